@@ -1,0 +1,254 @@
+"""The tables between the stages: columns, types, grain and meaning. No engine here.
+
+Every table that is written is first put into its contract's form: exactly these columns in this
+order, exactly these types, sorted by the key. So the same content gives the same bytes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from pipeline.errors import ClickassayError
+
+EVERY = "all"
+"""The value of market, judge, split or class where a table is not split by it."""
+
+DataType = pl.DataType | type[pl.DataType]
+
+CLICK_METRICS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
+"""Click metrics in the order of reports; QCTR last (contract 5)."""
+
+EDITORIAL_METRICS = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP")
+"""Editorial metrics in the order of reports (contract 6); variants such as ``AP(rel=2)`` follow them."""
+
+
+class ContractError(ClickassayError):
+    """A table does not have the form that its contract states."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, Polars type, and meaning with unit and range."""
+
+    name: str
+    dtype: DataType
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row stands for, its columns, and the key that is unique and sorts it."""
+
+    name: str
+    grain: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    more_floats: bool = False  # further Float64 columns may follow: one per metric
+
+    def canonical(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put `frame` into the contract's form and check it.
+
+        Returns
+        -------
+        The frame with the contract's columns first (cast, in order), further metric columns after
+        them where the contract admits them, sorted by the key.
+
+        Raises
+        ------
+        ContractError
+            If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
+        """
+        self._check_names(frame)
+        known = {column.name: column.dtype for column in self.columns}
+        extra = [name for name in frame.columns if name not in known]
+        casts: list[Any] = [pl.col(name).cast(dtype) for name, dtype in known.items()]
+        casts += [pl.col(name).cast(pl.Float64) for name in extra]
+        result = frame.select(casts).sort(self.key, nulls_last=False)
+        if result.select(self.key).is_duplicated().any():
+            raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
+        return result
+
+    def _check_names(self, frame: pl.DataFrame) -> None:
+        names = [column.name for column in self.columns]
+        missing = [name for name in names if name not in frame.columns]
+        unknown = [] if self.more_floats else [name for name in frame.columns if name not in names]
+        if missing or unknown:
+            raise ContractError(f"table {self.name}: missing columns {missing}, unknown columns {unknown}")
+
+    def empty(self) -> pl.DataFrame:
+        """Return a table of this form without rows."""
+        return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
+
+
+_MARKET = Column("market", pl.String, "market label, or 'all' when the log has none")
+_DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
+_JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
+_CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
+_EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
+_REASON = Column("reason", pl.String, "why there is no value; null when there is one")
+_QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
+_CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
+_SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
+
+
+def _interval(what: str) -> tuple[Column, Column]:
+    return (
+        Column("ci_low", pl.Float64, f"lower end of the 95 % query-bootstrap interval of {what}"),
+        Column("ci_high", pl.Float64, f"upper end of the 95 % query-bootstrap interval of {what}"),
+    )
+
+
+FUNNEL = Table(
+    "funnel",
+    "one row per source, market, depth, judge, step and reason",
+    (
+        Column("source", pl.String, "what the rows are: searches, clicks, sessions or judgments"),
+        _MARKET,
+        Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
+        _JUDGE,
+        Column("step", pl.String, "step of the funnel, in the words of docs/funnel"),
+        Column("reason", pl.String, "why rows leave at this step; '' for rows that go on"),
+        Column("rows", pl.Int64, "number of rows"),
+    ),
+    ("source", "market", "depth", "judge", "step", "reason"),
+)
+
+PATTERN_CONFIGURATIONS = Table(
+    "configurations",
+    "one row per configuration of the log, judged or not",
+    (
+        Column("configuration_id", pl.String, "md5 (32 hex digits) of market, query and ordered results"),
+        _MARKET,
+        Column("query", pl.String, "normalised query"),
+        Column("results", pl.List(pl.String), "normalised URLs, best first, at most the stored depth"),
+    ),
+    ("configuration_id",),
+)
+
+PATTERNS = Table(
+    "patterns",
+    "one row per configuration, fold and click pattern",
+    (
+        Column("configuration_id", pl.String, "id of the configuration"),
+        Column("fold", pl.Int32, "digest(user) mod F; 0 when the run keeps no folds"),
+        Column("click_mask", pl.Int64, "bit (p-1) set = position p clicked"),
+        Column("sessions", pl.Int64, "sessions with this pattern"),
+    ),
+    ("configuration_id", "fold", "click_mask"),
+)
+
+PATTERN_QUERIES = Table(
+    "queries",
+    "one row per market and query of the log",
+    (
+        _MARKET,
+        Column("query", pl.String, "normalised query"),
+        Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)"),
+    ),
+    ("market", "query"),
+)
+
+STATISTICS = Table(
+    "statistics",
+    "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        _QUERIES,
+        _CONFIGURATIONS,
+        _SESSIONS,
+        Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
+        Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
+    ),
+    ("market", "depth", "judge"),
+)
+
+CONFIGURATIONS = Table(
+    "configurations",
+    "one row per market, depth, judge and judged configuration",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
+        Column("query", pl.String, "normalised query"),
+        Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
+        Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
+        _SESSIONS,
+    ),
+    ("market", "depth", "judge", "configuration_id"),
+    more_floats=True,
+)
+
+CORRELATIONS = Table(
+    "correlations",
+    "one row per market, depth, judge, split, class, click metric and editorial metric",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ..."),
+        Column("class", pl.String, "class of the split; 'all' for the overall rows"),
+        _CLICK,
+        _EDITORIAL,
+        Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
+        *_interval("the correlation"),
+        _CONFIGURATIONS,
+        _QUERIES,
+        _SESSIONS,
+        _REASON,
+    ),
+    ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
+)
+
+DIFFERENCES = Table(
+    "differences",
+    "one row per market, depth, judge, click metric and editorial metric (Algorithm 3)",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        _CLICK,
+        _EDITORIAL,
+        Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
+        Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
+        Column("exact", pl.Float64, "closed form: the limit of endless iterations; -1..1"),
+        *_interval("the closed form"),
+        Column("noise_corrected", pl.Float64, "closed form with the sampling noise of clicks taken out"),
+        Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
+        _QUERIES,
+        _CONFIGURATIONS,
+        _REASON,
+    ),
+    ("market", "depth", "judge", "click_metric", "editorial_metric"),
+)
+
+COMPARISONS = Table(
+    "comparisons",
+    "one row per market, depth, judge, click metric and pair of editorial metrics",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        _CLICK,
+        Column("metric_a", pl.String, "an editorial metric"),
+        Column("metric_b", pl.String, "another editorial metric"),
+        Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
+        *_interval("the difference"),
+        Column("p_value", pl.Float64, "two-sided bootstrap p-value of no difference; 0..1"),
+    ),
+    ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+)
+
+RUN_TABLES = (
+    STATISTICS,
+    FUNNEL,
+    CONFIGURATIONS,
+    PATTERNS,
+    CORRELATIONS,
+    DIFFERENCES,
+    COMPARISONS,
+)
+"""The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

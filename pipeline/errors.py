@@ -1,0 +1,44 @@
+"""One root of all errors that a user can cause or mend, one class per stage.
+
+A message says what was found, what was expected, and what to do; it fits one line.
+"""
+
+
+class ClickassayError(Exception):
+    """Root: anything that the command line shows as one line with exit code 2."""
+
+
+class SettingsError(ClickassayError):
+    """A setting is unknown, out of range, or contradicts another."""
+
+
+class InputError(ClickassayError):
+    """An input file is missing, unreadable, or lacks what the contract asks of it."""
+
+
+class JudgmentError(ClickassayError):
+    """Judgments are off the scale or contradict each other."""
+
+
+class EngineError(ClickassayError):
+    """The engine gave up: out of memory, out of disk, or a broken file met on the way."""
+
+
+class PatternError(ClickassayError):
+    """A stored pattern table is incomplete or does not fit what is asked of it."""
+
+
+class OutputError(ClickassayError):
+    """An output folder exists already, or cannot be written."""
+
+
+class SimulationError(ClickassayError):
+    """A simulated world cannot be made with these settings."""
+
+
+class QueryError(ClickassayError):
+    """A question to a run is unknown, or is not valid SQL."""
+
+
+class ReportError(ClickassayError):
+    """A report cannot be drawn from what the run holds."""

@@ -1,0 +1,120 @@
+"""Settings of a run: frozen, validated once, from defaults, a TOML file and options.
+
+Later sources win: defaults < TOML file < command-line options. Names are the same everywhere:
+``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from pipeline.errors import SettingsError
+
+MAX_DEPTH = 62
+"""A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
+
+
+class Settings(BaseModel):
+    """Every setting of a run, with its default (contract.md says what each means)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    depth: tuple[int, ...] = (5, 10)
+    idle_minutes: float = Field(default=60.0, gt=0, le=7 * 24 * 60)
+    idle_scope: Literal["user", "query"] = "user"
+    normalise_urls: bool = True
+    folds: int = Field(default=1, ge=1, le=1024)
+    max_rejected: float = Field(default=0.01, ge=0, le=1)
+    scale: tuple[str, ...] = ("bad", "fair", "good", "excellent", "perfect")
+    max_grade: int = Field(default=4, ge=1, le=30)
+    relevant_grade: int = Field(default=3, ge=1)
+    success_grade: int = Field(default=2, ge=0)
+    persistence: float = Field(default=0.8, gt=0, lt=1)
+    pool: Literal["judged", "shown"] = "judged"
+    conflicts: Literal["error", "max", "mean-rounded", "latest"] = "error"
+    iterations: int = Field(default=1000, ge=2, le=1_000_000)
+    resamples: int = Field(default=1000, ge=2, le=100_000)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    threads: int | None = Field(default=None, ge=1)
+    memory_limit: str | None = Field(default=None, pattern=r"(?i)^\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*$")
+
+    @property
+    def idle_ms(self) -> int:
+        """Idle limit in milliseconds."""
+        return round(self.idle_minutes * 60_000)
+
+    @property
+    def stored_depth(self) -> int:
+        """Depth of the stored pattern table: the deepest that is asked for."""
+        return max(self.depth)
+
+    @field_validator("depth")
+    @classmethod
+    def _depths_in_range(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
+        if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
+            raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
+        return tuple(sorted(set(depths)))
+
+    @field_validator("scale")
+    @classmethod
+    def _labels_distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        cleaned = tuple(label.strip().lower() for label in labels)
+        if len(set(cleaned)) < max(2, len(cleaned)) or "" in cleaned:
+            raise ValueError("needs at least two distinct labels, worst first")
+        return cleaned
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scale_sets_max_grade(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if values.get("scale") is not None and values.get("max_grade") is None:
+            return {**values, "max_grade": len(values["scale"]) - 1}
+        return values
+
+    @model_validator(mode="after")
+    def _grades_fit_scale(self) -> Self:
+        if "scale" in self.model_fields_set and len(self.scale) != self.max_grade + 1:
+            raise ValueError(f"scale has {len(self.scale)} labels but max_grade is {self.max_grade}")
+        for name in ("relevant_grade", "success_grade"):
+            if getattr(self, name) > self.max_grade:
+                raise ValueError(f"{name} {getattr(self, name)} is above max_grade {self.max_grade}")
+        return self
+
+
+def load_settings(file: Path | None = None, **options: object) -> Settings:
+    """Merge defaults, a TOML `file` and `options` (None = not given) into frozen settings.
+
+    Raises
+    ------
+    SettingsError
+        If the file cannot be read, or a value is unknown, of the wrong type or out of range.
+    """
+    values = _from_toml(file) if file else {}
+    values.update({name: value for name, value in options.items() if value is not None})
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_explain(item) for item in error.errors())) from error
+
+
+def _from_toml(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            values = tomllib.load(stream)
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"settings file {file}: {error}") from error
+    named = {name.replace("-", "_"): value for name, value in values.items()}
+    if isinstance(named.get("depth"), int):
+        named["depth"] = [named["depth"]]
+    if isinstance(named.get("scale"), str):
+        named["scale"] = named["scale"].split(",")
+    return named
+
+
+def _explain(item: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
+    name = ".".join(str(part) for part in item["loc"]) or "settings"
+    if item["type"] == "extra_forbidden":
+        return f"unknown setting {name}; known are {', '.join(Settings.model_fields)}"
+    message = item["msg"].removeprefix("Value error, ")
+    return f"setting {name}: {message} (given: {item['input']!r})" if item["loc"] else message
