@@ -1,0 +1,67 @@
+"""The judged configurations of one market, depth and judge as arrays: from metrics to correlations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arrays over the N judged configurations and Q queries of one market, depth and judge.
+
+    Attributes
+    ----------
+    market, depth, judge
+        What the sample is of.
+    queries
+        The Q distinct normalised queries, sorted by code point.
+    query_index
+        (N,) index into `queries` of each configuration; ascending.
+    sessions
+        (N,) sessions of each configuration, >= 1: the weights of contract 7.
+    click_names, click_values
+        Names of the C click metrics, and their (N, C) means over sessions.
+    click_variances
+        (N, C) unbiased variance of the metric between the sessions of a configuration
+        (divisor n - 1); NaN where a configuration has one session.
+    editorial_names, editorial_values
+        Names of the E editorial metrics, and their (N, E) values.
+    click_entropy
+        (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
+    """
+
+    market: str
+    depth: int
+    judge: str
+    queries: tuple[str, ...]
+    query_index: Integers
+    sessions: Integers
+    click_names: tuple[str, ...]
+    click_values: Floats
+    click_variances: Floats
+    editorial_names: tuple[str, ...]
+    editorial_values: Floats
+    click_entropy: Floats
+
+
+@dataclass(frozen=True)
+class Split:
+    """One way to split the Q queries of a sample into classes.
+
+    Attributes
+    ----------
+    name
+        e.g. ``length``, ``frequency``, ``navigational``.
+    classes
+        Class labels in the order of reports.
+    labels
+        (Q,) index into `classes` of each query.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    labels: Integers
