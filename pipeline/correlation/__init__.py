@@ -1,0 +1,1 @@
+"""Correlations of click metrics with editorial metrics: weighted, of two virtual rankers, by query class."""

@@ -1,0 +1,14 @@
+"""``run.duckdb``: the tables of a run as a database, for questions in SQL."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+
+def write_database(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
+    """Write every frame as a table of its name into a new DuckDB database."""
+    with duckdb.connect(str(file)) as connection:
+        for name, frame in tables.items():
+            connection.from_arrow(frame.to_arrow()).create(name)

@@ -1,0 +1,1 @@
+"""Engines run the SQL of the big step: DuckDB embedded by default."""

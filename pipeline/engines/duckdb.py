@@ -1,0 +1,130 @@
+"""The embedded default engine.
+
+DuckDB runs the SQL; Polars decodes the files, because it needs about two thirds of the CPU time
+for lists of text and lets one pass serve both the fingerprints and the texts seen first.
+"""
+
+import errno
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from pipeline.engines.base import Value
+from pipeline.errors import EngineError, InputError
+from pipeline.inputs import first_line
+from pipeline.sqlfiles import sql_text
+
+_BATCH_ROWS = 200_000
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+
+
+class DuckDBEngine:
+    """An in-memory DuckDB that spills into `spill` and obeys `threads` and `memory_limit`."""
+
+    def __init__(self, *, spill: Path, threads: int | None = None, memory_limit: str | None = None) -> None:
+        config: dict[str, Any] = {"temp_directory": str(spill), "preserve_insertion_order": False}
+        if threads is not None:
+            config["threads"] = threads
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        self._connection = duckdb.connect(config=config)
+        self._tables: set[str] = set()
+        with self._mended():
+            self._connection.execute(sql_text("macros/duckdb"))
+
+    def table(self, name: str, step: str, **values: Value) -> None:
+        """Create table `name` from the SELECT of `step`."""
+        self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql_text(step)}", values)
+        self._tables.add(name)
+
+    def view(self, name: str, step: str) -> None:
+        """Name the SELECT of `step`."""
+        self._run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql_text(step)}", {})
+
+    def append(self, name: str, step: str, **values: Value) -> None:
+        """Add the rows of `step` to table `name`."""
+        if name not in self._tables:
+            self.table(name, step, **values)
+        else:
+            self._run(f"INSERT INTO {name} {sql_text(step)}", values)
+
+    def drop(self, *names: str) -> None:
+        """Forget tables."""
+        for name in names:
+            self._run(f"DROP TABLE {name}", {})
+            self._tables.discard(name)
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Return the few rows of `step`."""
+        with self._mended():
+            return self._execute(sql_text(step), values).fetchall()
+
+    def fetch(self, step: str, **values: Value) -> pl.DataFrame:
+        """Return the rows of `step` as a frame."""
+        self.table("fetched", step, **values)
+        with self._mended():
+            frame = self._connection.table("fetched").pl()
+        self.drop("fetched")
+        return frame
+
+    def batches(self, name: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> None:
+        """Read `frame` once; for each batch, show it as table `name` and call `handle`."""
+
+        def each(batch: pl.DataFrame) -> None:
+            self.show(name, batch.with_row_index("row_nr"))
+            handle(batch)
+
+        with self._mended():
+            each(frame.clear().collect())  # so that every table is there, even without a row
+            frame.sink_batches(each, chunk_size=_BATCH_ROWS, maintain_order=False)
+
+    def show(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see `frame` as table `name`."""
+        # the newest level hands string views over as they are; the default copies every text
+        self._connection.register(name, frame.to_arrow(compat_level=pl.CompatLevel.newest()))
+
+    def close(self) -> None:
+        """Let go of memory and temporary files."""
+        self._connection.close()
+
+    def _run(self, statement: str, values: dict[str, Value]) -> None:
+        with self._mended():
+            self._execute(statement, values).fetchall()
+
+    def _execute(self, statement: str, values: dict[str, Value]) -> duckdb.DuckDBPyConnection:
+        named = set(_PARAMETER.findall(statement))
+        return self._connection.execute(statement, {key: values[key] for key in values.keys() & named})
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """Turn what the libraries raise into one line that says what to do."""
+        try:
+            yield
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.OutOfMemoryException as error:
+            raise EngineError(_out_of_memory(error)) from error
+        except (duckdb.Error, pl.exceptions.PolarsError, OSError) as error:
+            raise _mended_error(error) from error
+
+
+def _out_of_memory(error: Exception) -> str:
+    return (
+        f"memory limit reached: {first_line(error)}; raise --memory-limit, use fewer --threads, "
+        "or free disk space for spilling"
+    )
+
+
+def _mended_error(error: Exception) -> EngineError | InputError:
+    text = first_line(error)
+    full = getattr(error, "errno", None) == errno.ENOSPC or "no space left" in str(error).lower()
+    if full:
+        return EngineError(f"disk full while working: {text}; free space or choose another --out")
+    if isinstance(error, (pl.exceptions.PolarsError, OSError)):
+        return InputError(f"cannot read the log: {text}; check that the files are complete")
+    return EngineError(f"the engine failed: {text}")

@@ -1,0 +1,350 @@
+"""Canonical input tables (contract 2) as lazy Polars frames: found, typed and checked by schema.
+
+Parquet, CSV and JSON lines; a file, a folder (its files and Hive partitions) or a glob.
+Nothing is read here but schemas; rows are judged by the stage that uses them.
+"""
+
+import gzip
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from pipeline.contracts import EVERY
+from pipeline.errors import InputError
+
+Kind = Literal["id", "text", "time", "texts", "integer", "any"]
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+}  # fmt: skip
+_FINGERPRINT_BYTES = 1 << 20
+_INFERRED_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column that an input may have: its kind, and the value it takes when it is absent."""
+
+    name: str
+    kind: Kind
+    optional: bool = False
+    absent: str | int | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input table: where it came from, and its rows in canonical types, lazily.
+
+    Attributes
+    ----------
+    what
+        ``searches``, ``clicks``, ``judgments`` or ``queries``.
+    files
+        The files behind it, sorted.
+    columns
+        Names of the columns that the files really have.
+    frame
+        Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
+    """
+
+    what: str
+    files: tuple[Path, ...]
+    columns: frozenset[str]
+    frame: pl.LazyFrame
+
+    def fingerprint(self) -> dict[str, object]:
+        """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
+        digest = hashlib.sha256()
+        for file in self.files:
+            digest.update(_head_and_tail(file))
+        size = sum(file.stat().st_size for file in self.files)
+        names = [file.name for file in self.files[:3]]
+        return {"names": names, "files": len(self.files), "bytes": size, "sha256": digest.hexdigest()}
+
+
+SEARCHES = (
+    Wanted("search_id", "id"),
+    Wanted("user_id", "id"),
+    Wanted("query", "text"),
+    Wanted("timestamp", "time"),
+    Wanted("results", "texts"),
+    Wanted("market", "text", optional=True, absent=EVERY),
+    Wanted("page", "integer", optional=True, absent=1),
+)
+CLICKS = (
+    Wanted("search_id", "id"),
+    Wanted("timestamp", "time"),
+    Wanted("url", "text", optional=True),
+    Wanted("position", "integer", optional=True),
+)
+JUDGMENTS = (
+    Wanted("query", "text"),
+    Wanted("url", "text"),
+    Wanted("grade", "any"),
+    Wanted("judge", "text", optional=True, absent=EVERY),
+    Wanted("market", "text", optional=True, absent=EVERY),
+)
+QUERIES = (
+    Wanted("query", "text"),
+    Wanted("market", "text", optional=True, absent=EVERY),
+)
+
+
+def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
+    """Find the files of an input and put them into canonical types, lazily.
+
+    Parameters
+    ----------
+    what
+        Name of the input, for messages.
+    path
+        A file, a folder or a glob.
+    wanted
+        The columns of the contract.
+    keep_others
+        Keep all other columns too, as they are (attribute columns of `queries`).
+
+    Raises
+    ------
+    InputError
+        If nothing is there, a file cannot be opened, or a column is missing or mistyped.
+    """
+    files = find_files(what, path)
+    parts = list(_parts(what, files, Path(path)))
+    _check_same_columns(what, parts, {want.name for want in wanted})
+    frames = [_canonical(what, part, wanted, keep_others=keep_others) for part in parts]
+    columns = frozenset(parts[0].schema.names()) if parts else frozenset()
+    return Input(what, files, columns, _stacked(what, frames, files))
+
+
+def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
+    """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
+    place = Path(path)
+    if place.is_file():
+        return (place,)
+    if place.is_dir():
+        found = [file for file in place.rglob("*") if _is_data(file, place)]
+    elif has_magic(str(path)):
+        matches = [Path(match) for match in glob(str(path), recursive=True)]
+        found = [file for match in matches for file in (match.rglob("*") if match.is_dir() else [match])]
+        found = [file for file in found if _is_data(file, Path(file.anchor))]
+    else:
+        raise InputError(f"{what}: {path} does not exist; give a file, a folder or a glob")
+    if not found:
+        known = ", ".join(FORMATS)
+        raise InputError(f"{what}: no data file in {path}; expected files that end in {known}")
+    return tuple(sorted(set(found)))
+
+
+def _is_data(file: Path, root: Path) -> bool:
+    parts = file.relative_to(root).parts if file.is_relative_to(root) else file.parts
+    return file.is_file() and not any(part.startswith(("_", ".")) for part in parts[-2:]) and bool(_format(file))
+
+
+def _format(file: Path) -> str | None:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst"):
+        suffixes = suffixes[:-1]
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Files of one format and schema under one set of Hive partition values."""
+
+    files: tuple[Path, ...]
+    format: str
+    schema: pl.Schema
+    partition: tuple[tuple[str, str], ...]
+    frame: pl.LazyFrame
+
+
+def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
+    groups: dict[tuple[object, ...], list[Path]] = {}
+    schemas: dict[tuple[object, ...], pl.Schema] = {}
+    for file in files:
+        format_ = _format(file) or _format_by_content(what, file)
+        schema = _schema(what, file, format_)
+        key = (format_, tuple(schema.items()), _partition(file, root))
+        groups.setdefault(key, []).append(file)
+        schemas[key] = schema
+    for key, members in groups.items():
+        format_, partition = str(key[0]), _partition(members[0], root)
+        frame = _scan(members, format_)
+        full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
+        literals = [pl.lit(value).alias(name) for name, value in partition]
+        yield _Part(tuple(members), format_, full, partition, frame.with_columns(literals))
+
+
+def _partition(file: Path, root: Path) -> tuple[tuple[str, str], ...]:
+    folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else file.parts[:-1]
+    pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
+    return tuple((name, value) for name, value in pairs)
+
+
+def _format_by_content(what: str, file: Path) -> str:
+    with file.open("rb") as stream:
+        if stream.read(4) == b"PAR1":
+            return "parquet"
+    raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
+
+
+def _schema(what: str, file: Path, format_: str) -> pl.Schema:
+    if file.stat().st_size == 0:
+        raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
+    try:
+        if format_ == "parquet":
+            return pl.Schema(pl.read_parquet_schema(file))
+        if format_ == "json":
+            return pl.scan_ndjson(file, infer_schema_length=_INFERRED_ROWS).collect_schema()
+        return _scan([file], format_).collect_schema()
+    except (pl.exceptions.PolarsError, OSError, gzip.BadGzipFile) as error:
+        raise InputError(f"{what}: cannot read {file}: {first_line(error)}; is it complete?") from error
+
+
+def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
+    members = list(files)
+    if format_ == "parquet":
+        return pl.scan_parquet(members, glob=False, hive_partitioning=False)
+    if format_ == "json":
+        return pl.scan_ndjson(members, infer_schema_length=_INFERRED_ROWS)
+    separator = "\t" if format_ == "tsv" else ","
+    return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
+
+
+def _check_same_columns(what: str, parts: Sequence[_Part], names: set[str]) -> None:
+    first = names & set(parts[0].schema)
+    for part in parts[1:]:
+        other = names & set(part.schema)
+        if other != first:
+            odd = ", ".join(sorted(first ^ other))
+            raise InputError(f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column {odd}; all files need it")
+
+
+def _canonical(what: str, part: _Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
+    columns = [_column(what, part, want) for want in wanted]
+    if keep_others:
+        columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
+    return part.frame.select(columns)
+
+
+def _column(what: str, part: _Part, want: Wanted) -> pl.Expr:
+    if want.name not in part.schema:
+        if not want.optional:
+            has = ", ".join(part.schema)
+            raise InputError(f"{what}: column {want.name} is missing in {part.files[0]}; it has: {has}")
+        dtype = pl.Int64 if want.kind == "integer" else pl.String
+        return pl.lit(want.absent, dtype=dtype).alias(want.name)
+    dtype = part.schema[want.name]
+    from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
+    converted = _converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    if converted is None:
+        raise InputError(
+            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {_EXPECTED[want.kind]}"
+        )
+    return converted.alias(want.name)
+
+
+_EXPECTED = {
+    "id": "integers or text",
+    "text": "text",
+    "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
+    "texts": "a list of text",
+    "integer": "integers",
+    "any": "integers or text",
+}
+
+
+def _converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool) -> pl.Expr | None:
+    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if isinstance(dtype, pl.Null):
+        return column.cast(pl.List(pl.String) if kind == "texts" else _PLAIN[kind])
+    if kind == "any":
+        return column
+    if kind in ("id", "text"):
+        return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
+    if kind == "time":
+        return _time(column, dtype, is_text=is_text and from_text)
+    if kind == "integer":
+        if is_text and from_text:
+            return column.str.strip_chars().str.to_integer(strict=False)
+        return column.cast(pl.Int64) if dtype.is_integer() else None
+    return _texts(column, dtype, is_text=is_text and from_text)
+
+
+_PLAIN = {"id": pl.Int64, "time": pl.Int64, "integer": pl.Int64, "text": pl.String, "any": pl.String}
+
+
+def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
+    if is_text:
+        return column.cast(pl.String)
+    if not dtype.is_integer():
+        return None
+    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    return column.cast(pl.String if text_only or dtype == pl.UInt64 else pl.Int64)
+
+
+def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if isinstance(dtype, pl.Datetime):
+        return column.dt.epoch("ms")
+    if is_text:
+        return _parsed_time(column.str.strip_chars())
+    return column.cast(pl.Int64) if dtype.is_integer() else None
+
+
+def _parsed_time(text: pl.Expr) -> pl.Expr:
+    """Integer milliseconds, or ISO 8601 with or without a zone (none = UTC); null where it is neither."""
+    iso = text.str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
+    zoned = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="ms", time_zone="UTC", strict=False)
+    naive = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
+    return pl.coalesce(text.str.to_integer(strict=False), zoned.dt.epoch("ms"), naive.dt.epoch("ms"))
+
+
+def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if is_text:  # a JSON array in a CSV cell
+        return column.str.json_decode(pl.List(pl.String))
+    if not isinstance(dtype, (pl.List, pl.Array)):
+        return None
+    inner = dtype.inner
+    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or pl.DataType.is_integer(inner)):  # type: ignore[arg-type]
+        return None
+    return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
+
+
+def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -> pl.LazyFrame:
+    if len(frames) == 1:
+        return frames[0]
+    schemas = [frame.collect_schema() for frame in frames]
+    for schema in schemas[1:]:
+        for name, dtype in schema.items():
+            if dtype != schemas[0].get(name):
+                raise InputError(
+                    f"{what}: column {name} is {schemas[0].get(name)} in some files and {dtype} in others "
+                    f"(first file: {files[0]}); write it with one type"
+                )
+    return pl.concat(frames)
+
+
+def as_text_ids(table: Input, column: str) -> Input:
+    """Return the input with an id column as text (for a log whose tables disagree about the type)."""
+    frame = table.frame.with_columns(pl.col(column).cast(pl.String))
+    return Input(table.what, table.files, table.columns, frame)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, for one-line messages."""
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__
+
+
+def _head_and_tail(file: Path) -> bytes:
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        head = stream.read(_FINGERPRINT_BYTES)
+        stream.seek(max(len(head), size - _FINGERPRINT_BYTES))
+        return size.to_bytes(8, "big") + head + stream.read()

@@ -1,0 +1,170 @@
+"""Judged configurations measured: every click metric and editorial metric, as arrays and as a table."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS
+from pipeline.judged import Judged
+from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
+from pipeline.metrics.editorial import editorial_values
+from pipeline.sample import Floats, Sample
+from pipeline.settings import Settings
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one depth and judge contribute to a run.
+
+    Attributes
+    ----------
+    samples
+        One for each market that has judged configurations.
+    configurations, patterns, statistics, funnel
+        Rows of the tables of the same names.
+    """
+
+    samples: tuple[Sample, ...]
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    statistics: pl.DataFrame
+    funnel: pl.DataFrame
+
+
+def measure(judged: Judged, formed: dict[str, int], settings: Settings, *, judge: str, depth: int) -> Measured:
+    """Compute all metrics of judged configurations.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+    formed
+        All sessions by market, for coverage.
+    """
+    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
+    clicks = click_values(n, mask, sessions, _good_masks(judged, settings), depth=depth)
+    pool = judged.pool if settings.pool == "judged" else None
+    names, editorial = editorial_values(judged.grades, pool, settings)
+    samples = tuple(
+        _sample(judged, clicks, names, editorial, market, judge=judge, depth=depth)
+        for market in sorted(judged.rows["market"].unique())
+    )
+    return Measured(
+        samples=samples,
+        configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
+        patterns=_patterns(judged),
+        statistics=_statistics(samples, formed, judge=judge, depth=depth),
+        funnel=_funnel(judged, samples, formed, judge=judge, depth=depth),
+    )
+
+
+def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
+    """Return the masks of the positions whose grade is at least the success grade."""
+    good = judged.grades >= settings.success_grade
+    bits = np.left_shift(np.int64(1), np.arange(judged.grades.shape[1], dtype=np.int64))
+    masks: NDArray[np.int64] = good.astype(np.int64) @ bits
+    return masks
+
+
+def _sample(
+    judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, market: str, *, judge: str, depth: int
+) -> Sample:
+    rows = judged.rows.filter(pl.col("market") == market)
+    chosen = rows["n"].to_numpy()
+    queries = tuple(rows["query"].unique().sort())
+    index = rows.join(_numbered(queries), on="query", how="left", maintain_order="left")["index"].to_numpy()
+    return Sample(
+        market=market,
+        depth=depth,
+        judge=judge,
+        queries=queries,
+        query_index=index,
+        sessions=clicks.sessions[chosen],
+        click_names=clicks.names,
+        click_values=clicks.means[chosen],
+        click_variances=clicks.variances[chosen],
+        editorial_names=names,
+        editorial_values=editorial[chosen],
+        click_entropy=_entropy(judged, rows, index, len(queries)),
+    )
+
+
+def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:
+    return pl.DataFrame({"query": queries, "index": np.arange(len(queries), dtype=np.int64)}, schema_overrides={"query": pl.String})
+
+
+def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int) -> Floats:
+    """Entropy of the clicked URLs of each query; clicks on a repeated URL count at its first place."""
+    depth = judged.grades.shape[1]
+    code = rows["results"].explode().cast(pl.Categorical).to_physical().to_numpy().reshape(rows.height, depth)
+    local = np.full(judged.rows.height, -1, dtype=np.int64)
+    local[rows["n"].to_numpy()] = np.arange(rows.height)
+    row = local[judged.patterns["n"].to_numpy()]
+    mine = row >= 0
+    row, mask = row[mine], judged.patterns["click_mask"].to_numpy()[mine]
+    sessions = judged.patterns["sessions"].to_numpy()[mine]
+    clicks = np.zeros((rows.height, depth), dtype=np.int64)
+    for place in range(depth):
+        clicked = (mask >> place) & 1 == 1
+        np.add.at(clicks[:, place], row[clicked], sessions[clicked])
+    queries = np.repeat(query_index, depth)
+    return click_entropy(queries, code.ravel().astype(np.int64), clicks.ravel(), queries=n_queries)
+
+
+def _configurations(
+    judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, *, judge: str, depth: int
+) -> pl.DataFrame:
+    metrics = {name: clicks.means[:, i] for i, name in enumerate(clicks.names)}
+    metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
+    grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
+    frame = judged.rows.drop("n").with_columns(
+        pl.lit(depth).alias("depth"), pl.lit(judge).alias("judge"), grades, pl.Series("n_sessions", clicks.sessions)
+    )
+    return CONFIGURATIONS.canonical(frame.with_columns(pl.Series(name, values) for name, values in metrics.items()))
+
+
+def _patterns(judged: Judged) -> pl.DataFrame:
+    ids = judged.rows.select("n", "configuration_id")
+    return PATTERNS.canonical(judged.patterns.join(ids, on="n").drop("n"))
+
+
+def _statistics(samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int) -> pl.DataFrame:
+    by_market = {sample.market: sample for sample in samples}
+    rows = []
+    for market, every in formed.items():
+        sample = by_market.get(market)
+        kept = int(sample.sessions.sum()) if sample else 0
+        counts = (len(sample.queries), len(sample.sessions)) if sample else (0, 0)
+        rows.append((market, depth, judge, *counts, kept, every, kept / every if every else None))
+    return STATISTICS.canonical(_frame(STATISTICS.columns, rows))
+
+
+def _funnel(
+    judged: Judged, samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
+) -> pl.DataFrame:
+    kept = {sample.market: int(sample.sessions.sum()) for sample in samples}
+    steps = (
+        ("too short", "fewer results than the depth", judged.too_short),
+        ("not judged", "a result without a grade", judged.not_judged),
+        ("kept", "", kept),
+    )
+    rows = [
+        ("sessions", market, depth, judge, step, reason, counts[market])
+        for step, reason, counts in steps
+        for market in formed
+        if counts.get(market)
+    ]
+    return FUNNEL.canonical(_frame(FUNNEL.columns, rows))
+
+
+def _frame(columns: tuple[object, ...], rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    schema = {column.name: column.dtype for column in columns}  # type: ignore[attr-defined]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def formed_sessions(funnel: pl.DataFrame) -> dict[str, int]:
+    """Return all sessions by market (or under 'all') from a log's funnel."""
+    formed = funnel.filter((pl.col("source") == "sessions") & (pl.col("step") == "formed"))
+    return dict(formed.group_by("market").agg(pl.col("rows").sum()).sort("market").iter_rows()) or {EVERY: 0}

@@ -1,0 +1,1 @@
+"""Metrics: click metrics as functions of a click mask, editorial metrics as functions of grades."""

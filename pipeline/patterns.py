@@ -1,0 +1,94 @@
+"""The seam: the pattern table, read, checked and written; nothing downstream knows of users or engines."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, ContractError, Table
+from pipeline.errors import PatternError
+
+FOLDER_TABLES = {
+    "configurations": PATTERN_CONFIGURATIONS,
+    "patterns": PATTERNS,
+    "queries": PATTERN_QUERIES,
+    "funnel": FUNNEL,
+}
+ROW_GROUP = 1 << 17
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """A whole log as counts: rows (configuration, click mask, sessions), and what they refer to.
+
+    Attributes
+    ----------
+    configurations, patterns, queries, funnel
+        Frames in the form of `FOLDER_TABLES`.
+    info
+        Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
+    """
+
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    queries: pl.DataFrame
+    funnel: pl.DataFrame
+    info: Mapping[str, Any]
+
+    @property
+    def stored_depth(self) -> int:
+        """Positions kept of each list and mask."""
+        return int(self.info["stored_depth"])
+
+
+def write_table(table: Table, frame: pl.DataFrame, file: Path) -> None:
+    """Write a frame in its contract's form as Parquet: same rows, same bytes."""
+    table.canonical(frame).write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
+
+
+def write_patterns(table: PatternTable, folder: Path) -> None:
+    """Write a pattern table into an existing folder."""
+    for name, contract in FOLDER_TABLES.items():
+        write_table(contract, getattr(table, name), folder / f"{name}.parquet")
+    text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
+
+
+def read_patterns(folder: Path) -> PatternTable:
+    """Read a stored pattern table.
+
+    Raises
+    ------
+    PatternError
+        If the folder is not one, or a file of it is missing, broken or of another form.
+    """
+    if not (folder / "settings.json").is_file():
+        raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
+    try:
+        info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+        frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
+        checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
+    except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
+        reason = str(error).splitlines()[0]
+        raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error
+    if not isinstance(info, dict) or "stored_depth" not in info:
+        raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
+    return PatternTable(**checked, info=info)
+
+
+def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:
+    """Refuse depths that the stored table does not reach.
+
+    Raises
+    ------
+    PatternError
+        If a depth is deeper than the stored one.
+    """
+    if max(depths) > table.stored_depth:
+        raise PatternError(
+            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} is asked for; "
+            f"make it again with `clickassay patterns --depth {max(depths)}`"
+        )

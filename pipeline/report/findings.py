@@ -1,0 +1,251 @@
+"""The headline, the three findings, and what they do not show: sentences computed from the numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from pipeline.contracts import EVERY
+from pipeline.report.baselines import SampleBaselines
+from pipeline.report.model import HEADLINE_CLICK, Estimate, Run, SampleKey, by_pair, in_order
+from pipeline.report.words import count, listed, number, percent, plural, sentence, span
+
+NOT_COUNTED = ("SS", "QCTR")
+"""Click metrics that do not vote in the third finding: SS uses the grades, QCTR counts every click."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The editorial metrics of one sample by their correlation with one click metric.
+
+    Attributes
+    ----------
+    values
+        Estimates by metric, highest first; only metrics with a value.
+    leads
+        By other metric, how much the best is ahead of it.
+    reason
+        Why no metric has a value; None when one has.
+    """
+
+    values: Mapping[str, Estimate]
+    leads: Mapping[str, Estimate]
+    reason: str | None = None
+
+    @property
+    def best(self) -> str:
+        """The metric with the highest correlation."""
+        return next(iter(self.values))
+
+    @property
+    def top(self) -> Estimate:
+        """The estimate of the best metric."""
+        return self.values[self.best]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The other metrics, highest first."""
+        return tuple(self.values)[1:]
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """Metrics that the data cannot tell from the best: the interval of the lead covers 0."""
+        return tuple(name for name in self.others if self.leads[name].low is not None
+                     and self.leads[name].covers_zero)
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """Metrics whose lead has no interval."""
+        return tuple(name for name in self.others if self.leads[name].low is None)
+
+
+def rank(run: Run, sample: SampleKey, click_metric: str = HEADLINE_CLICK) -> Ranking:
+    """Rank the editorial metrics of one sample by their overall correlation with a click metric."""
+    rows = run.correlations(sample).filter(click_metric=click_metric)
+    estimates = {editorial: found for (_, editorial), found in by_pair(rows).items()}
+    ordered = [name for name in run.editorial if name in estimates]
+    known = {name: estimates[name] for name in ordered if estimates[name].value is not None}
+    if not known:
+        reasons = sorted({found.reason or "no value" for found in estimates.values()})
+        return Ranking({}, {}, listed(reasons) or f"{click_metric} was not computed")
+    values = dict(sorted(known.items(), key=lambda item: -(item[1].value or 0.0)))
+    best = next(iter(values))
+    pairs = sample.rows(run.frames["comparisons"]).filter(click_metric=click_metric)
+    leads = {other: _lead(pairs, best, other, values) for other in values if other != best}
+    return Ranking(values, leads)
+
+
+def _lead(pairs: pl.DataFrame, best: str, other: str, values: Mapping[str, Estimate]) -> Estimate:
+    for row in pairs.iter_rows(named=True):
+        value, low, high = row["difference"], row["ci_low"], row["ci_high"]
+        if (row["metric_a"], row["metric_b"]) == (best, other):
+            return Estimate(value, low, high)
+        if (row["metric_a"], row["metric_b"]) == (other, best):
+            turned = [None if end is None else -end for end in (value, high, low)]
+            return Estimate(*turned)
+    return Estimate((values[best].value or 0.0) - (values[other].value or 0.0))
+
+
+def nothing_kept(run: Run) -> str:
+    """Say that no session was kept, and where most were lost."""
+    lost = run.frames["funnel"].filter(pl.col("source") == "sessions", pl.col("reason") != "")
+    if lost.is_empty() or lost["rows"].sum() == 0:
+        return "no session was kept: the log and the judgments have no configuration in common"
+    most = lost.sort(["rows", "reason"], descending=[True, False]).row(0, named=True)
+    return f"no session was kept; most were lost because of: {most['reason']} ({count(most['rows'])})"
+
+
+def title(run: Run, ranking: Ranking | None) -> str:
+    """Return the headline of the page: the first finding in a few words."""
+    if run.headline is None or ranking is None or not ranking.values:
+        return "Nothing can be said about metrics and clicks"
+    if (ranking.top.value or 0.0) <= 0 or ranking.top.covers_zero:
+        return "No offline metric can be said to predict clicks"
+    if ranking.tied:
+        names = listed([ranking.best, *ranking.tied])
+        return f"{names} predict clicks about equally well"
+    return f"{ranking.best} predicts clicks best"
+
+
+def first_finding(run: Run, ranking: Ranking | None) -> str:
+    """Which editorial metric goes with the headline click metric, by how much, and how sure."""
+    if run.headline is None or ranking is None:
+        return sentence(f"There is no correlation to report: {nothing_kept(run)}")
+    if not ranking.values:
+        return sentence(f"There is no correlation with {HEADLINE_CLICK} to report: {ranking.reason}")
+    top = ranking.top
+    text = (
+        f"{ranking.best} has the highest correlation with {HEADLINE_CLICK}, {number(top.value)} "
+        f"({_interval(top)})"
+    )
+    if top.covers_zero and top.low is not None:
+        return sentence(f"{text}, which cannot be told from zero")
+    return sentence(text + _ahead(ranking))
+
+
+def _ahead(ranking: Ranking) -> str:
+    clear = [name for name in ranking.others if name not in ranking.tied + ranking.untested]
+    if not ranking.others:
+        return "; no other metric has a value"
+    text = ""
+    if clear:
+        lead = ranking.leads[clear[0]]
+        after = "the next" if clear[0] == ranking.others[0] else "the next that can be told apart"
+        text = f", {number(lead.value)} above {clear[0]}, {after} ({_interval(lead)})"
+    if ranking.tied:
+        text += f"; it cannot be told apart from {listed(ranking.tied)}"
+    elif not ranking.untested:
+        text += "; it is clearly above all others"
+    if ranking.untested:
+        text += f"; whether it differs from {listed(ranking.untested)} was not tested"
+    return text
+
+
+def _interval(found: Estimate) -> str:
+    if found.low is None or found.high is None:
+        return "no interval"
+    return f"95 % interval {span(found.low, found.high)}"
+
+
+def second_finding(run: Run, ranking: Ranking | None) -> str:
+    """Whether the metric also sees which of two rankings gets the better clicks."""
+    lead = "The choice between two rankings cannot be judged"
+    if run.headline is None:
+        return sentence(f"{lead}: {nothing_kept(run)}")
+    rows = run.headline.rows(run.frames["differences"]).filter(click_metric=HEADLINE_CLICK)
+    pairs = by_pair(rows, "exact")
+    estimates = {name: pairs[HEADLINE_CLICK, name] for name in run.editorial if (HEADLINE_CLICK, name) in pairs}
+    known = {name: found for name, found in estimates.items() if found.value is not None}
+    if not known:
+        reasons = sorted({found.reason or "no value" for found in estimates.values()})
+        return sentence(f"{lead}: {listed(reasons) or 'it was not computed'}")
+    best = max(known, key=lambda name: known[name].value or 0.0)
+    sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
+    also = "also" if ranking is not None and ranking.values and ranking.best == best else "however"
+    return (
+        f"Between two rankings of the same queries {best} is {also} the best guide: its differences correlate "
+        f"{number(known[best].value)} ({_interval(known[best])}) with those of {HEADLINE_CLICK}, so in the limit "
+        f"the two agree on the better ranking in {percent(sign)} of the cases."
+    )
+
+
+def third_finding(run: Run, ranking: Ranking | None) -> str:
+    """How far the first finding holds in the other samples and for the other click metrics."""
+    if run.headline is None or ranking is None or not ranking.values:
+        return sentence(_coverage(run))
+    winners = leaders(run)
+    kept = winners.filter(~pl.col("click_metric").is_in(NOT_COUNTED))
+    won = kept.filter(editorial_metric=ranking.best).height
+    rest = in_order(kept.filter(pl.col("editorial_metric") != ranking.best)["editorial_metric"].to_list(), ())
+    instead = f"; elsewhere {listed(rest, 'or')} leads" if rest else ""
+    return sentence(
+        f"{ranking.best} leads in {won} of {plural(kept.height, 'combination')} of market, depth, judge and "
+        f"click metric (without SS, which uses the grades itself, and QCTR){instead}"
+    )
+
+
+def leaders(run: Run) -> pl.DataFrame:
+    """Return, per sample and click metric, the editorial metric with the highest overall correlation."""
+    overall = run.frames["correlations"].filter(pl.col("split") == EVERY, pl.col("correlation").is_not_null())
+    cell = ["market", "depth", "judge", "click_metric"]
+    order = pl.col("editorial_metric").replace_strict(
+        {name: place for place, name in enumerate(run.editorial)}, return_dtype=pl.Int64
+    )
+    ranked = overall.sort([pl.col("correlation"), order], descending=[True, False], maintain_order=True)
+    return ranked.unique(cell, keep="first", maintain_order=True).sort(cell)
+
+
+def _coverage(run: Run) -> str:
+    statistics = run.frames["statistics"]
+    if statistics.is_empty():
+        return "the run has no statistics: no market, depth or judge was analysed"
+    every = statistics.group_by("market").agg(pl.col("n_all_sessions").max())["n_all_sessions"].sum()
+    kept = int(statistics["n_sessions"].max() or 0)  # type: ignore[arg-type]
+    return f"of {plural(every, 'session')}, {count(kept)} at most have a grade for every result down to the depth"
+
+
+def scope(run: Run) -> str:
+    """Say what the headline numbers are of, and why these."""
+    if run.headline is None:
+        return ""
+    several = {
+        "market": "the market with most sessions kept",
+        "depth": "the smallest depth, where most sessions are kept",
+        "judge": "the first judge",
+    }
+    why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
+    because = f" ({listed(why)})" if why else ""
+    return f"Headline numbers are of {run.headline.label}{because} and of the click metric {HEADLINE_CLICK}."
+
+
+def caveats(run: Run, found: SampleBaselines | None) -> tuple[str, ...]:
+    """What the findings do not show."""
+    return (
+        "Correlation is not validity. A metric that goes with clicks need not measure whether people found what "
+        "they wanted; it may share with clicks what has nothing to do with quality.",
+        "Position bias. People click high results more whatever stands there, and the click metrics reward high "
+        "clicks; metrics that weigh the top strongly agree with them for that reason too.",
+        sentence(f"Coverage. {_covered(run)}"),
+        sentence(f"SS looks at the grades itself{_random_ss(found)}"),
+        "Intervals resample queries. They hold neither errors of the judges nor change over time, and they are not "
+        "widened for picking the best of several metrics.",
+    )
+
+
+def _covered(run: Run) -> str:
+    rest = "queries that are judged in full are rarely like the rest, and nothing is said about the rest"
+    if run.headline is None:
+        return f"No session is fully judged; {rest}"
+    row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
+    return f"At {run.headline.label}, {percent(row['coverage'])} of the sessions are fully judged; {rest}"
+
+
+def _random_ss(found: SampleBaselines | None) -> str:
+    null = {} if found is None else {k: v.value for k, v in found.random_ss.items() if v.value is not None}
+    if not null:
+        return ", so it correlates with editorial metrics even if clicks ignore relevance"
+    highest = max(null, key=lambda name: null[name])
+    return (
+        f": with the same click patterns dealt to the configurations at random it would still correlate "
+        f"{number(null[highest])} with {highest}"
+    )

@@ -1,0 +1,288 @@
+"""What a report says, before it is drawn: frozen numbers, tables, figures and sentences.
+
+`read_run` picks from the run's tables what the report shows; the section modules turn that into
+`Section` records; `render` writes them. Nothing here knows HTML, Markdown or LaTeX.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
+from pipeline.contracts import Table as Contract
+from pipeline.errors import ReportError
+from pipeline.report.words import listed, visible
+
+HEADLINE_CLICK = "MeanRR"
+"""The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
+
+SAMPLES_SHOWN = 8
+"""Samples that the page draws; the CSV files hold all of them."""
+
+ROWS_SHOWN = 120
+"""Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+
+@dataclass(frozen=True, order=True)
+class SampleKey:
+    """What a sample is of: a market, a depth and a judge (``all`` where the run has no such label)."""
+
+    market: str
+    depth: int
+    judge: str
+
+    @property
+    def label(self) -> str:
+        """Words for the sample, without the labels that the run does not have."""
+        parts = [] if self.market == EVERY else [f"market {visible(self.market)}"]
+        parts.append(f"depth {self.depth}")
+        parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
+        return ", ".join(parts)
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of `frame` that belong to this sample."""
+        return frame.filter(market=self.market, depth=self.depth, judge=self.judge)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval, or the reason why there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+    @property
+    def covers_zero(self) -> bool:
+        """Whether the interval holds 0; also when there is no interval to tell."""
+        return self.low is None or self.high is None or self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole, 0..1."""
+
+    value: float | None
+
+
+Cell = str | int | Estimate | Share | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a shown table: its group heading (or ''), its name, and its cells."""
+
+    group: str
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what is shown, and the full-precision frame behind it for CSV.
+
+    Attributes
+    ----------
+    name
+        File stem, also the id on the page.
+    title, name_head, heads
+        Title in words, head of the name column, heads of the cells.
+    rows
+        Shown rows, at most `ROWS_SHOWN`.
+    spanners
+        Heads over several columns: (words, index of the first column, number of columns).
+    notes
+        Remarks under the table.
+    data
+        The rows of the CSV file; None when the CSV of another table holds them.
+    """
+
+    name: str
+    title: str
+    name_head: str
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    spanners: tuple[tuple[str, int, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    data: pl.DataFrame | None = None
+
+    @property
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that fit the page."""
+        return self.rows[:ROWS_SHOWN]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes, the reasons of missing values, and whether rows are left to the CSV file."""
+        cut = len(self.rows) - len(self.shown)
+        left = (f"The first {ROWS_SHOWN} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
+        return (*self.notes, *missing_reasons(self.shown), *left)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture: a Vega-Lite specification with a title and the text that stands in for it."""
+
+    name: str
+    title: str
+    alt: str
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the report: a reading in words, pictures, tables.
+
+    `legend` explains marks of the pictures; `tables_folded` hides the tables behind a line to
+    click, where the pictures show the same numbers.
+    """
+
+    name: str
+    title: str
+    reading: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    tables_folded: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run's tables in report order, and which samples the report shows.
+
+    Attributes
+    ----------
+    frames
+        The tables of `contracts.RUN_TABLES` by name.
+    info
+        The content of ``settings.json``.
+    headline
+        The sample of the headline, or None when no session was kept anywhere.
+    shown
+        Samples on the page, the headline first.
+    n_samples
+        All samples of the run.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    info: Mapping[str, Any]
+    headline: SampleKey | None
+    shown: tuple[SampleKey, ...]
+    n_samples: int
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
+        """Rows of `correlations` of one sample and split."""
+        return sample.rows(self.frames["correlations"]).filter(split=split)
+
+    @property
+    def editorial(self) -> tuple[str, ...]:
+        """Editorial metrics of the run in the order of reports, variants last."""
+        found = self.frames["correlations"]["editorial_metric"].unique().to_list()
+        return in_order(found, EDITORIAL_METRICS)
+
+    @property
+    def clicks(self) -> tuple[str, ...]:
+        """Click metrics of the run in the order of reports, QCTR last."""
+        return in_order(self.frames["correlations"]["click_metric"].unique().to_list(), CLICK_METRICS)
+
+    @property
+    def good(self) -> str:
+        """The label of the lowest grade that counts as success for SS."""
+        return self.grade_label(int(self.settings.get("success_grade", 2)))
+
+    def grade_label(self, grade: int) -> str:
+        """Return the scale's label of a grade, or the grade itself where the scale has none."""
+        scale: Sequence[str] = self.settings.get("scale") or ()
+        return visible(scale[grade]) if 0 <= grade < len(scale) else f"grade {grade}"
+
+
+def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
+    """Put the tables into their contracts' form and choose the samples to show.
+
+    Raises
+    ------
+    ReportError
+        If a table of `contracts.RUN_TABLES` is missing.
+    ContractError
+        If a table has not the form of its contract.
+    """
+    missing = [table.name for table in RUN_TABLES if table.name not in tables]
+    if missing:
+        expected = listed(table.name for table in RUN_TABLES)
+        raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
+    frames = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
+    samples = _samples_by_weight(frames["statistics"])
+    headline = _headline(frames["statistics"])
+    chosen = sorted(samples[:SAMPLES_SHOWN])
+    if headline is not None:
+        chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
+    settings = MappingProxyType(dict(info.get("settings") or {}))
+    return Run(MappingProxyType(frames), info, headline, tuple(chosen), len(samples), settings)
+
+
+def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
+    # The pattern table may have millions of rows and is only summed here: its order is no matter.
+    if contract is PATTERNS:
+        contract.canonical(frame.head(0))
+        return frame
+    return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
+
+
+def _samples_by_weight(statistics: pl.DataFrame) -> list[SampleKey]:
+    heavy = statistics.sort(
+        ["n_sessions", "market", "depth", "judge"], descending=[True, False, False, False]
+    )
+    return [SampleKey(*row) for row in heavy.select("market", "depth", "judge").iter_rows()]
+
+
+def _headline(statistics: pl.DataFrame) -> SampleKey | None:
+    """Smallest depth, then the market with most kept sessions there, then the first judge."""
+    kept = statistics.filter(pl.col("n_sessions") > 0)
+    kept = kept.filter(pl.col("depth") == pl.col("depth").min())
+    if kept.is_empty():
+        return None
+    by_market = kept.group_by("market").agg(pl.col("n_sessions").max(), pl.col("n_all_sessions").max())
+    largest = by_market.sort(
+        ["n_sessions", "n_all_sessions", "market"], descending=[True, True, False]
+    )["market"][0]
+    first = kept.filter(market=largest).sort("judge")
+    return SampleKey(largest, int(first["depth"][0]), first["judge"][0])
+
+
+def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
+    """Return the `found` names in the given order, unknown ones after them by name."""
+    known = [name for name in order if name in found]
+    return (*known, *sorted(set(found) - set(order)))
+
+
+def estimate(row: Mapping[str, Any] | None, column: str = "correlation") -> Estimate:
+    """Return the value of `column` in a row of a contract's table, with interval and reason."""
+    if row is None:
+        return Estimate(None, reason="not computed")
+    value = row[column]
+    if value is None:
+        return Estimate(None, reason=visible(row.get("reason") or "no value", limit=160))
+    return Estimate(value, row["ci_low"], row["ci_high"])
+
+
+def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:
+    """Return the estimates of `frame` by (click metric, editorial metric)."""
+    return {
+        (row["click_metric"], row["editorial_metric"]): estimate(row, column)
+        for row in frame.iter_rows(named=True)
+    }
+
+
+def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return one remark per reason for which cells have no value."""
+    cells = [cell for row in rows for cell in row.cells]
+    reasons = [cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None]
+    return tuple(
+        f"Dash: {reason} ({reasons.count(reason)} of {len(cells)} cells)." for reason in sorted(set(reasons))
+    )

@@ -1,0 +1,1 @@
+"""The parts of a report: each module turns the run into `Section` records, words included."""

@@ -1,0 +1,293 @@
+"""The only place that knows the order of the stages; each stage is one line."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from pipeline import __version__
+from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, EVERY, FUNNEL, RUN_TABLES
+from pipeline.correlation.classes import query_splits
+from pipeline.correlation.tables import comparisons, correlations, differences
+from pipeline.database import write_database
+from pipeline.engines.duckdb import DuckDBEngine
+from pipeline.errors import InputError
+from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, SEARCHES, Input, first_line, read_input
+from pipeline.judged import judge_configurations
+from pipeline.judgments import prepare_judgments
+from pipeline.logs import build_pattern_table
+from pipeline.measure import Measured, formed_sessions, measure
+from pipeline.normalise import normalise_query
+from pipeline.patterns import PatternTable, check_depths, read_patterns, write_patterns, write_table
+from pipeline.progress import Progress, silent
+from pipeline.publish import check_free, published_folder
+from pipeline.sample import Sample
+from pipeline.settings import Settings
+
+Frames = dict[str, pl.DataFrame]
+
+_LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-tables")
+
+
+def log_to_patterns(
+    searches: str | Path, clicks: str | Path, settings: Settings, *, work: Path | None = None, progress: Progress = silent
+) -> PatternTable:
+    """Turn a log into its pattern table, on the embedded engine.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob each, in the canonical form of contract 2.
+    settings
+        Depth, idle limit and scope, folds, normalisation, threads, memory limit.
+    work
+        Where the engine may spill; a temporary folder when None.
+    """
+    search_input = read_input("searches", searches, SEARCHES)
+    click_input = read_input("clicks", clicks, CLICKS)
+    with _engine(settings, work) as engine:
+        table = build_pattern_table(engine, search_input, click_input, settings, progress=progress)
+    inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
+    info = {"stored_depth": settings.stored_depth, "settings": _plain(settings), "inputs": inputs, "versions": versions()}
+    return replace(table, info=info)
+
+
+@contextmanager
+def _engine(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+    with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
+        engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def analyse(
+    table: PatternTable, judgments: str | Path, queries: str | Path | None, settings: Settings, *, progress: Progress = silent
+) -> Frames:
+    """Join a pattern table with judgments and compute every table of a run (contract 10).
+
+    Parameters
+    ----------
+    table
+        The pattern table of a log.
+    judgments, queries
+        A file, folder or glob each; `queries` holds attributes to split by and may be None.
+
+    Returns
+    -------
+    Frames by table name, in the forms of `contracts.RUN_TABLES`.
+    """
+    return _analyse(table, read_input("judgments", judgments, JUDGMENTS), _attributes(queries), settings, progress)
+
+
+def _analyse(
+    table: PatternTable, judgments: Input, attributes: pl.DataFrame | None, settings: Settings, progress: Progress
+) -> Frames:
+    check_depths(table, settings.depth)
+    progress("reading judgments", None)
+    rows, by_market = collected(judgments), "market" in judgments.columns
+    graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
+    formed = formed_sessions(table.funnel)
+    cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
+    measured = []
+    for number, (judge, depth) in enumerate(cells):
+        progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
+        judged = judge_configurations(table, graded, judge=judge, depth=depth, max_grade=settings.max_grade)
+        measured.append(measure(judged, formed, settings, judge=judge, depth=depth))
+    samples = [sample for cell in measured for sample in cell.samples]
+    frames = {
+        "statistics": pl.concat([cell.statistics for cell in measured]),
+        "funnel": _funnel(table, graded.funnel, measured, settings),
+        "configurations": pl.concat([cell.configurations for cell in measured]),
+        "patterns": pl.concat([cell.patterns for cell in measured]).unique(),
+        **_correlated(samples, attributes, settings, progress),
+    }
+    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
+
+
+def _correlated(
+    samples: list[Sample], attributes: pl.DataFrame | None, settings: Settings, progress: Progress
+) -> Frames:
+    rng = np.random.default_rng(settings.seed)
+    found: dict[str, list[pl.DataFrame]] = {
+        "correlations": [CORRELATIONS.empty()],
+        "differences": [DIFFERENCES.empty()],
+        "comparisons": [COMPARISONS.empty()],
+    }
+    for number, sample in enumerate(samples):
+        progress(f"correlating market {sample.market}, depth {sample.depth}", number / len(samples))
+        splits, _ = query_splits(sample, attributes)
+        found["correlations"].append(correlations(sample, splits, resamples=settings.resamples, rng=rng))
+        found["differences"].append(
+            differences(sample, iterations=settings.iterations, resamples=settings.resamples, rng=rng)
+        )
+        found["comparisons"].append(comparisons(sample, resamples=settings.resamples, rng=rng))
+    return {name: pl.concat(frames) for name, frames in found.items()}
+
+
+def _funnel(
+    table: PatternTable, judgments: pl.DataFrame, measured: list[Measured], settings: Settings
+) -> pl.DataFrame:
+    log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
+    return FUNNEL.canonical(pl.concat([log, judgments, *(cell.funnel for cell in measured)]))
+
+
+def collected(table: Input) -> pl.DataFrame:
+    """Read a small input whole.
+
+    Raises
+    ------
+    InputError
+        If a file of it breaks off or is not what its schema says.
+    """
+    try:
+        return table.frame.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{table.what}: cannot read {table.files[0]}: {first_line(error)}") from error
+
+
+def _attributes(queries: str | Path | None) -> pl.DataFrame | None:
+    """Read query attributes, normalised like the log's queries; rows that become the same collapse."""
+    if queries is None:
+        return None
+    table = read_input("queries", queries, QUERIES, keep_others=True)
+    rows = collected(table).drop_nulls("query")
+    normal = pl.Series("query", [normalise_query(query) for query in rows["query"]], dtype=pl.String)
+    rows = rows.with_columns(normal)
+    return rows if "market" in table.columns else rows.drop("market")
+
+
+def make_patterns(
+    searches: str, clicks: str, out: Path, settings: Settings, *, force: bool = False, progress: Progress = silent
+) -> Path:
+    """Logs to a stored pattern table folder."""
+    with published_folder(out, force=force) as folder:
+        table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
+        progress("writing", None)
+        write_patterns(table, folder)
+    return out
+
+
+def make_report(
+    patterns: Path,
+    judgments: str,
+    queries: str | None,
+    out: Path,
+    settings: Settings,
+    *,
+    command: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> tuple[str, ...]:
+    """Stored pattern table and judgments to a run folder; return the main findings."""
+    check_free(out, force=force)
+    table = read_patterns(patterns)
+    with published_folder(out, force=force) as folder:
+        return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def make_run(
+    searches: str,
+    clicks: str,
+    judgments: str,
+    queries: str | None,
+    out: Path,
+    settings: Settings,
+    *,
+    command: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> tuple[str, ...]:
+    """Logs and judgments to a run folder; return the main findings."""
+    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
+    _attributes(queries)
+    with published_folder(out, force=force) as folder:
+        table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
+        return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def _write_run(
+    table: PatternTable,
+    judgments: str,
+    queries: str | None,
+    folder: Path,
+    settings: Settings,
+    command: str,
+    progress: Progress,
+) -> tuple[str, ...]:
+    frames = analyse(table, judgments, queries, settings, progress=progress)
+    info = _info(table, judgments, queries, settings, command)
+    progress("writing tables", None)
+    for contract in RUN_TABLES:
+        write_table(contract, frames[contract.name], folder / f"{contract.name}.parquet")
+    write_database(frames, folder / "run.duckdb")
+    (folder / "settings.json").write_text(_json(info), encoding="utf-8")
+    progress("drawing the report", None)
+    from pipeline.report.render import write_report  # noqa: PLC0415 - charts take a second to import
+
+    return write_report(frames, info, folder)
+
+
+def _info(
+    table: PatternTable, judgments: str, queries: str | None, settings: Settings, command: str
+) -> dict[str, Any]:
+    attributes = _attributes(queries)
+    inputs = {**table.info["inputs"], "judgments": read_input("judgments", judgments, JUDGMENTS).fingerprint()}
+    if queries is not None:
+        inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
+    log_settings = {name: table.info["settings"][name] for name in _OF_THE_LOG}
+    return {
+        "settings": {**_plain(settings), **log_settings},
+        "stored_depth": table.stored_depth,
+        "inputs": inputs,
+        "versions": versions(),
+        "command": command,
+        "seed": settings.seed,
+        "has_navigational": attributes is not None and "navigational" in attributes.columns,
+        "skipped_attributes": _skipped(attributes),
+        "notes": [],
+    }
+
+
+_OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "max_rejected")
+"""Settings that took effect when the pattern table was made."""
+
+
+def _skipped(attributes: pl.DataFrame | None) -> list[str]:
+    if attributes is None:
+        return []
+    nobody = Sample(EVERY, 1, EVERY, (), *_no_rows())
+    return list(query_splits(nobody, attributes)[1])
+
+
+def _no_rows() -> tuple[Any, ...]:
+    whole, real = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+    return whole, whole, (), real, real, (), real, np.zeros(0)
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    return settings.model_dump(mode="json")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of clickassay and of the libraries that decide its numbers."""
+    return {"clickassay": __version__, **{name: _version(name) for name in _LIBRARIES}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

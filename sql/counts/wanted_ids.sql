@@ -1,0 +1,3 @@
+-- one row: search ids whose own value is needed
+SELECT CAST(count(*) AS BIGINT) AS n
+FROM wanted_ids

@@ -1,0 +1,76 @@
+-- What DuckDB spells in its own way; every engine has the same names.
+
+-- 64-bit fingerprint of a text or integer: one to one for integers, never stored outside the step
+CREATE OR REPLACE TEMP MACRO fingerprint(x) AS hash(x);
+
+-- fingerprint of a pair of texts
+CREATE OR REPLACE TEMP MACRO fingerprint_pair(x, y) AS hash(x, y);
+
+-- fingerprint of a list of texts, order included
+CREATE OR REPLACE TEMP MACRO fingerprint_list(xs) AS hash(xs);
+
+-- 60-bit digest of a user id: the same on every engine (the first 15 hex digits of md5)
+CREATE OR REPLACE TEMP MACRO user_digest(x) AS CAST('0x' || substr(md5(CAST(x AS VARCHAR)), 1, 15) AS BIGINT);
+
+-- the digest's bucket as one bit of 64
+CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(digest % 64 AS UBIGINT);
+
+-- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
+CREATE OR REPLACE TEMP MACRO position_bit(p) AS CAST(1 AS BIGINT) << CAST(p - 1 AS BIGINT);
+
+-- number of elements, number of elements that are not null, and the places 1, 2, ..., n of a list
+CREATE OR REPLACE TEMP MACRO size_of(xs) AS len(xs);
+CREATE OR REPLACE TEMP MACRO holds_null(xs) AS len(xs) <> list_count(xs);
+CREATE OR REPLACE TEMP MACRO places_of(xs) AS range(1, len(xs) + 1);
+CREATE OR REPLACE TEMP MACRO element_of(xs, place) AS xs[place];
+CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS xs[1:k];
+
+-- lower case by simple mapping: the two letters whose case engines disagree about are mapped first
+CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(replace(replace(x, chr(304), 'i'), chr(931), chr(963)));
+
+-- white space as Unicode and Python's str.split know it, collapsed and trimmed; then lower case
+CREATE OR REPLACE TEMP MACRO normalise_query(x) AS lower_text(trim(regexp_replace(
+    x,
+    '[\t\n\x0B\f\r\x1C-\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}]+',
+    ' ',
+    'g'
+), ' '));
+
+-- the parts of a URL: scheme, user info with its @, host and port, path, query with its ?
+CREATE OR REPLACE TEMP MACRO url_part(url, n) AS regexp_extract(
+    url, '(?s)^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)([^#]*)', n
+);
+CREATE OR REPLACE TEMP MACRO without_default_port(scheme, host) AS CASE
+    WHEN scheme = 'http' AND host LIKE '%:80' THEN substr(host, 1, length(host) - 3)
+    WHEN scheme = 'https' AND host LIKE '%:443' THEN substr(host, 1, length(host) - 4)
+    ELSE host
+END;
+CREATE OR REPLACE TEMP MACRO without_last_slash(path, query) AS CASE
+    WHEN query = '' AND path LIKE '%/' THEN substr(path, 1, length(path) - 1) ELSE path
+END;
+CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
+    lower(url_part(url, 1)) || '://' || url_part(url, 2)
+    || without_default_port(lower(url_part(url, 1)), lower_text(url_part(url, 3)))
+    || without_last_slash(url_part(url, 4), url_part(url, 5))
+    || url_part(url, 5);
+
+-- normal form of a URL; the second branch only spares the common, already normal URL the work
+CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
+    WHEN NOT contains(url, '://') THEN url
+    WHEN url = lower(url) AND NOT suffix(url, '/') AND NOT contains(url, '#') AND NOT contains(url, ':80')
+        AND NOT contains(url, ':443') THEN url
+    WHEN NOT regexp_matches(url, '^[A-Za-z][A-Za-z0-9+.-]*://') THEN url
+    ELSE rebuilt_url(url)
+END;
+CREATE OR REPLACE TEMP MACRO normalise_urls(urls) AS list_transform(urls, lambda url: normalise_url(url));
+
+-- content address of a configuration: md5 of its texts, joined so that no two lists look alike
+CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');
+CREATE OR REPLACE TEMP MACRO joined(texts) AS array_to_string(texts, chr(31));
+-- the first branch only spares texts without a backslash or separator of their own, nearly all, the work
+CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS CASE
+    WHEN contains(array_to_string(results, '') || market || query, '\')
+        OR contains(array_to_string(results, '') || market || query, chr(31))
+        THEN md5(joined(list_transform([market, query] || results, lambda x: joinable(x))))
+    ELSE md5(market || chr(31) || query || chr(31) || joined(results))
+END;

@@ -1,0 +1,10 @@
+-- one row per configuration, fold and click mask: the pattern table
+SELECT
+    c.configuration_id,
+    s.fold,
+    s.click_mask,
+    CAST(sum(s.sessions) AS BIGINT) AS sessions
+FROM session_patterns AS s
+INNER JOIN session_configurations AS c ON s.query_fp = c.query_fp AND s.list_fp = c.list_fp
+WHERE s.on_first_page
+GROUP BY c.configuration_id, s.fold, s.click_mask

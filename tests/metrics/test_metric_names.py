@@ -1,0 +1,83 @@
+"""Names of metrics: what is declared, what is printed, what parses back."""
+
+import ir_measures
+import pytest
+
+from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS
+from pipeline.errors import SettingsError
+from pipeline.metrics.base import Measure, parse
+from pipeline.metrics.clicks import CLICKS
+from pipeline.metrics.editorial import EDITORIAL, report_measures
+from pipeline.settings import Settings
+
+
+def test_the_declared_metrics_are_those_of_the_contract_in_its_order():
+    assert tuple(metric.name for metric in CLICKS) == CLICK_METRICS
+    assert tuple(metric.name for metric in EDITORIAL) == EDITORIAL_METRICS
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ERR", "ERR"),
+        ("AP(rel=2)", "AP(rel=2)"),
+        (" RR( rel = 2 )@5 ", "RR(rel=2)@5"),
+        ("RBP(p=.8)@10", "RBP(p=0.8)@10"),
+        ("RBP(max_rel=4, p=0.5)", "RBP(p=0.5,max_rel=4)"),
+        ("nDCG(dcg='exp-log2')@10", "NDCG@10"),
+        ('nDCG(dcg="exp-log2")', "NDCG"),
+        ("DCG()@62", "DCG@62"),
+    ],
+)
+def test_a_name_has_one_canonical_form_that_parses_back(text, name):
+    measure = parse(text, EDITORIAL)
+    assert str(measure) == name
+    assert parse(str(measure), EDITORIAL) == measure
+
+
+@pytest.mark.parametrize("name", ["AP(rel=2)", "RR(rel=2)@5", "RBP(p=0.5)@10", "ERR@20"])
+def test_ir_measures_prints_the_same_name(name):
+    assert repr(ir_measures.parse_measure(name)) == str(parse(name, EDITORIAL)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "expected a name like"),
+        ("AP(rel=2", "expected a name like"),
+        ("ERR@", "expected a name like"),
+        ("P@5", "unknown metric P; known are DCG"),
+        ("nDCG@10", r"known are .*nDCG\(dcg='exp-log2'\)"),  # linear gains in ir_measures: not our NDCG
+        ("NDCG(dcg='log2')", "its parameters"),
+        ("ERR@0", "1..62"),
+        ("ERR@63", "1..62"),
+        ("AP(2)", "rel=value"),
+        ("AP(rel=2,rel=2)", "once"),
+        ("AP(rel=0)", "grade of 1..30"),
+        ("AP(rel=2.0)", "grade of 1..30"),
+        ("RBP(p=1)", "between 0 and 1"),
+        ("RBP(p=nan)", "between 0 and 1"),
+        ("DCG(rel=2)", "none"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_what_was_expected(text, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        parse(text, EDITORIAL)
+
+
+def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr():
+    assert [str(measure) for measure in report_measures(Settings())] == [
+        *EDITORIAL_METRICS,
+        "AP(rel=2)",
+        "RR(rel=2)",
+    ]
+
+
+def test_there_is_no_variant_when_no_grade_lies_below_the_relevant_one():
+    settings = Settings(scale=("no", "yes"), relevant_grade=1, success_grade=1)
+    assert [str(measure) for measure in report_measures(settings)] == list(EDITORIAL_METRICS)
+
+
+def test_measures_of_the_same_metric_with_other_parameters_differ():
+    assert parse("AP(rel=2)", EDITORIAL) != parse("AP", EDITORIAL) != parse("AP@5", EDITORIAL)
+    assert parse("AP", EDITORIAL) == Measure(EDITORIAL[2])

@@ -1,0 +1,261 @@
+"""The package and the plain-Python oracle, which share no code, agree on hundreds of messy logs.
+
+Ids, masks, counts and grades are compared exactly, numbers to 1e-9; where the oracle has no value
+the package must have none, and a reason for it.
+"""
+
+import itertools
+import math
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from oracle.messy_logs import seeded_log
+from oracle.oracle_run import oracle
+from pipeline.run import analyse, log_to_patterns
+
+from pipeline.contracts import CONFIGURATIONS
+from pipeline.settings import load_settings
+
+LOGS, CHUNK = 320, 10
+TOLERANCE = 1e-9
+SAMPLE = ("market", "depth", "judge")
+PAIR = ("click_metric", "editorial_metric")
+MS = pa.timestamp("ms")
+TIMES = (pa.int64(), pa.timestamp("ms", tz="UTC"), pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
+
+
+@pytest.mark.parametrize("first", range(0, LOGS, CHUNK))
+def test_the_package_and_the_oracle_agree_on_messy_logs(first, tmp_path):
+    for seed in range(first, first + CHUNK):
+        try:
+            difference = next(differences_of(seed, tmp_path / str(seed)), None)
+        except Exception as error:
+            error.add_note(f"seed {seed}: oracle.messy_logs.seeded_log({seed})")
+            raise
+        assert difference is None, f"seed {seed}: first difference: {difference}"
+
+
+def differences_of(seed, folder):
+    """Yield every difference of the package from the oracle on the log of a seed."""
+    searches, clicks, judgments, queries, settings = seeded_log(seed)
+    expected = oracle(searches, clicks, judgments, queries, settings)
+    paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
+    options = load_settings(**settings)
+    table = log_to_patterns(paths["searches"], paths["clicks"], options)
+    run = analyse(table, paths["judgments"], paths.get("queries"), options)
+    yield from pattern_table_differences(expected, table)
+    yield from funnel_differences(expected, table, run)
+    yield from statistics_differences(expected["statistics"], run["statistics"])
+    yield from configuration_differences(expected["judged"], run["configurations"])
+    yield from correlation_differences(expected, run["correlations"])
+    yield from ranker_differences(expected["differences"], run["differences"])
+    if not run["patterns"].equals(table.patterns):
+        yield "the run's patterns are not those of its pattern table"
+
+
+def write_log(folder, seed, **tables):
+    """Write each table as Parquet, in some logs as a folder of two files; return paths by name."""
+    folder.mkdir()
+    types = column_types(seed, tables)
+    paths = {}
+    for name, rows in tables.items():
+        if rows is None:
+            continue
+        fields = [pa.field(column, types[name, column]) for column in columns_of(name, rows)]
+        data = pa.Table.from_pylist(rows, schema=in_ms(fields))
+        data = data.cast(pa.schema(fields))
+        paths[name] = write_parquet(data, folder / name, parts=1 + (seed % 3 == 0))
+    return paths
+
+
+def columns_of(name, rows):
+    """Return the columns of rows; an empty click log still has its columns."""
+    return list(rows[0]) if rows else ["search_id", "timestamp", "url"]
+
+
+def in_ms(fields):
+    """Return a schema in which all times are milliseconds, as the rows have them."""
+    return pa.schema([field.with_type(MS) if field.name == "timestamp" else field for field in fields])
+
+
+def column_types(seed, tables):
+    """Return the Arrow type by table and column; ids, times and grades have several."""
+    searches, judgments = tables["searches"], tables["judgments"]
+    types = {
+        ("searches", "results"): pa.list_(pa.string()),
+        ("searches", "page"): (pa.int32(), pa.int64())[seed % 2],
+        ("clicks", "position"): (pa.int64(), pa.int32())[seed % 2],
+        ("queries", "navigational"): pa.bool_(),
+        ("queries", "tier"): pa.int64(),
+        ("judgments", "grade"): id_type(judgments, "grade"),
+        ("searches", "user_id"): id_type(searches, "user_id"),
+    }
+    for name in ("searches", "clicks"):
+        types[name, "search_id"] = id_type(searches, "search_id")
+        types[name, "timestamp"] = TIMES[seed // 2 % len(TIMES)]
+    texts = ("query", "url", "judge", "market", "topic")
+    types |= {(name, column): pa.string() for name in tables for column in texts}
+    return types
+
+
+def id_type(rows, column):
+    """Return the Arrow type of a column that holds integers or text."""
+    return pa.string() if any(isinstance(row[column], str) for row in rows) else pa.int64()
+
+
+def write_parquet(data, path, *, parts):
+    """Write a table as one file, or as a folder of files."""
+    if parts == 1:
+        pq.write_table(data, path.with_suffix(".parquet"))
+        return path.with_suffix(".parquet")
+    path.mkdir()
+    cut = data.num_rows // parts
+    pq.write_table(data.slice(0, cut), path / "b.parquet")
+    pq.write_table(data.slice(cut), path / "a.parquet")
+    return path
+
+
+def keyed(frame, key, values):
+    """Return the rows of a frame as a dict from key tuple to a dict of values."""
+    found = {}
+    for row in frame.iter_rows(named=True):
+        name = tuple(row[column] for column in key)
+        assert name not in found, f"{name} occurs twice"
+        found[name] = {column: row[column] for column in values}
+    return found
+
+
+def compare(what, expected, found):
+    """Yield the differences of two dicts from key to dict of values."""
+    for name in sorted(expected.keys() | found.keys(), key=repr):
+        if name not in found:
+            yield f"{what} {name}: missing, expected {expected[name]}"
+        elif name not in expected:
+            yield f"{what} {name}: not expected, found {found[name]}"
+        else:
+            for column, value in expected[name].items():
+                if not same(value, found[name][column]):
+                    yield f"{what} {name}: {column} is {found[name][column]!r}, expected {value!r}"
+
+
+def same(expected, found):
+    """Tell whether two values are equal, floats to the tolerance; None equals only None."""
+    if isinstance(expected, float) and isinstance(found, float):
+        return math.isclose(expected, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return type(expected) is type(found) and expected == found
+
+
+def pattern_table_differences(expected, table):
+    """Compare the pattern table."""
+    wanted = {
+        (name,): dict(zip(("market", "query", "results"), (*parts[:2], list(parts[2])), strict=True))
+        for name, parts in expected["configurations"].items()
+    }
+    found = keyed(table.configurations, ("configuration_id",), ("market", "query", "results"))
+    yield from compare("configuration", wanted, found)
+    wanted = {name: {"sessions": sessions} for name, sessions in expected["patterns"].items()}
+    found = keyed(table.patterns, ("configuration_id", "fold", "click_mask"), ("sessions",))
+    yield from compare("pattern", wanted, found)
+    wanted = {name: {"user_buckets": buckets} for name, buckets in expected["queries"].items()}
+    yield from compare("query", wanted, keyed(table.queries, ("market", "query"), ("user_buckets",)))
+
+
+def funnel_differences(expected, table, run):
+    """Compare the funnel of the run, and its part about the log with that of the pattern table."""
+    key = ("source", "market", "depth", "judge", "step", "reason")
+    wanted = {name: {"rows": rows} for name, rows in expected["funnel"].items()}
+    yield from compare("funnel of the run", wanted, keyed(counted(run["funnel"]), key, ("rows",)))
+    of_log = {
+        name: rows
+        for name, rows in wanted.items()
+        if name[0] in ("searches", "clicks") or (name[0] == "sessions" and name[2] == 0)
+    }
+    yield from compare("funnel of the log", of_log, keyed(counted(table.funnel), key, ("rows",)))
+
+
+def counted(funnel):
+    """Return the rows of a funnel that count something: the others may be absent."""
+    return funnel.filter(pl.col("rows") != 0)
+
+
+def statistics_differences(expected, frame):
+    """Compare the statistics; samples without a judged configuration may be absent."""
+    columns = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
+    found = keyed(frame, SAMPLE, columns)
+    wanted = {name: row for name, row in expected.items() if row["n_configurations"] or name in found}
+    yield from compare("statistics", wanted, found)
+
+
+def configuration_differences(expected, frame):
+    """Compare the judged configurations with all their metrics, and the order of the metrics."""
+    metrics = frame.columns[len(CONFIGURATIONS.columns) :]
+    values = ("query", "results", "grades", "n_sessions")
+    wanted = {
+        name: {**row, "results": list(row["results"]), "grades": list(row["grades"])}
+        for name, row in expected.items()
+    }
+    for row in wanted.values():
+        if metrics != [name for name in row if name not in values]:
+            yield f"metrics of the configurations are {metrics}, expected those of {list(row)}"
+            return
+    found = keyed(frame, (*SAMPLE, "configuration_id"), (*values, *metrics))
+    yield from compare("judged configuration", wanted, found)
+
+
+def nearly_tied(entropies):
+    """Tell whether two entropies differ by no more than rounding does, so that their order is open."""
+    ranked = sorted(entropies.values())
+    return any(0 < high - low < TOLERANCE for low, high in itertools.pairwise(ranked))
+
+
+def certain(rows, unsure):
+    """Leave out the terciles of click entropy of samples where their order is open."""
+    return {name: row for name, row in rows.items() if name[3] != "click_entropy" or name[:3] not in unsure}
+
+
+def correlation_differences(expected, frame):
+    """Compare the correlations of every split; terciles of click entropy where their order is certain."""
+    key = (*SAMPLE, "split", "class", *PAIR)
+    unsure = {name for name, entropies in expected["entropies"].items() if nearly_tied(entropies)}
+    frame = of_samples(frame, expected["correlations"])
+    found = keyed(frame, key, ("correlation", "n_configurations", "n_queries", "n_sessions"))
+    wanted, found = (certain(rows, unsure) for rows in (expected["correlations"], found))
+    yield from compare("correlation", wanted, found)
+    yield from missing_reasons(frame, key, "correlation")
+
+
+def ranker_differences(expected, frame):
+    """Compare the closed form of Algorithm 3 and what follows from it."""
+    key = (*SAMPLE, *PAIR)
+    frame = of_samples(frame, expected)
+    found = keyed(frame, key, ("exact", "noise_corrected", "sign_agreement", "n_queries"))
+    wanted = {name: steep(row, found.get(name)) for name, row in expected.items()}
+    yield from compare("difference", wanted, found)
+    yield from missing_reasons(frame, key, "exact")
+
+
+def of_samples(frame, expected):
+    """Leave out rows of samples without a judged configuration if they hold no value: both are right."""
+    samples = [{"market": name[0], "depth": name[1], "judge": name[2]} for name in expected]
+    schema = {name: frame.schema[name] for name in SAMPLE}
+    known = pl.DataFrame(samples, schema=schema).unique()
+    value = "exact" if "exact" in frame.columns else "correlation"
+    empty = frame.join(known, on=SAMPLE, how="anti").filter(pl.col(value).is_null())
+    return frame.join(empty, on=frame.columns, how="anti", nulls_equal=True)
+
+
+def steep(row, found):
+    """Forgive the sign agreement near a correlation of one, where its slope has no bound."""
+    if found is None or row["sign_agreement"] is None or abs(row["exact"]) < 1 - TOLERANCE:
+        return row
+    near = found["sign_agreement"] is not None and abs(row["sign_agreement"] - found["sign_agreement"]) < 1e-4
+    return row | ({"sign_agreement": found["sign_agreement"]} if near else {})
+
+
+def missing_reasons(frame, key, value):
+    """Yield rows that have neither a value nor a reason, or both."""
+    odd = frame.filter(pl.col(value).is_null() == pl.col("reason").is_null())
+    for name in keyed(odd, key, ()):
+        yield f"{value} {name}: there must be either a value or a reason why not"
