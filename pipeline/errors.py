@@ -42,3 +42,7 @@ class QueryError(ClickassayError):
 
 class ReportError(ClickassayError):
     """A report cannot be drawn from what the run holds."""
+
+
+class Interrupted(ClickassayError):
+    """The user pressed Ctrl-C."""

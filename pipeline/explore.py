@@ -4,13 +4,11 @@ A question can read the tables of that one run and nothing else: the file is ope
 neither files, network, extensions nor settings are within its reach.
 """
 
-import csv
-import io
 import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -142,24 +140,32 @@ def as_csv(frame: pl.DataFrame) -> str:
 
     Texts that a spreadsheet would take for a formula (they start with ``= + - @``, tab or carriage
     return) get a leading apostrophe; lists and structs are JSON text; numbers have full precision;
-    null is an empty cell; lines end with ``\n``.
+    null is an empty cell, an empty text ``""``; lines end with ``\n``.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([_csv_cell(name) for name in frame.columns])
-    writer.writerows([_csv_cell(value) for value in row] for row in frame.iter_rows())
-    return stream.getvalue()
+    rows = [frame.columns, *frame.iter_rows()]
+    return "".join(f"{_csv_line(row)}\n" for row in rows)
+
+
+def _csv_line(row: Sequence[object]) -> str:
+    # a line that is all empty would be skipped by readers
+    return ",".join(_csv_cell(value) for value in row) or '""'
 
 
 def _csv_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, list, Mapping)):
-        return _json_text(value)
+        return _quoted(_json_text(value))
     if isinstance(value, (int, float, Decimal)):
         return str(value)
     text = _text(value)
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return _quoted(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)
+
+
+def _quoted(text: str) -> str:
+    # an empty text is quoted, so that it is not null; csv.writer leaves a lone carriage return bare
+    needed = not text or any(letter in text for letter in ',"\r\n')
+    return '"' + text.replace('"', '""') + '"' if needed else text
 
 
 def as_json(frame: pl.DataFrame) -> str:

@@ -51,8 +51,7 @@ def differences_of(seed, folder):
     yield from configuration_differences(expected["judged"], run["configurations"])
     yield from correlation_differences(expected, run["correlations"])
     yield from ranker_differences(expected["differences"], run["differences"])
-    if not run["patterns"].equals(table.patterns):
-        yield "the run's patterns are not those of its pattern table"
+    yield from run_pattern_differences(run)
 
 
 def write_log(folder, seed, **tables):
@@ -162,6 +161,18 @@ def pattern_table_differences(expected, table):
     yield from compare("query", wanted, keyed(table.queries, ("market", "query"), ("user_buckets",)))
 
 
+def run_pattern_differences(run):
+    """Compare the patterns of judged configurations, cut to each depth, with the sessions of these."""
+    judged = run["configurations"].select("configuration_id", "depth", "n_sessions").unique()
+    wanted = {(name,): {"sessions": sessions} for name, _, sessions in judged.iter_rows()}
+    counted_patterns = run["patterns"].group_by("configuration_id").agg(pl.col("sessions").sum())
+    yield from compare("sessions of the run's patterns", wanted, keyed(counted_patterns, ("configuration_id",), ("sessions",)))
+    masks = run["patterns"].join(judged, on="configuration_id")
+    beyond = masks.filter(pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("depth")))
+    if beyond.height:
+        yield f"patterns have clicks below their depth: {beyond.row(0)}"
+
+
 def funnel_differences(expected, table, run):
     """Compare the funnel of the run, and its part about the log with that of the pattern table."""
     key = ("source", "market", "depth", "judge", "step", "reason")
@@ -172,7 +183,9 @@ def funnel_differences(expected, table, run):
         for name, rows in wanted.items()
         if name[0] in ("searches", "clicks") or (name[0] == "sessions" and name[2] == 0)
     }
-    yield from compare("funnel of the log", of_log, keyed(counted(table.funnel), key, ("rows",)))
+    depths = [0, *run["funnel"]["depth"].unique()]  # the stored table counts clicks at every depth
+    of_table = counted(table.funnel.filter(pl.col("depth").is_in(depths)))
+    yield from compare("funnel of the log", of_log, keyed(of_table, key, ("rows",)))
 
 
 def counted(funnel):

@@ -35,8 +35,17 @@ def finished(chart: alt.LayerChart, *, width: Any, height: Any) -> Spec:  # noqa
         .configure(font=FONT, background="transparent", padding=2)
         .configure_view(stroke=None)
         .configure_axis(
-            domain=False, ticks=False, grid=False, labelColor=MUTED, titleColor=MUTED, gridColor=RULE,
-            labelFontSize=12, titleFontSize=12, titleFontWeight="normal", labelPadding=6, titlePadding=8,
+            domain=False,
+            ticks=False,
+            grid=False,
+            labelColor=MUTED,
+            titleColor=MUTED,
+            gridColor=RULE,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+            labelPadding=6,
+            titlePadding=8,
             labelLimit=150,
         )
     )
@@ -49,8 +58,13 @@ def _data(values: Values) -> alt.Data:
 
 
 def _said(found: Estimate) -> dict[str, Any]:
-    return {"value": found.value, "low": found.low, "high": found.high,
-            "text": number(found.value), "interval": span(found.low, found.high)}
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "text": number(found.value),
+        "interval": span(found.low, found.high),
+    }
 
 
 def _tooltip(**titles: str) -> list[alt.Tooltip]:
@@ -65,16 +79,29 @@ def heat_map(
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
     two_lines = r"split(replace(datum.label, '(', '\n('), '\n')"
     base = alt.Chart(_data(values)).encode(
-        x=alt.X("editorial:N", sort=None, title=None, scale=alt.Scale(domain=list(editorial)),
-                axis=alt.Axis(orient="top", labelAngle=0, labelExpr=two_lines, labelLimit=58)),
+        x=alt.X(
+            "editorial:N",
+            sort=None,
+            title=None,
+            scale=alt.Scale(domain=list(editorial)),
+            axis=alt.Axis(orient="top", labelAngle=0, labelExpr=two_lines, labelLimit=58),
+        ),
         y=alt.Y("click:N", sort=None, title=None, scale=alt.Scale(domain=list(clicks)), axis=alt.Axis()),
-        tooltip=_tooltip(click="Click metric", editorial="Editorial metric", text="Correlation",
-                         interval="95 % interval", reason="No value"),
+        tooltip=_tooltip(
+            click="Click metric",
+            editorial="Editorial metric",
+            text="Correlation",
+            interval="95 % interval",
+            reason="No value",
+        ),
     )
     cells = base.mark_rect(cornerRadius=3, stroke=None).encode(
-        x=alt.X("editorial:N", bandPosition=0.5), y=alt.Y("click:N"),
+        x=alt.X("editorial:N", bandPosition=0.5),
+        y=alt.Y("click:N"),
         fill=alt.condition("datum.value < 0", alt.value(WARM_TINT), alt.value(TINT)),
-        fillOpacity=alt.FillOpacity("strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])),
+        fillOpacity=alt.FillOpacity(
+            "strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])
+        ),
     )
     numbers = base.mark_text(fontSize=12, color=INK).encode(
         text="text:N",
@@ -83,14 +110,18 @@ def heat_map(
     return finished(cells + numbers, width=alt.Step(47), height=alt.Step(30))
 
 
-def _heat_row(
-    estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]
-) -> Values:
+def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]) -> Values:
     found = {name: estimates.get((click, name), Estimate(None, reason="not computed")) for name in editorial}
     highest = max((one.value for one in found.values() if one.value is not None), default=None)
     return [
-        {"click": click, "editorial": name, **_said(one), "strength": abs(one.value or 0.0),
-         "reason": one.reason or MISSING_NOTHING, "best": one.value is not None and one.value == highest}
+        {
+            "click": click,
+            "editorial": name,
+            **_said(one),
+            "strength": abs(one.value or 0.0),
+            "reason": one.reason or MISSING_NOTHING,
+            "best": one.value is not None and one.value == highest,
+        }
         for name, one in found.items()
     ]
 
@@ -102,22 +133,32 @@ MISSING_NOTHING = " "
 def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Spec:
     """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows go on)."""
     values = [
-        {"place": place, "label": label, "rows": rows_there, "share": share or 0.0, "goes_on": goes_on,
-         "text": f"{rows_there:,}" + (f"  ({percent(share)})" if share is not None else "")}
+        {
+            "place": place,
+            "label": label,
+            "rows": rows_there,
+            "share": share or 0.0,
+            "goes_on": goes_on,
+            "text": f"{rows_there:,}" + (f"  ({percent(share)})" if share is not None else ""),
+        }
         for place, (label, rows_there, share, goes_on) in enumerate(rows)
     ]
     base = alt.Chart(_data(values)).encode(
         y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows")
     )
     end = alt.X("share:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
-    track = base.mark_bar(height=7, yOffset=10, cornerRadius=3, color=RULE).encode(x=alt.XDatum(0), x2=alt.X2Datum(1))
+    track = base.mark_bar(height=7, yOffset=10, cornerRadius=3, color=RULE).encode(
+        x=alt.XDatum(0), x2=alt.X2Datum(1)
+    )
     bar = base.mark_bar(height=7, yOffset=10, cornerRadius=3).encode(
         x=end, color=alt.condition("datum.goes_on", alt.value(ACCENT), alt.value(QUIET))
     )
     left = base.mark_text(align="left", dy=-5, fontSize=12, color=INK, limit=210).encode(
-        x=alt.XValue(0), text="label:N")
+        x=alt.XValue(0), text="label:N"
+    )
     right = base.mark_text(align="right", dy=-5, fontSize=12, color=MUTED).encode(
-        x=alt.XValue("width"), text="text:N")
+        x=alt.XValue("width"), text="text:N"
+    )
     return finished(track + bar + left + right, width=330, height=alt.Step(42))
 
 
@@ -133,7 +174,11 @@ def intervals(
     `marks` holds, by name, the values ``monte_carlo`` (a diamond) and ``corrected`` (a ring).
     """
     values = [
-        {"name": name, **_said(estimates[name]), **{key: one for key, one in (marks or {}).get(name, {}).items()}}
+        {
+            "name": name,
+            **_said(estimates[name]),
+            **{key: one for key, one in (marks or {}).get(name, {}).items()},
+        }
         for name in names
         if estimates[name].value is not None
     ]
@@ -141,8 +186,12 @@ def intervals(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)),
         tooltip=_tooltip(name="Metric", text="Value", interval="95 % interval"),
     )
-    x = alt.X("value:Q", title=None, scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
-              axis=alt.Axis(grid=True, tickCount=5, format=".2~f"))
+    x = alt.X(
+        "value:Q",
+        title=None,
+        scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
+        axis=alt.Axis(grid=True, tickCount=5, format=".2~f"),
+    )
     zero = alt.Chart(_data([{"at": 0}])).mark_rule(color=MUTED).encode(x=alt.X("at:Q"))
     line = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dot = base.mark_point(shape="circle", filled=True, size=55, color=ACCENT, opacity=1).encode(x=x)
@@ -164,21 +213,42 @@ def decile_lines(
     lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: tuple[float, float]
 ) -> Spec:
     """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
-    quiet = [{"decile": at, "metric": name, "value": found.value}
-             for name, line in lines.items() if name != main for at, found in line.items() if found.value is not None]
-    own = [{"decile": at, "decile_text": str(at), "metric": main, **_said(found)}
-           for at, found in lines[main].items() if found.value is not None]
-    x = alt.X("decile:Q", title=None, scale=alt.Scale(domain=[1, 10], nice=False),
-              axis=alt.Axis(values=list(range(1, 11)), format="d", labelFlush=False))
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(domain=list(domain), nice=False),
-              axis=alt.Axis(grid=True, tickCount=4, format=".2~f"))
+    quiet = [
+        {"decile": at, "metric": name, "value": found.value}
+        for name, line in lines.items()
+        if name != main
+        for at, found in line.items()
+        if found.value is not None
+    ]
+    own = [
+        {"decile": at, "decile_text": str(at), "metric": main, **_said(found)}
+        for at, found in lines[main].items()
+        if found.value is not None
+    ]
+    x = alt.X(
+        "decile:Q",
+        title=None,
+        scale=alt.Scale(domain=[1, 10], nice=False),
+        axis=alt.Axis(values=list(range(1, 11)), format="d", labelFlush=False),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=None,
+        scale=alt.Scale(domain=list(domain), nice=False),
+        axis=alt.Axis(grid=True, tickCount=4, format=".2~f"),
+    )
     base = alt.Chart(_data(own)).encode(x=x)
     band = base.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2="high:Q")
     line = base.mark_line(color=ACCENT, strokeWidth=2).encode(y=y)
     dots = base.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(
-        y=y, tooltip=_tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval"))
-    others = alt.Chart(_data(quiet)).mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(
-        x=x, y=y, detail="metric:N")
+        y=y,
+        tooltip=_tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval"),
+    )
+    others = (
+        alt.Chart(_data(quiet))
+        .mark_line(color=QUIET, strokeWidth=1, opacity=0.7)
+        .encode(x=x, y=y, detail="metric:N")
+    )
     return finished(others + band + line + dots, width=262, height=150)
 
 

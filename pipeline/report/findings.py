@@ -15,6 +15,14 @@ NOT_COUNTED = ("SS", "QCTR")
 
 
 @dataclass(frozen=True)
+class Finding:
+    """One main finding: the figure to remember, and the sentence that says it with its uncertainty."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Ranking:
     """The editorial metrics of one sample by their correlation with one click metric.
 
@@ -50,8 +58,9 @@ class Ranking:
     @property
     def tied(self) -> tuple[str, ...]:
         """Metrics that the data cannot tell from the best: the interval of the lead covers 0."""
-        return tuple(name for name in self.others if self.leads[name].low is not None
-                     and self.leads[name].covers_zero)
+        return tuple(
+            name for name in self.others if self.leads[name].low is not None and self.leads[name].covers_zero
+        )
 
     @property
     def untested(self) -> tuple[str, ...]:
@@ -154,7 +163,9 @@ def second_finding(run: Run, ranking: Ranking | None) -> str:
         return sentence(f"{lead}: {nothing_kept(run)}")
     rows = run.headline.rows(run.frames["differences"]).filter(click_metric=HEADLINE_CLICK)
     pairs = by_pair(rows, "exact")
-    estimates = {name: pairs[HEADLINE_CLICK, name] for name in run.editorial if (HEADLINE_CLICK, name) in pairs}
+    estimates = {
+        name: pairs[HEADLINE_CLICK, name] for name in run.editorial if (HEADLINE_CLICK, name) in pairs
+    }
     known = {name: found for name, found in estimates.items() if found.value is not None}
     if not known:
         reasons = sorted({found.reason or "no value" for found in estimates.values()})

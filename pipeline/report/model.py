@@ -248,9 +248,9 @@ def _headline(statistics: pl.DataFrame) -> SampleKey | None:
     if kept.is_empty():
         return None
     by_market = kept.group_by("market").agg(pl.col("n_sessions").max(), pl.col("n_all_sessions").max())
-    largest = by_market.sort(
-        ["n_sessions", "n_all_sessions", "market"], descending=[True, True, False]
-    )["market"][0]
+    largest = by_market.sort(["n_sessions", "n_all_sessions", "market"], descending=[True, True, False])[
+        "market"
+    ][0]
     first = kept.filter(market=largest).sort("judge")
     return SampleKey(largest, int(first["depth"][0]), first["judge"][0])
 
@@ -282,7 +282,9 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
 def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return one remark per reason for which cells have no value."""
     cells = [cell for row in rows for cell in row.cells]
-    reasons = [cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None]
+    reasons = [
+        cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None
+    ]
     return tuple(
         f"Dash: {reason} ({reasons.count(reason)} of {len(cells)} cells)." for reason in sorted(set(reasons))
     )

@@ -151,11 +151,13 @@ def _grades(
     A navigational query has exactly one perfect document, its first.
     """
     query_spread = 0.6
-    latent = rng.standard_normal(sizes.sum()) + np.repeat(query_spread * rng.standard_normal(len(sizes)), sizes)
+    latent = rng.standard_normal(sizes.sum()) + np.repeat(
+        query_spread * rng.standard_normal(len(sizes)), sizes
+    )
     ordinary = rng.standard_normal(100_000) * np.hypot(1, query_spread)
     thresholds = np.quantile(ordinary, np.cumsum(GRADE_SHARES)[:-1])
     sought = np.repeat(navigational, sizes)
-    grades = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
+    grades: NDArray[np.int8] = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
     grades[sought] = np.minimum(grades[sought], MAX_GRADE - 1)
     firsts = np.cumsum(sizes) - sizes
     grades[firsts[navigational]] = MAX_GRADE

@@ -153,21 +153,24 @@ def draw_traffic(
     """
     visit, actor = _visits(period.searches, flaws.bot_searches, rng)
     time_ms = _times(visit, period, rng)
-    query = np.searchsorted(popularity, rng.random(period.searches)).clip(max=len(popularity) - 1)
     source = _sources(visit, flaws.repeated_search, rng)
-    query = query[source]
+    query = np.searchsorted(popularity, rng.random(period.searches)).clip(max=len(popularity) - 1)[source]
     if not flaws.repeated_search:
         visit = _apart(visit, query)
     user = period.first_user + rng.permutation(period.users)[visit]
     market = (user % 10 >= FIRST_MARKET_TENTHS).astype(np.int64) if markets > 1 else np.zeros_like(user)
-    ranker = _rankers(market, rng)
-    repeated = source != np.arange(len(source))
-    same_list = repeated & (rng.random(len(source)) >= flaws.other_list)
-    ranker[same_list] = ranker[source[same_list]]
+    ranker = _rankers(market, source, flaws.other_list, rng)
     order = np.argsort(time_ms, kind="stable")
     return Traffic(
-        period.first_search + np.arange(period.searches),
-        *(column[order] for column in (user, time_ms, visit, query, ranker, market, repeated, actor)),
+        search=period.first_search + np.arange(period.searches),
+        user=user[order],
+        time_ms=time_ms[order],
+        visit=visit[order],
+        query=query[order],
+        ranker=ranker[order],
+        market=market[order],
+        repeated=(source != np.arange(len(source)))[order],
+        actor=actor[order],
     )
 
 
@@ -220,9 +223,12 @@ def _apart(visit: Integers, query: Integers) -> Integers:
     return apart
 
 
-def _rankers(market: Integers, rng: np.random.Generator) -> Integers:
-    """Ranker of each search: in the first market good rankers answer more often, in the second bad ones."""
+def _rankers(market: Integers, source: Integers, other_list: float, rng: np.random.Generator) -> Integers:
+    """Ranker of each search; a repeated search gets that of its source, or with chance `other_list` its own.
+
+    In the first market good rankers answer more often, in the second bad ones.
+    """
     shares = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
-    drawn = rng.random(len(market))
-    first = np.searchsorted(np.cumsum(shares), drawn).clip(max=RANKERS - 1)
-    return np.where(market == 0, first, RANKERS - 1 - first)
+    drawn = np.searchsorted(np.cumsum(shares), rng.random(len(market))).clip(max=RANKERS - 1)
+    drawn = np.where(market == 0, drawn, RANKERS - 1 - drawn)
+    return np.where(rng.random(len(market)) < other_list, drawn, drawn[source])

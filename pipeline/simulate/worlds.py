@@ -196,7 +196,7 @@ def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools
     A click does not imply satisfaction, and no click does not imply dissatisfaction: no editorial
     metric predicts these clicks exactly.
     """
-    count, depth = pages.grades.shape
+    count, depth = len(pages.grades), pages.grades.shape[1]
     thorough = rng.random(count) < habits.thorough
     attracted = rng.random((count, depth)) < _attraction(pages, thorough, habits)
     contented = rng.random((count, depth)) < np.array(habits.satisfaction)[pages.grades]
@@ -217,7 +217,7 @@ def _attraction(pages: Pages, thorough: Bools, habits: Browsing) -> NDArray[np.f
 
 PERSISTENCE = 0.8
 RELEVANT_GRADE = 3
-NULL_CLICKS = MappingProxyType({"first": 0.4, "decay": 0.75})
+NULL_FIRST, NULL_DECAY = 0.4, 0.75
 
 _FLAWS = Flaws(
     repeated_search=0.10,
@@ -279,8 +279,8 @@ WORLDS: Mapping[str, World] = MappingProxyType(
                 "null",
                 "users click by position and pay no heed to what is there",
                 Law("clicks are independent of the grades: no metric but SS has anything to find"),
-                partial(heedless, **NULL_CLICKS),
-                NULL_CLICKS,
+                partial(heedless, first=NULL_FIRST, decay=NULL_DECAY),
+                MappingProxyType({"first": NULL_FIRST, "decay": NULL_DECAY}),
             ),
         )
     }

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +40,7 @@ def fresh_folder(out: Path) -> Iterator[Path]:
     out = Path(os.path.abspath(out))
     if os.path.lexists(out):
         raise OutputError(f"{out} exists already; name a folder that does not, or remove it first")
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.unfinished")
+    temporary = out.with_name(f".{out.name}.{uuid4().hex[:8]}.unfinished")
     try:
         temporary.mkdir(parents=True)
         yield temporary
@@ -73,7 +74,7 @@ class RowGroups(Generic[Rows]):
 
     def __init__(self, path: Path, schema: Any, arrow: Callable[[Rows], Any]) -> None:  # noqa: ANN401 - pyarrow
         self._file = _parquet_writer(path, schema)
-        self._arrow = arrow
+        self._arrow: Callable[[Rows], Any] = arrow
         self._gathered: list[Rows] = []
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
@@ -114,18 +115,21 @@ class RowGroups(Generic[Rows]):
 
 
 def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
-    """Strings by dictionary, integers by their differences; no statistics of URLs, which no one filters by."""
+    """Numbers and times by their differences, the rest by dictionary.
+
+    URLs get no statistics: no one filters by a range of them.
+    """
     integers = [column.name for column in schema if pa.types.is_int64(column.type) or column.type == _TIME]
-    texts = [column.name for column in schema if pa.types.is_string(column.type)]
+    others = [column.name for column in schema if column.name not in integers]
     lists = [f"{column.name}.list.element" for column in schema if pa.types.is_list(column.type)]
     return pq.ParquetWriter(
         path,
         schema,
         compression="zstd",
         compression_level=COMPRESSION_LEVEL,
-        use_dictionary=texts + lists,
+        use_dictionary=others + lists,
         column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-        write_statistics=[name for name in [*integers, *texts] if name != "url"],
+        write_statistics=[name for name in integers + others if name != "url"],
         dictionary_pagesize_limit=1 << 26,
         # Readers are to see plain strings and lists: nothing of Arrow's own types is kept.
         store_schema=False,
@@ -174,7 +178,9 @@ def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - py
     documents = corpus.lists[rows.page[whole]].astype(np.int64)
     documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
     ends = np.cumsum(DEPTH * whole, dtype=np.int32)
-    return pa.ListArray.from_arrays(np.concatenate(([np.int32(0)], ends)), _texts(corpus.urls, documents.ravel()))
+    return pa.ListArray.from_arrays(
+        np.concatenate(([np.int32(0)], ends)), _texts(corpus.urls, documents.ravel())
+    )
 
 
 def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow

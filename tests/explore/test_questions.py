@@ -74,7 +74,9 @@ def test_questions_are_read_from_the_folder_with_their_first_comment_line():
 def test_a_ranking_shows_the_twenty_worst_of_each_market_and_no_more(tmp_path):
     # ERR rises while clicks fall: the gap is largest at both ends, and weights break no tie by chance
     rows = [
-        configuration_row(market, "editor", f"{market}-{i:02}", f"q{i}", "a b", (1, 0), 1, i / 30, 0.5, 1 - i / 30)
+        configuration_row(
+            (market, "editor", f"{market}-{i:02}", f"q{i}", "a b", (1, 0), 1, i / 30, 0.5, 1 - i / 30)
+        )
         for market in ("uk", "us")
         for i in range(30)
     ]
@@ -88,7 +90,7 @@ def test_a_ranking_shows_the_twenty_worst_of_each_market_and_no_more(tmp_path):
 def test_opposite_changes_of_one_query_are_all_pairs_that_a_double_loop_finds(tmp_path):
     points = [(0.1, 0.5), (0.2, 0.4), (0.3, 0.6), (0.4, 0.1), (0.4, 0.9)]
     rows = [
-        configuration_row("uk", "editor", f"id{i}", "q", f"a{i} b", (1, 0), 10, err, 0.5, clicks)
+        configuration_row(("uk", "editor", f"id{i}", "q", f"a{i} b", (1, 0), 10, err, 0.5, clicks))
         for i, (err, clicks) in enumerate(points)
     ]
     run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
@@ -106,7 +108,7 @@ def test_opposite_changes_of_one_query_are_all_pairs_that_a_double_loop_finds(tm
 def test_a_question_of_the_correlation_survives_a_metric_that_never_changes(tmp_path):
     # three thirds do not add up exactly: rounding must not pass for variance
     rows = [
-        configuration_row("uk", "editor", f"id{i}", f"q{i}", "a b", (1, 0), 7 + i, 1 / 3, 0.5, i / 10)
+        configuration_row(("uk", "editor", f"id{i}", f"q{i}", "a b", (1, 0), 7 + i, 1 / 3, 0.5, i / 10))
         for i in range(5)
     ]
     run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})

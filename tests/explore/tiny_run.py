@@ -57,7 +57,8 @@ FUNNEL = [
     ("sessions", "uk", 3, "editor", "judged", "not fully judged", 700),
 ]
 
-# split, class, click metric, editorial metric, correlation, low, high, configurations, queries, sessions, reason
+# split, class, click metric, editorial metric, correlation, low, high,
+# configurations, queries, sessions, reason
 CORRELATIONS = [
     ("all", "all", "MeanRR", "DCG", 0.45, 0.35, 0.55, 8, 5, 300, None),
     ("all", "all", "MeanRR", "NDCG", 0.3, 0.2, 0.4, 8, 5, 300, None),
@@ -74,7 +75,8 @@ CORRELATIONS = [
     ("length", "1", "MeanRR", "ERR", 0.9, 0.8, 1.0, 8, 5, 300, None),
 ]
 
-# click metric, editorial metric, Monte Carlo, its error, exact, low, high, corrected, agreement, queries, configurations
+# click metric, editorial metric, Monte Carlo, its standard error, exact, low, high, noise corrected,
+# sign agreement, queries, configurations, reason
 DIFFERENCES = [
     ("MeanRR", "DCG", 0.3, 0.02, 0.31, 0.2, 0.4, 0.35, 0.6, 2, 5, None),
     ("MeanRR", "ERR", 0.5, 0.02, 0.44, 0.3, 0.6, None, 0.65, 2, 5, None),
@@ -90,8 +92,9 @@ COMPARISONS = [
 ]
 
 
-def configuration_row(market, judge, identity, query, results, grades, sessions, err, uctr, mean_rr):
-    """Return the record of one configuration, with 0 for the metrics that are not given."""
+def configuration_row(row):
+    """Return the record of one row like those of CONFIGURATIONS, with 0 for the metrics not given."""
+    market, judge, identity, query, results, grades, sessions, err, uctr, mean_rr = row
     values = dict.fromkeys(METRICS, 0.0) | {"ERR": err, "UCTR": uctr, "MeanRR": mean_rr}
     key = {"market": market, "depth": len(grades), "judge": judge, "configuration_id": identity}
     rest = {"query": query, "results": results.split(), "grades": list(grades), "n_sessions": sessions}
@@ -114,7 +117,7 @@ def tables() -> dict[str, pl.DataFrame]:
         for table in RUN_TABLES
         if table.name in rows
     }
-    return frames | {"configurations": pl.DataFrame([configuration_row(*row) for row in CONFIGURATIONS])}
+    return frames | {"configurations": pl.DataFrame([configuration_row(row) for row in CONFIGURATIONS])}
 
 
 def write_run(file: Path, frames: dict[str, pl.DataFrame]) -> Path:

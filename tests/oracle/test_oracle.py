@@ -396,7 +396,7 @@ def test_the_parts_of_a_messy_funnel_add_up_to_what_was_read(seed):
     funnel = answer["funnel"]
     for source, rows in zip(("searches", "clicks", "judgments"), log, strict=False):
         steps = parts(funnel, source, "all", 0, "all")
-        assert steps.pop("read") == len(rows)
+        assert steps.pop("read", 0) == len(rows)
         assert steps.total() == len(rows)
     kept = funnel.get(("clicks", "all", 0, "all", "kept", ""), 0)
     assert all(parts(funnel, "clicks", "all", depth, "all").total() == kept for depth in log[4]["depth"])

@@ -25,7 +25,9 @@ from pipeline.report.model import (
 from pipeline.report.words import listed, number, plural, sentence, signed, span
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
-QCTR_NOTE = "QCTR stands last: Chapelle et al. (2009) found it slightly negative and left it out of their tables."
+QCTR_NOTE = (
+    "QCTR stands last: Chapelle et al. (2009) found it slightly negative and left it out of their tables."
+)
 _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
 
@@ -35,18 +37,37 @@ def correlations_section(run: Run) -> Section:
     known = {sample: by_pair(run.correlations(sample)) for sample in run.shown}
     drawn = {sample: found for sample, found in known.items() if found}
     figures = tuple(
-        Figure(f"correlations-{place}", sample.label.capitalize(), _heat_words(run, sample, found),
-               heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)))
+        Figure(
+            f"correlations-{place}",
+            sample.label.capitalize(),
+            _heat_words(run, sample, found),
+            heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
+        )
         for place, (sample, found) in enumerate(drawn.items())
     )
-    rows = [Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in run.editorial))
-            for sample, found in drawn.items() for click in _present(run.clicks, found, 0)]
-    table = Table("table2_correlations", "Table 2. Weighted correlation, with 95 % interval", "Click metric",
-                  run.editorial, tuple(rows), data=overall)
+    rows = [
+        Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in run.editorial))
+        for sample, found in drawn.items()
+        for click in _present(run.clicks, found, 0)
+    ]
+    table = Table(
+        "table2_correlations",
+        "Table 2. Weighted correlation, with 95 % interval",
+        "Click metric",
+        run.editorial,
+        tuple(rows),
+        data=overall,
+    )
     reading = _correlations_reading(run) if drawn else (NO_CORRELATIONS,)
-    return Section("correlations", "Which metric goes with which click", reading, figures, (table,),
-                   legend=(("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row")),
-                   tables_folded=bool(figures))
+    return Section(
+        "correlations",
+        "Which metric goes with which click",
+        reading,
+        figures,
+        (table,),
+        legend=(("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row")),
+        tables_folded=bool(figures),
+    )
 
 
 def _absent() -> Estimate:
@@ -60,8 +81,10 @@ def _present(names: Sequence[str], found: Mapping[tuple[str, str], Estimate], si
 
 def _heat_words(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> str:
     parts = [
-        f"{click}: " + ", ".join(f"{name} {number(found[click, name].value)}"
-                                 for name in run.editorial if (click, name) in found)
+        f"{click}: "
+        + ", ".join(
+            f"{name} {number(found[click, name].value)}" for name in run.editorial if (click, name) in found
+        )
         for click in _present(run.clicks, found, 0)
     ]
     return f"Heat map of correlations at {sample.label}. {'; '.join(parts)}."
@@ -71,7 +94,11 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
     winners = leaders(run)
     if winners.is_empty():
         return ("No correlation has a value; the reasons stand under the table.", QCTR_NOTE)
-    wins = winners["editorial_metric"].value_counts().sort(["count", "editorial_metric"], descending=[True, False])
+    wins = (
+        winners["editorial_metric"]
+        .value_counts()
+        .sort(["count", "editorial_metric"], descending=[True, False])
+    )
     first = wins.row(0, named=True)
     top = winners.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
     where = SampleKey(top["market"], top["depth"], top["judge"]).label
@@ -91,21 +118,34 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
         rows: pl.DataFrame = data.head(0)
     else:
         rows = run.headline.rows(data).filter(click_metric=HEADLINE_CLICK)
-    table = Table("comparisons", f"Differences of correlations with {HEADLINE_CLICK}", "Pair",
-                  ("Difference", "p-value", "Told apart"), tuple(_comparison_rows(run, rows)), data=data)
+    table = Table(
+        "comparisons",
+        f"Differences of correlations with {HEADLINE_CLICK}",
+        "Pair",
+        ("Difference", "p-value", "Told apart"),
+        tuple(_comparison_rows(run, rows)),
+        data=data,
+    )
     if rows.is_empty():
         return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
     figures = () if ranking is None else _lead_figure(ranking)
-    return Section("comparisons", title, _comparisons_reading(run, rows), figures, (table,), tables_folded=True)
+    return Section(
+        "comparisons", title, _comparisons_reading(run, rows), figures, (table,), tables_folded=True
+    )
 
 
 def _comparison_rows(run: Run, rows: pl.DataFrame) -> list[Row]:
     place = {name: at for at, name in enumerate(run.editorial)}
-    ordered = sorted(rows.iter_rows(named=True), key=lambda row: (place.get(row["metric_a"], 99),
-                                                                  place.get(row["metric_b"], 99)))
+    ordered = sorted(
+        rows.iter_rows(named=True),
+        key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
+    )
     return [
-        Row("", f"{row['metric_a']} {chr(8722)} {row['metric_b']}",
-            (estimate(row, "difference"), Estimate(row["p_value"], reason="no p-value"), _verdict(row)))
+        Row(
+            "",
+            f"{row['metric_a']} {chr(8722)} {row['metric_b']}",
+            (estimate(row, "difference"), Estimate(row["p_value"], reason="no p-value"), _verdict(row)),
+        )
         for row in ordered
     ]
 
@@ -133,11 +173,17 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
         return ()
     best = ranking.best
     domain = common_domain([*ranking.leads.values(), Estimate(0.0)])
-    words = ", ".join(f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
-                      for name, one in ranking.leads.items())
+    words = ", ".join(
+        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
+        for name, one in ranking.leads.items()
+    )
     return (
-        Figure("leads", f"How far {best} is ahead of each other metric, with 95 % interval",
-               f"{best} minus: {words}.", intervals(ranking.others, ranking.leads, domain=domain)),
+        Figure(
+            "leads",
+            f"How far {best} is ahead of each other metric, with 95 % interval",
+            f"{best} minus: {words}.",
+            intervals(ranking.others, ranking.leads, domain=domain),
+        ),
     )
 
 
@@ -146,16 +192,27 @@ def good_section(run: Run) -> Section:
     title = "Does the border of relevance matter?"
     pairs = _variants(run.editorial)
     data = run.frames["correlations"].filter(
-        pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY)
+        pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY
+    )
     label = run.grade_label(int(run.settings.get("relevant_grade", 3)) - 1)
     heads = tuple(word for _ in pairs for word in (f"{label} not relevant", f"{label} relevant"))
     known = {sample: by_pair(run.correlations(sample)) for sample in run.shown} if pairs else {}
     rows = tuple(
-        Row(sample.label, click, tuple(found.get((click, name), _absent()) for pair in pairs for name in pair))
-        for sample, found in known.items() for click in _present(run.clicks, found, 0)
+        Row(
+            sample.label, click, tuple(found.get((click, name), _absent()) for pair in pairs for name in pair)
+        )
+        for sample, found in known.items()
+        for click in _present(run.clicks, found, 0)
     )
-    table = Table("table3_good", f"Table 3. AP and RR with “{label}” counted not relevant or relevant",
-                  "Click metric", heads, rows, tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs)), data=data)
+    table = Table(
+        "table3_good",
+        f"Table 3. AP and RR with “{label}” counted not relevant or relevant",
+        "Click metric",
+        heads,
+        rows,
+        tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs)),
+        data=data,
+    )
     reading = _good_reading(run, pairs, label)
     return Section("good", title, (reading,), tables=(table,))
 
@@ -168,7 +225,9 @@ def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str:
     if not pairs:
-        return "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance."
+        return (
+            "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance."
+        )
     found = {} if run.headline is None else by_pair(run.correlations(run.headline))
     changes = []
     for base, variant in pairs:
@@ -177,8 +236,10 @@ def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str
             changes.append(f"{base} from {number(before)} to {number(after)}")
     if not changes or run.headline is None:
         return f"There is nothing to compare: AP and RR have no correlation with {HEADLINE_CLICK}."
-    return (f"Counting “{label}” as relevant takes the correlation with {HEADLINE_CLICK} at {run.headline.label} "
-            f"{listed(f'of {change}' for change in changes)}.")
+    return (
+        f"Counting “{label}” as relevant takes the correlation with {HEADLINE_CLICK} at {run.headline.label} "
+        f"{listed(f'of {change}' for change in changes)}."
+    )
 
 
 def yardsticks_section(run: Run, found: Mapping[SampleKey, SampleBaselines]) -> Section:
@@ -186,16 +247,32 @@ def yardsticks_section(run: Run, found: Mapping[SampleKey, SampleBaselines]) -> 
     blind = tuple(Row("", sample.label, _blind_cells(run, sample, one)) for sample, one in found.items())
     random = tuple(row for sample, one in found.items() for row in _random_rows(run, sample, one))
     tables = (
-        Table("baselines", f"Correlation of {HEADLINE_CLICK} with what ignores the order of results", "Sample",
-              (*BASELINES, "best metric", "which"), blind, data=_blind_data(found)),
-        Table("ss_random", "Correlation of SS: as observed, and with clicks dealt at random", "SS",
-              run.editorial, random, data=_random_data(found)),
+        Table(
+            "baselines",
+            f"Correlation of {HEADLINE_CLICK} with what ignores the order of results",
+            "Sample",
+            (*BASELINES, "best metric", "which"),
+            blind,
+            data=_blind_data(found),
+        ),
+        Table(
+            "ss_random",
+            "Correlation of SS: as observed, and with clicks dealt at random",
+            "SS",
+            run.editorial,
+            random,
+            data=_random_data(found),
+        ),
     )
     return Section("yardsticks", "What would show up anyway", _yardsticks_reading(run, found), tables=tables)
 
 
 def _blind_cells(run: Run, sample: SampleKey, one: SampleBaselines) -> tuple[Cell, ...]:
-    overall = {pair[1]: value for pair, value in by_pair(run.correlations(sample)).items() if pair[0] == HEADLINE_CLICK}
+    overall = {
+        pair[1]: value
+        for pair, value in by_pair(run.correlations(sample)).items()
+        if pair[0] == HEADLINE_CLICK
+    }
     known = {name: value for name, value in overall.items() if value.value is not None}
     best = max(sorted(known), key=lambda name: known[name].value or 0.0, default=None)
     top: tuple[Cell, ...] = (_absent(), None) if best is None else (known[best], best)
@@ -206,7 +283,11 @@ def _random_rows(run: Run, sample: SampleKey, one: SampleBaselines) -> tuple[Row
     observed = by_pair(run.correlations(sample))
     return (
         Row(sample.label, "observed", tuple(observed.get(("SS", name), _absent()) for name in run.editorial)),
-        Row(sample.label, "clicks at random", tuple(one.random_ss.get(name, _absent()) for name in run.editorial)),
+        Row(
+            sample.label,
+            "clicks at random",
+            tuple(one.random_ss.get(name, _absent()) for name in run.editorial),
+        ),
     )
 
 
@@ -216,7 +297,9 @@ def _yardsticks_reading(run: Run, found: Mapping[SampleKey, SampleBaselines]) ->
     one = found[run.headline]
     blind = [f"{name} {number(value.value)}" for name, value in one.order_blind.items()]
     best, which = _blind_cells(run, run.headline, one)[2:]
-    ahead = f", the best metric ({which}) {number(best.value)}" if which and isinstance(best, Estimate) else ""
+    ahead = (
+        f", the best metric ({which}) {number(best.value)}" if which and isinstance(best, Estimate) else ""
+    )
     return (
         f"Correlation with {HEADLINE_CLICK} at {run.headline.label}: {', '.join(blind)}{ahead}. Only what a metric has "
         "above these two is due to how it treats the order of results.",
@@ -226,14 +309,20 @@ def _yardsticks_reading(run: Run, found: Mapping[SampleKey, SampleBaselines]) ->
 
 
 def _blind_data(found: Mapping[SampleKey, SampleBaselines]) -> pl.DataFrame:
-    rows = [(*_key(sample), HEADLINE_CLICK, name, value.value, value.reason)
-            for sample, one in found.items() for name, value in one.order_blind.items()]
+    rows = [
+        (*_key(sample), HEADLINE_CLICK, name, value.value, value.reason)
+        for sample, one in found.items()
+        for name, value in one.order_blind.items()
+    ]
     return _frame(rows, "baseline")
 
 
 def _random_data(found: Mapping[SampleKey, SampleBaselines]) -> pl.DataFrame:
-    rows = [(*_key(sample), "SS", name, value.value, value.reason)
-            for sample, one in found.items() for name, value in one.random_ss.items()]
+    rows = [
+        (*_key(sample), "SS", name, value.value, value.reason)
+        for sample, one in found.items()
+        for name, value in one.random_ss.items()
+    ]
     return _frame(rows, "editorial_metric")
 
 
@@ -242,6 +331,13 @@ def _key(sample: SampleKey) -> tuple[str, int, str]:
 
 
 def _frame(rows: Sequence[tuple[object, ...]], other: str) -> pl.DataFrame:
-    types = {"market": pl.String, "depth": pl.Int32, "judge": pl.String, "click_metric": pl.String,
-             other: pl.String, "correlation": pl.Float64, "reason": pl.String}
+    types = {
+        "market": pl.String,
+        "depth": pl.Int32,
+        "judge": pl.String,
+        "click_metric": pl.String,
+        other: pl.String,
+        "correlation": pl.Float64,
+        "reason": pl.String,
+    }
     return pl.DataFrame(rows, schema=types, orient="row")

@@ -108,23 +108,37 @@ def funnel_section(run: Run) -> Section:
     """The funnel: what was read, what left at which step and why, what was kept."""
     panels = funnel_panels(run)
     figures = tuple(
-        Figure(f"funnel-{place}", panel.title, _panel_words(panel),
-               bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]))
+        Figure(
+            f"funnel-{place}",
+            panel.title,
+            _panel_words(panel),
+            bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]),
+        )
         for place, panel in enumerate(panels)
     )
     rows = tuple(
         Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
     )
-    table = Table("funnel", "The funnel in numbers", "Step", ("Rows", "Share"), rows, data=run.frames["funnel"])
-    return Section("funnel", "What was read, what was kept", _funnel_reading(run, panels), figures, (table,),
-                   legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")), tables_folded=True)
+    table = Table(
+        "funnel", "The funnel in numbers", "Step", ("Rows", "Share"), rows, data=run.frames["funnel"]
+    )
+    return Section(
+        "funnel",
+        "What was read, what was kept",
+        _funnel_reading(run, panels),
+        figures,
+        (table,),
+        legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")),
+        tables_folded=True,
+    )
 
 
 def funnel_panels(run: Run) -> tuple[FunnelPanel, ...]:
     """Return the funnel by source; clicks also by depth, sessions by sample."""
     funnel = run.frames["funnel"]
     panels = [
-        panel for source in in_order(funnel["source"].unique().to_list(), SOURCES)
+        panel
+        for source in in_order(funnel["source"].unique().to_list(), SOURCES)
         for panel in _source_panels(run, funnel.filter(source=source), source)
     ]
     return tuple(panels)
@@ -164,8 +178,12 @@ def _panel(title: str, frame: pl.DataFrame) -> FunnelPanel:
     steps = sorted(summed.iter_rows(named=True), key=lambda row: (known.get(row["step"], 99), -row["rows"]))
     whole = sum(row["rows"] for row in steps if row["step"] in WHOLE) or sum(row["rows"] for row in steps)
     rows = [
-        FunnelRow(_step_label(row["step"], row["reason"]), row["rows"],
-                  row["rows"] / whole if whole else None, row["reason"] == "")
+        FunnelRow(
+            _step_label(row["step"], row["reason"]),
+            row["rows"],
+            row["rows"] / whole if whole else None,
+            row["reason"] == "",
+        )
         for row in steps
     ]
     return FunnelPanel(title[:1].upper() + title[1:], tuple(rows))
@@ -184,7 +202,11 @@ def _funnel_reading(run: Run, panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
     if not panels:
         return ("The run counted no rows: there is no funnel to show.",)
     texts = [_panel_reading(panel) for panel in panels]
-    own = [text for text, panel in zip(texts, panels, strict=True) if panel.title.startswith(("Searches", "Sessions"))]
+    own = [
+        text
+        for text, panel in zip(texts, panels, strict=True)
+        if panel.title.startswith(("Searches", "Sessions"))
+    ]
     own = own or texts
     shown = [text for text in own if text][:2]
     return tuple(shown) or ("Nothing was lost on the way.",)

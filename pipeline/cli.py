@@ -1,0 +1,390 @@
+"""The command line: options, progress, exit codes. No maths, no SQL.
+
+Exit codes: 0 fine, 1 a finding, 2 something the user can mend (one line on stderr says what).
+"""
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pipeline import __version__
+from pipeline.cli_options import (
+    CONFLICTS,
+    CSV,
+    DEPTH,
+    FOLDS,
+    FORCE,
+    IDLE_MINUTES,
+    IDLE_SCOPE,
+    ITERATIONS,
+    JSON,
+    MAX_GRADE,
+    MAX_REJECTED,
+    MEMORY_LIMIT,
+    NORMALISE_URLS,
+    OUT,
+    PERSISTENCE,
+    POOL,
+    QUIET,
+    RELEVANT_GRADE,
+    RESAMPLES,
+    SCALE,
+    SEED,
+    SETTINGS,
+    SUCCESS_GRADE,
+    THREADS,
+    Conflicts,
+    IdleScope,
+    Pool,
+)
+from pipeline.cli_progress import shown_progress
+from pipeline.errors import ClickassayError
+from pipeline.settings import load_settings
+
+app = typer.Typer(
+    name="clickassay",
+    help="Does your offline metric tell what users feel? From raw click logs to an honest answer.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
+app.add_typer(imports, name="import")
+
+_OUT = Console(highlight=False, soft_wrap=True, markup=False)
+
+
+def main() -> None:
+    """Run the command line; what a user can mend becomes one line and exit code 2."""
+    sys.exit(run_command(app))
+
+
+def run_command(command: Callable[[], object]) -> int:
+    """Run `command` and turn what it raises into an exit code."""
+    try:
+        command()
+    except ClickassayError as error:
+        return _complain(str(error))
+    except MemoryError:
+        return _complain("out of memory; lower --memory-limit so that the engine spills to disk earlier")
+    except BrokenPipeError:
+        return 0
+    return 0
+
+
+def _complain(message: str) -> int:
+    line = " ".join(message.split())
+    printable = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
+    sys.stderr.write(f"clickassay: {printable}\n")
+    return 2
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        _OUT.print(f"clickassay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool | None,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = None,
+) -> None:
+    """Check offline search metrics against what users click."""
+
+
+Searches = Annotated[str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV or JSON lines).")]
+Clicks = Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")]
+JudgmentsPath = Annotated[str, typer.Option("--judgments", help="Judgments: a file, folder or glob.")]
+QueriesPath = Annotated[
+    str | None, typer.Option("--queries", help="Query attributes to split by: a file, folder or glob.")
+]
+
+
+@app.command()
+def run(
+    searches: Searches,
+    clicks: Clicks,
+    judgments: JudgmentsPath,
+    out: OUT,
+    queries: QueriesPath = None,
+    depth: DEPTH = None,
+    idle_minutes: IDLE_MINUTES = None,
+    idle_scope: IDLE_SCOPE = None,
+    normalise_urls: NORMALISE_URLS = None,
+    max_rejected: MAX_REJECTED = None,
+    max_grade: MAX_GRADE = None,
+    scale: SCALE = None,
+    relevant_grade: RELEVANT_GRADE = None,
+    success_grade: SUCCESS_GRADE = None,
+    persistence: PERSISTENCE = None,
+    pool: POOL = None,
+    conflicts: CONFLICTS = None,
+    iterations: ITERATIONS = None,
+    resamples: RESAMPLES = None,
+    folds: FOLDS = None,
+    seed: SEED = None,
+    threads: THREADS = None,
+    memory_limit: MEMORY_LIMIT = None,
+    settings: SETTINGS = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """Do the whole job: logs and judgments to a report.
+
+    Example:
+
+        clickassay run --searches logs/searches --clicks logs/clicks --judgments judgments.csv --out reports/june
+    """
+    from pipeline.run import make_run  # noqa: PLC0415 - keeps --help fast
+
+    chosen = load_settings(
+        settings,
+        depth=depth or None,
+        idle_minutes=idle_minutes,
+        idle_scope=_value(idle_scope),
+        normalise_urls=normalise_urls,
+        max_rejected=max_rejected,
+        max_grade=max_grade,
+        scale=_labels(scale),
+        relevant_grade=relevant_grade,
+        success_grade=success_grade,
+        persistence=persistence,
+        pool=_value(pool),
+        conflicts=_value(conflicts),
+        iterations=iterations,
+        resamples=resamples,
+        folds=folds,
+        seed=seed,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    with shown_progress(quiet=quiet) as progress:
+        findings = make_run(
+            searches, clicks, judgments, queries, out, chosen, command=_command(), force=force, progress=progress
+        )
+    _tell_findings(out, findings)
+
+
+@app.command()
+def patterns(
+    searches: Searches,
+    clicks: Clicks,
+    out: OUT,
+    depth: DEPTH = None,
+    idle_minutes: IDLE_MINUTES = None,
+    idle_scope: IDLE_SCOPE = None,
+    normalise_urls: NORMALISE_URLS = None,
+    max_rejected: MAX_REJECTED = None,
+    folds: FOLDS = None,
+    threads: THREADS = None,
+    memory_limit: MEMORY_LIMIT = None,
+    settings: SETTINGS = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """First half of `run`: logs to a pattern table, the small sufficient statistic of the whole log.
+
+    Example:
+
+        clickassay patterns --searches logs/searches --clicks logs/clicks --out june-patterns
+    """
+    from pipeline.run import make_patterns  # noqa: PLC0415
+
+    chosen = load_settings(
+        settings,
+        depth=depth or None,
+        idle_minutes=idle_minutes,
+        idle_scope=_value(idle_scope),
+        normalise_urls=normalise_urls,
+        max_rejected=max_rejected,
+        folds=folds,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    with shown_progress(quiet=quiet) as progress:
+        make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
+    _OUT.print(f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …")
+
+
+@app.command()
+def report(
+    patterns: Annotated[Path, typer.Option(help="Folder that `clickassay patterns` made.")],
+    judgments: JudgmentsPath,
+    out: OUT,
+    queries: QueriesPath = None,
+    depth: DEPTH = None,
+    normalise_urls: NORMALISE_URLS = None,
+    max_rejected: MAX_REJECTED = None,
+    max_grade: MAX_GRADE = None,
+    scale: SCALE = None,
+    relevant_grade: RELEVANT_GRADE = None,
+    success_grade: SUCCESS_GRADE = None,
+    persistence: PERSISTENCE = None,
+    pool: POOL = None,
+    conflicts: CONFLICTS = None,
+    iterations: ITERATIONS = None,
+    resamples: RESAMPLES = None,
+    seed: SEED = None,
+    settings: SETTINGS = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """Second half of `run`: a stored pattern table and judgments to a report, in seconds.
+
+    Example:
+
+        clickassay report --patterns june-patterns --judgments judgments.csv --relevant-grade 2 --out reports/june-2
+    """
+    from pipeline.run import make_report  # noqa: PLC0415
+
+    chosen = load_settings(
+        settings,
+        depth=depth or None,
+        normalise_urls=normalise_urls,
+        max_rejected=max_rejected,
+        max_grade=max_grade,
+        scale=_labels(scale),
+        relevant_grade=relevant_grade,
+        success_grade=success_grade,
+        persistence=persistence,
+        pool=_value(pool),
+        conflicts=_value(conflicts),
+        iterations=iterations,
+        resamples=resamples,
+        seed=seed,
+    )
+    with shown_progress(quiet=quiet) as progress:
+        findings = make_report(
+            patterns, judgments, queries, out, chosen, command=_command(), force=force, progress=progress
+        )
+    _tell_findings(out, findings)
+
+
+@app.command()
+def simulate(
+    searches: Annotated[int, typer.Option(help="Number of searches to write.")],
+    out: OUT,
+    world: Annotated[str, typer.Option(help="web, cascade, rbp, dcg, rr or null.")] = "web",
+    queries: Annotated[int | None, typer.Option(help="Distinct queries; by default grows with the searches.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    quiet: QUIET = False,
+) -> None:
+    """Write a log from a planted user model, with the truth beside it.
+
+    Example:
+
+        clickassay simulate --world cascade --searches 2000000 --queries 1000 --seed 1 --out cascade
+    """
+    from pipeline.simulate import simulate as write_world  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        write_world(world, searches=searches, queries=queries, seed=seed, out=out, progress=progress)
+    _OUT.print(f"Simulated log: {out}")
+
+
+@app.command()
+def query(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")],
+    sql: Annotated[str | None, typer.Argument(metavar="SQL", help="A SELECT over the run's tables.")] = None,
+    name: Annotated[str | None, typer.Option(help="A ready question; `--list` shows them.")] = None,
+    list_questions: Annotated[bool, typer.Option("--list", help="List the ready questions.")] = False,
+    csv: CSV = False,
+    json: JSON = False,
+) -> None:
+    """Ask a run a question in SQL.
+
+    Examples:
+
+        clickassay query reports/june "SELECT * FROM statistics"
+
+        clickassay query reports/june --name worst_disagreements --csv
+    """
+    from pipeline.cli_query import answer, list_all  # noqa: PLC0415
+
+    if list_questions:
+        list_all(_OUT)
+    else:
+        answer(_OUT, run_folder, sql, name, as_csv=csv, as_json=json)
+
+
+@imports.command("yandex")
+def import_yandex(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")],
+    out: OUT,
+    judgments: Annotated[Path | None, typer.Option(help="Judgments: query, url, relevance.")] = None,
+    query_map: Annotated[Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")] = None,
+    time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
+    quiet: QUIET = False,
+) -> None:
+    """Import a log in Yandex's layout (also NAVER's CLARA).
+
+    Example:
+
+        clickassay import yandex CLARA2SearchLog_beta --judgments CLARA2QueryUrlRelevance_beta --out clara
+    """
+    from pipeline.formats import import_yandex as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(
+            log, judgments=judgments, query_map=query_map, out=out, time_unit_ms=time_unit_ms, progress=progress
+        )
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("trec-session")
+def import_trec_session(
+    xml: Annotated[Path, typer.Argument(metavar="XML", help="Sessions of the TREC Session Track.")],
+    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Its judgments by topic.")],
+    out: OUT,
+    quiet: QUIET = False,
+) -> None:
+    """Import the sessions and judgments of a TREC Session Track.
+
+    Example:
+
+        clickassay import trec-session sessiontrack2012.xml qrels2012.txt --out trec2012
+    """
+    from pipeline.formats import import_trec_session as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(xml, qrels, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+def _value(choice: IdleScope | Pool | Conflicts | None) -> str | None:
+    return None if choice is None else choice.value
+
+
+def _labels(scale: str | None) -> list[str] | None:
+    return None if scale is None else scale.split(",")
+
+
+def _command() -> str:
+    return shlex.join(["clickassay", *sys.argv[1:]])
+
+
+def _tell_findings(out: Path, findings: tuple[str, ...]) -> None:
+    _OUT.print(f"Report: {out / 'report.html'}")
+    for number, finding in enumerate(findings, start=1):
+        _OUT.print(f"{number}. {finding}")
+
+
+def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
+    _OUT.print(f"Canonical log: {folder}")
+    for what, rows in counts.items():
+        _OUT.print(f"  {what}: {rows:,}")
+    for note in notes:
+        _OUT.print(f"Note: {note}")
+
+
+if __name__ == "__main__":
+    main()

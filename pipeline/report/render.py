@@ -1,0 +1,190 @@
+"""Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import vl_convert
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pipeline.errors import ReportError
+from pipeline.report import findings
+from pipeline.report.baselines import SampleBaselines, baselines
+from pipeline.report.escape import markdown, script_json
+from pipeline.report.model import Figure, Run, SampleKey, Section, Table, read_run
+from pipeline.report.sections.classes import classes_section, frequency_section
+from pipeline.report.sections.correlations import (
+    comparisons_section,
+    correlations_section,
+    good_section,
+    yardsticks_section,
+)
+from pipeline.report.sections.data import data_line, funnel_section, statistics_section
+from pipeline.report.sections.differences import differences_section
+from pipeline.report.sections.provenance import command, provenance_section
+from pipeline.report.tables import csv_text, html_table, latex_table, markdown_rows
+
+VEGA_LITE = "v6.4"
+"""The Vega-Lite that draws the pictures, the same for the static and the live ones."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a template says."""
+
+    title: str
+    scope: str
+    findings: tuple[str, ...]
+    data: str
+    caveats: tuple[str, ...]
+    sections: tuple[Section, ...]
+    command: str
+
+
+def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
+    """Turn a run's tables into sentences, tables and pictures, without writing anything."""
+    run = read_run(tables, info)
+    ranking = None if run.headline is None else findings.rank(run, run.headline)
+    found = _yardsticks(run)
+    of_headline = found.get(run.headline) if run.headline else None
+    sections = (
+        statistics_section(run),
+        funnel_section(run),
+        correlations_section(run),
+        comparisons_section(run, ranking),
+        good_section(run),
+        classes_section(run),
+        frequency_section(run),
+        differences_section(run),
+        yardsticks_section(run, found),
+        provenance_section(run),
+    )
+    three = (
+        findings.first_finding(run, ranking),
+        findings.second_finding(run, ranking),
+        findings.third_finding(run, ranking),
+    )
+    return Report(
+        findings.title(run, ranking), findings.scope(run), three, data_line(run),
+        findings.caveats(run, of_headline), sections, command(run),
+    )  # fmt: skip
+
+
+def _yardsticks(run: Run) -> dict[SampleKey, SampleBaselines]:
+    found = {sample: baselines(run, sample) for sample in run.shown}
+    return {sample: one for sample, one in found.items() if one is not None}
+
+
+def write_report(
+    tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any], folder: Path
+) -> tuple[str, ...]:
+    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into `folder`.
+
+    Parameters
+    ----------
+    tables
+        The frames of `contracts.RUN_TABLES` by name.
+    info
+        The content of ``settings.json``: settings, inputs, versions, command, seed,
+        skipped_attributes, has_navigational, notes.
+    folder
+        An existing folder. Files of these names in it are replaced.
+
+    Returns
+    -------
+    The three main findings, one sentence each, without control characters.
+
+    Raises
+    ------
+    ReportError
+        If a table is missing, or the folder is missing or cannot be written.
+    ContractError
+        If a table has not the form of its contract.
+    """
+    report = build_report(tables, info)
+    try:
+        _write(folder / "report.html", html_report(report))
+        _write(folder / "report.md", markdown_report(report))
+        (folder / "tables").mkdir(exist_ok=True)
+        for table in [table for section in report.sections for table in section.tables]:
+            _write_table(folder / "tables", table)
+    except OSError as error:
+        raise ReportError(f"cannot write the report to {folder}: {error}; name a folder that exists") from error
+    return report.findings
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8"))
+
+
+def _write_table(folder: Path, table: Table) -> None:
+    if table.data is not None:
+        _write(folder / f"{table.name}.csv", csv_text(table.data))
+    if table.numeric:
+        _write(folder / f"{table.name}.tex", latex_table(table))
+
+
+def markdown_report(report: Report) -> str:
+    """Return the report as Markdown: the same words and tables, no pictures."""
+    text = _environment(finalize=_marked_down).get_template("report.md.j2").render(report=report)
+    return text.strip() + "\n"
+
+
+def _marked_down(value: object) -> object:
+    # autoescape for Markdown: every expression passes here; what is made of safe parts says so
+    return value if isinstance(value, Markup) else markdown(value)
+
+
+def html_report(report: Report) -> str:
+    """Return the report as one HTML file: works offline, forbids any network, shows without script."""
+    script = vl_convert.javascript_bundle(_source("live.js"), vl_version=VEGA_LITE)
+    style = _source("report.css")
+    template = _environment(autoescape=True).get_template("report.html.j2")
+    return template.render(
+        report=report, script=Markup(script), style=Markup(style),  # noqa: S704 - our own files
+        script_hash=_digest(script), style_hash=_digest(style),
+    )  # fmt: skip
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the content security policy knows an inline script or style sheet."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _source(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _environment(*, autoescape: bool = False, finalize: Callable[[object], object] | None = None) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pipeline.report"), autoescape=autoescape, finalize=finalize,
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals.update(
+        html_table=html_table, picture=_picture, spec_json=_spec_json, pipe_table=_pipe_table)
+    environment.filters["tied"] = _tied
+    return environment
+
+
+def _tied(text: str) -> str:
+    """Keep "95 %" and "− 0.5" on one line."""
+    return text.replace(" %", "\u00a0%")
+
+
+def _picture(figure: Figure) -> Markup:
+    svg = vl_convert.vegalite_to_svg(dict(figure.spec), vl_version=VEGA_LITE, allowed_base_urls=[])
+    return Markup(svg)  # noqa: S704 - Vega escapes the texts of an SVG
+
+
+def _spec_json(figure: Figure) -> Markup:
+    return Markup(script_json(figure.spec))  # noqa: S704 - script_json escapes "<"
+
+
+def _pipe_table(table: Table) -> Markup:
+    lines = ["| " + " | ".join(cells) + " |" for cells in markdown_rows(table)]
+    return Markup("\n".join(lines))  # noqa: S704 - cells are escaped by markdown_rows

@@ -1,0 +1,228 @@
+"""Correlation with the headline click metric by class of query: Tables 4 and 5, splits, Figure 4."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from pipeline.contracts import EDITORIAL_METRICS
+from pipeline.report.charts import common_domain, decile_lines
+from pipeline.report.model import (
+    HEADLINE_CLICK,
+    Estimate,
+    Figure,
+    Row,
+    Run,
+    SampleKey,
+    Section,
+    Table,
+    estimate,
+    in_order,
+)
+from pipeline.report.words import count, listed, number, plural, sentence, visible
+
+FREQUENCY = "frequency"
+DECILES = range(1, 11)
+SPLITS_SHOWN = 6
+"""Attributes of queries that get a table on the page; the CSV files hold all of them."""
+
+CLASS_ORDER = ("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10", "low", "middle", "high", "true", "false",
+               "unknown")  # fmt: skip
+CLASS_WORDS = {
+    "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more words"},
+    "navigational": {"true": "navigational", "false": "not navigational"},
+    "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
+    FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
+}
+PARADOX = "Values within classes can all lie below the overall one (the amalgamation paradox, Chapelle et al. 2009, 6.2)."
+
+
+def classes_section(run: Run) -> Section:
+    """Tables 4 and 5 and one table per further attribute of the queries."""
+    navigational, remark = _navigational(run)
+    splits = _splits(run)
+    others = [
+        split
+        for split in splits
+        if split not in ("all", "length", "navigational", "click_entropy", FREQUENCY)
+    ]
+    tables = [
+        _table(run, "length", "table4_length", "Table 4. By query length", run.shown),
+        _table(run, navigational, f"table5_{navigational}", f"Table 5. By {_kind(navigational)}", run.shown),
+    ]
+    tables += [_attribute_table(run, split, place) for place, split in enumerate(others, start=1)]
+    reading = [_reading(run, split) for split in ("length", navigational, *others[:SPLITS_SHOWN])]
+    notes = [remark, *_skipped(run, others)]
+    return Section(
+        "classes",
+        "Kinds of queries",
+        (*[text for text in (*reading, *notes) if text], PARADOX),
+        tables=tuple(tables),
+    )
+
+
+def _navigational(run: Run) -> tuple[str, str]:
+    splits = _splits(run)
+    if "navigational" in splits or (run.info.get("has_navigational") and "click_entropy" not in splits):
+        return "navigational", ""
+    return "click_entropy", (
+        "No input says which queries are navigational; instead queries are cut into three equal parts by click "
+        "entropy (low: all click the same result, as navigational queries do)."
+    )
+
+
+def _kind(split: str) -> str:
+    return "click entropy" if split == "click_entropy" else visible(split)
+
+
+def _splits(run: Run) -> tuple[str, ...]:
+    return tuple(run.frames["correlations"]["split"].unique().sort().to_list())
+
+
+def _attribute_table(run: Run, split: str, place: int) -> Table:
+    # The attribute's name comes from the input: only harmless letters of it may reach a file name
+    slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
+    name = f"split{place}_{slug}" if slug else f"split{place}"
+    shown = run.shown[:1] if place <= SPLITS_SHOWN else ()
+    return _table(run, split, name, f"By {visible(split)}", shown)
+
+
+def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> Table:
+    data = run.frames["correlations"].filter(split=split, click_metric=HEADLINE_CLICK)
+    rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
+    return Table(
+        name,
+        f"{title}: correlation with {HEADLINE_CLICK}",
+        "Queries",
+        ("Number", *run.editorial),
+        rows,
+        data=data,
+    )
+
+
+def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]) -> list[Row]:
+    found = class_estimates(run, sample, split)
+    numbers = {
+        row["class"]: row["n_queries"] for row in _class_frame(run, sample, split).iter_rows(named=True)
+    }
+    names = CLASS_WORDS.get(split, {})
+    return [
+        Row(
+            sample.label,
+            names.get(label, visible(label)),
+            (numbers[label], *(line.get(name, Estimate(None, reason="not computed")) for name in metrics)),
+        )
+        for label, line in found.items()
+    ]
+
+
+def _class_frame(run: Run, sample: SampleKey, split: str) -> pl.DataFrame:
+    return run.correlations(sample, split=split).filter(click_metric=HEADLINE_CLICK)
+
+
+def class_estimates(run: Run, sample: SampleKey, split: str) -> dict[str, dict[str, Estimate]]:
+    """Return the estimates of one sample by class, in report order, and editorial metric."""
+    frame = _class_frame(run, sample, split)
+    found: dict[str, dict[str, Estimate]] = {
+        label: {} for label in in_order(frame["class"].unique().to_list(), CLASS_ORDER)
+    }
+    for row in frame.iter_rows(named=True):
+        found[row["class"]][row["editorial_metric"]] = estimate(row)
+    return found
+
+
+def _reading(run: Run, split: str) -> str:
+    found = {} if run.headline is None else class_estimates(run, run.headline, split)
+    best = {label: top for label, line in found.items() if (top := _best(run, line)) is not None}
+    if not best or run.headline is None:
+        return (
+            f"By {_kind(split)} there is nothing to show: no class has a correlation with {HEADLINE_CLICK}."
+        )
+    words = CLASS_WORDS.get(split, {})
+    names = list(dict.fromkeys(best.values()))
+    if len(names) == 1:
+        first, last = list(best)[0], list(best)[-1]
+        ends = f"{number(found[first][names[0]].value)} ({words.get(first, visible(first))})"
+        if first != last:
+            ends += f" to {number(found[last][names[0]].value)} ({words.get(last, visible(last))})"
+        where = f"all {len(best)} classes" if len(best) > 1 else "the only class with a value"
+        return sentence(f"By {_kind(split)}, {names[0]} leads in {where}: {ends}")
+    parts = [
+        f"{name} for {listed(words.get(label, visible(label)) for label in best if best[label] == name)}"
+        for name in names
+    ]
+    return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+
+
+def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
+    known = [name for name in run.editorial if name in line and line[name].value is not None]
+    return max(known, key=lambda name: line[name].value or 0.0, default=None)
+
+
+def _skipped(run: Run, others: Sequence[str]) -> list[str]:
+    skipped = [visible(name) for name in run.info.get("skipped_attributes") or ()]
+    texts = []
+    if skipped:
+        texts.append(
+            sentence(f"Not used as a split, because of too many different values: {listed(skipped[:20])}")
+        )
+    if len(others) > SPLITS_SHOWN:
+        texts.append(f"{len(others) - SPLITS_SHOWN} more attributes are in the CSV files only.")
+    return texts
+
+
+def frequency_section(run: Run) -> Section:
+    """Figure 4: correlation with the headline click metric by decile of query frequency."""
+    title = "Rare and frequent queries"
+    metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
+    data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=HEADLINE_CLICK)
+    rows = tuple(row for sample in run.shown[:1] for row in _sample_rows(run, sample, FREQUENCY, metrics))
+    table = Table(
+        "figure4_frequency",
+        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile",
+        "Decile",
+        ("Queries", *metrics),
+        rows,
+        data=data,
+    )
+    lines = _lines(run, metrics)
+    if not lines:
+        text = f"There is nothing to show: no decile has a correlation with {HEADLINE_CLICK}."
+        return Section("frequency", title, (text,), tables=(table,))
+    domain = common_domain([one for line in lines.values() for one in line.values()])
+    figures = tuple(
+        Figure(f"frequency-{place}", name, _line_words(name, line), decile_lines(lines, name, domain=domain))
+        for place, (name, line) in enumerate(lines.items())
+    )
+    legend = (("line", "the metric named above, with its 95 % interval"), ("line-quiet", "the other metrics"))
+    return Section(
+        "frequency", title, _frequency_reading(run, lines), figures, (table,), legend, tables_folded=True
+    )
+
+
+def _lines(run: Run, metrics: Sequence[str]) -> dict[str, dict[int, Estimate]]:
+    found = {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY)
+    lines = {
+        name: {int(label): line[name] for label, line in found.items() if label.isdecimal() and name in line}
+        for name in metrics
+    }
+    return {name: line for name, line in lines.items() if any(one.value is not None for one in line.values())}
+
+
+def _line_words(name: str, line: Mapping[int, Estimate]) -> str:
+    parts = [f"{at}: {number(one.value)}" for at, one in line.items()]
+    return f"Correlation of {name} with {HEADLINE_CLICK} by frequency decile, 1 = rarest: {', '.join(parts)}."
+
+
+def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
+    where = run.headline.label if run.headline else ""
+    parts = []
+    for name in [name for name in ("DCG", "ERR") if name in lines] or list(lines)[:1]:
+        known = {at: one.value for at, one in lines[name].items() if one.value is not None}
+        first, last = min(known), max(known)
+        parts.append(
+            f"{name} goes from {number(known[first])} in decile {first} to {number(known[last])} in decile {last}"
+        )
+    queries = _class_frame(run, run.headline, FREQUENCY)["n_queries"].max() if run.headline else 0
+    size = f"Deciles are of equal size, {plural(int(queries or 0), 'query', 'queries')} at most; 1 holds the rarest."  # type: ignore[arg-type]
+    return (sentence(f"At {where}, {listed(parts)}"), size)

@@ -1,0 +1,113 @@
+"""How the numbers were made: definitions, our choices, settings, inputs, versions, seed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipeline.report.model import HEADLINE_CLICK, Row, Run, Section, Table
+from pipeline.report.words import count, sentence, visible
+
+LONGEST_VALUE = 400
+
+CLICK_MEANINGS = {
+    "UCTR": "1 if anything was clicked",
+    "MaxRR": "1 / position of the first click",
+    "MeanRR": "mean of 1 / position over the clicks",
+    "MinRR": "1 / position of the last click",
+    "PLC": "clicks / position of the last click",
+    "SS": "1 if a clicked result has a grade of {good} or better",
+    "QCTR": "number of clicked results",
+}
+EDITORIAL_MEANINGS = {
+    "DCG": "sum of (2^grade - 1) / log2(position + 1)",
+    "NDCG": "DCG / DCG of the ideal order of {pool}",
+    "AP": "mean over the relevant results of {pool} of the precision at their position; relevant: {relevant} or better",
+    "RR": "1 / position of the first relevant result",
+    "ERR": "expected 1 / position at which a user, satisfied by a result with probability (2^grade - 1) / 2^{top}, stops",
+    "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
+}
+CHOICES = (
+    "A session has the results of its first search, and as clicks the distinct results clicked in any of its searches.",
+    "A click belongs to its search when it lies within the idle limit of it, before or after; others play no part.",
+    "QCTR counts distinct clicked results.",
+    "The closed form is the limit of Algorithm 3 for endless iterations; its interval resamples queries.",
+    "Noise correction takes the sampling variance of each configuration's click metric out of the closed form.",
+    "The yardsticks (mean grade, grade of the first result, clicks at random) are not in the paper.",
+)
+
+
+def provenance_section(run: Run) -> Section:
+    """Return definitions, choices, settings, inputs and versions as tables."""
+    tables = (_definitions(run), _settings(run), _inputs(run), _versions(run))
+    return Section("provenance", "How this was computed", _reading(run), tables=tables, tables_folded=True)
+
+
+def _reading(run: Run) -> tuple[str, ...]:
+    seed = run.info.get("seed", run.settings.get("seed", 0))
+    texts = [f"The same inputs and settings give the same bytes. Seed: {visible(seed)}."]
+    texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
+    return (*texts, "Where this goes beyond Chapelle et al. (2009), the choice is ours:", *CHOICES)
+
+
+def command(run: Run) -> str:
+    """Return the command line that made the run, or ''."""
+    return visible(run.info.get("command") or "", limit=2_000)
+
+
+def _definitions(run: Run) -> Table:
+    values = {
+        "good": run.good,
+        "pool": "all judged results"
+        if run.settings.get("pool", "judged") == "judged"
+        else "the shown results",
+        "relevant": run.grade_label(int(run.settings.get("relevant_grade", 3))),
+        "top": str(run.settings.get("max_grade", 4)),
+        "persistence": visible(run.settings.get("persistence", 0.8)),
+    }
+    meanings = {
+        "Click metrics, per session": CLICK_MEANINGS,
+        "Editorial metrics, per configuration": EDITORIAL_MEANINGS,
+    }
+    rows = tuple(
+        Row(group, name, (text.format(**values),))
+        for group, texts in meanings.items()
+        for name, text in texts.items()
+    )
+    note = f"Without a click a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
+    return Table("definitions", "What the metrics are", "Metric", ("Definition",), rows, notes=(note,))
+
+
+def _settings(run: Run) -> Table:
+    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(run.settings.items()))
+    return Table("settings", "Settings", "Setting", ("Value",), rows)
+
+
+def _inputs(run: Run) -> Table:
+    inputs: Mapping[str, Any] = run.info.get("inputs") or {}
+    rows = tuple(Row("", visible(name), _input_cells(entry)) for name, entry in sorted(inputs.items()))
+    return Table("inputs", "Inputs", "Input", ("Path", "Files", "Bytes", "SHA-256"), rows)
+
+
+def _input_cells(entry: object) -> tuple[str, ...]:
+    known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"path": entry}
+    return tuple(_text(known.get(name)) for name in ("path", "files", "bytes", "sha256"))
+
+
+def _versions(run: Run) -> Table:
+    versions: Mapping[str, Any] = run.info.get("versions") or {}
+    return Table(
+        "versions",
+        "Versions",
+        "Software",
+        ("Version",),
+        tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(versions.items())),
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
+    return visible("not given" if value is None else value, limit=LONGEST_VALUE)
