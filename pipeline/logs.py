@@ -1,10 +1,11 @@
 """The big step: raw logs to pattern table, as a sequence of SQL steps on an engine."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 from pipeline.engines.base import Engine, Value
+from pipeline.engines.scan import fingerprints_of, places_of
 from pipeline.errors import EngineError, InputError
 from pipeline.inputs import Input, as_text_ids
 from pipeline.log_funnel import LogFunnel
@@ -44,9 +45,9 @@ def build_pattern_table(
     searches, clicks = _same_id_type(searches, clicks)
     values = _values(settings, clicks)
     funnel = LogFunnel(engine, settings)
-    _scan(engine, searches, "searches", values, progress)
+    _scan_searches(engine, searches, values, progress)
     funnel.count_read_searches()
-    _scan(engine, clicks, "clicks", values, progress)
+    _scan_clicks(engine, clicks, values, progress)
     _resolve_searches(engine, searches, values, progress)
     funnel.count_repeats()
     _place_clicks(engine, values, progress)
@@ -82,26 +83,67 @@ def _values(settings: Settings, clicks: Input) -> dict[str, Value]:
     }
 
 
-_TEXTS_OF = {"searches": ("new_lists", "shown_texts"), "clicks": ("new_urls", "clicked_urls")}
-
-
-def _scan(engine: Engine, table: Input, what: str, values: Mapping[str, Value], progress: Progress) -> None:
-    """Read `what` once: usable rows as fingerprints, rejected rows as counts, texts where first seen."""
-    total, done = _total_rows(table), 0
-    new, texts = _TEXTS_OF[what]
+def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress) -> None:
+    """Read searches once: usable rows as fingerprints, rejected rows as counts, texts where first seen."""
+    report = _counter("reading searches", searches, progress)
 
     def add(batch: pl.DataFrame) -> None:
-        nonlocal done
-        engine.table(f"scanned_{what}", f"sessions/scanned_{what}", **values)
-        engine.append(f"usable_{what}", f"sessions/usable_{what}")
-        engine.append(f"rejected_{what}", f"sessions/rejected_{what}")
-        first_seen = engine.fetch(f"sessions/{new}")["row_nr"] if batch.height else []
-        engine.show("texts_read", batch[first_seen])
-        engine.append(texts, f"sessions/{texts}", **values)
-        done += batch.height
-        progress(f"reading {what}", done / total if total else None)
+        _add_rows(engine, "searches", values)
+        lists = batch[engine.fetch("sessions/new_lists")["row_nr"] if batch.height else []]
+        engine.show("texts_read", lists.select("query_fp", "list_fp", "market", "query", "results"))
+        engine.append("shown_texts", "sessions/shown_texts", **values)
+        engine.show("places_read", places_of(lists))
+        engine.append("shown_places", "sessions/shown_places")
+        _add_renames(engine, lists["results"].explode(), values)
+        report(batch.height)
 
-    engine.batches(f"{what}_read", table.frame, add)
+    engine.batches("searches", searches.frame, add)
+
+
+def _scan_clicks(engine: Engine, clicks: Input, values: Mapping[str, Value], progress: Progress) -> None:
+    """Read clicks once, in the same way."""
+    report = _counter("reading clicks", clicks, progress)
+
+    def add(batch: pl.DataFrame) -> None:
+        _add_rows(engine, "clicks", values)
+        urls = batch[engine.fetch("sessions/new_urls")["row_nr"] if batch.height else []]
+        engine.show("texts_read", urls.select("url_fp"))
+        engine.append("clicked_urls", "sessions/clicked_urls")
+        _add_renames(engine, urls["url"], values)
+        report(batch.height)
+
+    engine.show("texts_read", pl.DataFrame(schema={"url_fp": pl.UInt64}))
+    engine.table("clicked_urls", "sessions/clicked_urls")
+    engine.batches("clicks", clicks.frame, add)
+
+
+def _add_rows(engine: Engine, what: str, values: Mapping[str, Value]) -> None:
+    engine.table(f"scanned_{what}", f"sessions/scanned_{what}", **values)
+    engine.append(f"usable_{what}", f"sessions/usable_{what}")
+    engine.append(f"rejected_{what}", f"sessions/rejected_{what}")
+
+
+def _add_renames(engine: Engine, urls: pl.Series, values: Mapping[str, Value]) -> None:
+    """Keep the fingerprints of URLs whose normal form is another; opaque ids have none."""
+    if values["normalise_urls"]:
+        addresses = urls.filter(urls.str.contains("://", literal=True))
+    else:
+        addresses = urls.clear()
+    engine.show("urls_read", addresses.alias("url").to_frame())
+    engine.show("renames_read", fingerprints_of(engine.fetch("sessions/odd_urls")))
+    engine.append("found_renames", "sessions/found_renames")
+
+
+def _counter(message: str, table: Input, progress: Progress) -> Callable[[int], None]:
+    """Return a function that reports progress when told how many rows more are done."""
+    total, done = _total_rows(table), 0
+
+    def add(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(message, done / total if total else None)
+
+    return add
 
 
 def _total_rows(table: Input) -> int | None:
@@ -129,7 +171,7 @@ def _fetch_ids(engine: Engine, searches: Input) -> None:
     ids = searches.frame.select("search_id")
     if engine.rows("counts/wanted_ids") == [(0,)]:
         ids = ids.clear().lazy()
-    engine.batches("ids_read", ids, lambda _batch: engine.append("known_ids", "sessions/known_ids"))
+    engine.batches("ids", ids, lambda _batch: engine.append("known_ids", "sessions/known_ids"))
     engine.table("search_order", "sessions/search_order")
 
 

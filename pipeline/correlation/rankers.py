@@ -129,7 +129,7 @@ def query_covariances(within: Within) -> Floats:
     (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
     """
     y, x = within.values[:, : within.n_clicks], within.values[:, within.n_clicks :]
-    products = (y[:, :, None] * x[:, None, :]).reshape(len(y), -1)
+    products = (y[:, :, None] * x[:, None, :]).reshape(len(y), y.shape[1] * x.shape[1])
     terms = np.concatenate([y * y, x * x, products], axis=1)
     if not len(within.sizes):
         return terms

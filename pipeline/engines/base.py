@@ -30,11 +30,12 @@ class Engine(Protocol):
     def fetch(self, step: str, **values: Value) -> pl.DataFrame:
         """Return the rows of `step` as a frame."""
 
-    def batches(self, name: str, frame: pl.LazyFrame, handle: Callable[[Batch], None]) -> None:
-        """Read `frame` once in bounded memory; for each batch, show it as table `name` and call `handle`.
+    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[Batch], None]) -> None:
+        """Read `frame` (``searches``, ``clicks`` or ``ids``) once in bounded memory.
 
-        The first batch is empty and only shows the columns. Table `name` has a column ``row_nr``
-        that counts the rows of a batch from 0.
+        For each batch, show its fingerprints and numbers as table ``<what>_read``, then call `handle` with
+        the same rows and their texts. Column ``row_nr`` counts the rows of a batch from 0. The first
+        batch is empty and only shows the columns.
         """
 
     def show(self, name: str, frame: pl.DataFrame) -> None:

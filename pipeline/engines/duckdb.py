@@ -15,6 +15,7 @@ import duckdb
 import polars as pl
 
 from pipeline.engines.base import Value
+from pipeline.engines.scan import fingerprinted, numbers_of
 from pipeline.errors import EngineError, InputError
 from pipeline.inputs import first_line
 from pipeline.sqlfiles import sql_text
@@ -72,16 +73,17 @@ class DuckDBEngine:
         self.drop("fetched")
         return frame
 
-    def batches(self, name: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> None:
-        """Read `frame` once; for each batch, show it as table `name` and call `handle`."""
+    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> None:
+        """Read `frame` once; for each batch, show its numbers as table ``<what>_read`` and call `handle`."""
 
         def each(batch: pl.DataFrame) -> None:
-            self.show(name, batch.with_row_index("row_nr"))
+            self.show(f"{what}_read", numbers_of(what, batch))
             handle(batch)
 
         with self._mended():
-            each(frame.clear().collect())  # so that every table is there, even without a row
-            frame.sink_batches(each, chunk_size=_BATCH_ROWS, maintain_order=False)
+            rows = fingerprinted(what, frame)
+            each(rows.clear().collect())  # so that every table is there, even without a row
+            rows.sink_batches(each, chunk_size=_BATCH_ROWS, maintain_order=False)
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""

@@ -28,10 +28,11 @@ Spec = Mapping[str, Any]
 Values = list[dict[str, Any]]
 
 
-def finished(chart: alt.LayerChart, *, width: Any, height: Any) -> Spec:  # noqa: ANN401 - number or Step
-    """Return the specification of `chart` with size and house style."""
+def finished(layers: Sequence[Any], values: Values, *, width: Any, height: Any) -> Spec:  # noqa: ANN401
+    """Return the specification of `layers` over `values`, with size (a number or a step) and house style."""
     styled = (
-        chart.properties(width=width, height=height)
+        alt.layer(*layers)
+        .properties(width=width, height=height)
         .configure(font=FONT, background="transparent", padding=2)
         .configure_view(stroke=None)
         .configure_axis(
@@ -49,12 +50,9 @@ def finished(chart: alt.LayerChart, *, width: Any, height: Any) -> Spec:  # noqa
             labelLimit=150,
         )
     )
-    spec: dict[str, Any] = styled.to_dict()
-    return spec
-
-
-def _data(values: Values) -> alt.Data:
-    return alt.Data(values=values)
+    # The schema is checked by the tests; here it would take most of the time. The same goes for data
+    # given to Altair: it is copied by every step.
+    return {**styled.to_dict(validate=False), "data": {"values": values}}
 
 
 def _said(found: Estimate) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def heat_map(
     values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
     two_lines = r"split(replace(datum.label, '(', '\n('), '\n')"
-    base = alt.Chart(_data(values)).encode(
+    base = alt.Chart().encode(
         x=alt.X(
             "editorial:N",
             sort=None,
@@ -103,11 +101,11 @@ def heat_map(
             "strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])
         ),
     )
-    numbers = base.mark_text(fontSize=12, color=INK).encode(
-        text="text:N",
-        fontWeight=alt.condition("datum.best", alt.value("bold"), alt.value("normal")),  # type: ignore[arg-type]
+    plain = base.transform_filter("!datum.best").mark_text(fontSize=12, color=INK).encode(text="text:N")
+    bold = base.transform_filter("datum.best").mark_text(fontSize=12, color=INK, fontWeight="bold")
+    return finished(
+        [cells, plain, bold.encode(text="text:N")], values, width=alt.Step(47), height=alt.Step(30)
     )
-    return finished(cells + numbers, width=alt.Step(47), height=alt.Step(30))
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]) -> Values:
@@ -136,30 +134,31 @@ def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Spec:
         {
             "place": place,
             "label": label,
-            "rows": rows_there,
+            "none": 0,
+            "whole": 1,
             "share": share or 0.0,
             "goes_on": goes_on,
             "text": f"{rows_there:,}" + (f"  ({percent(share)})" if share is not None else ""),
         }
         for place, (label, rows_there, share, goes_on) in enumerate(rows)
     ]
-    base = alt.Chart(_data(values)).encode(
-        y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows")
-    )
-    end = alt.X("share:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
+    base = alt.Chart().encode(y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows"))
     track = base.mark_bar(height=7, yOffset=10, cornerRadius=3, color=RULE).encode(
-        x=alt.XDatum(0), x2=alt.X2Datum(1)
+        x=_along("none"), x2="whole:Q"
     )
     bar = base.mark_bar(height=7, yOffset=10, cornerRadius=3).encode(
-        x=end, color=alt.condition("datum.goes_on", alt.value(ACCENT), alt.value(QUIET))
+        x=_along("none"),
+        x2="share:Q",
+        color=alt.condition("datum.goes_on", alt.value(ACCENT), alt.value(QUIET)),
     )
-    left = base.mark_text(align="left", dy=-5, fontSize=12, color=INK, limit=210).encode(
-        x=alt.XValue(0), text="label:N"
-    )
-    right = base.mark_text(align="right", dy=-5, fontSize=12, color=MUTED).encode(
-        x=alt.XValue("width"), text="text:N"
-    )
-    return finished(track + bar + left + right, width=330, height=alt.Step(42))
+    left = base.mark_text(align="left", dy=-5, fontSize=12, color=INK, limit=210)
+    right = base.mark_text(align="right", dy=-5, fontSize=12, color=MUTED)
+    words = [left.encode(x=_along("none"), text="label:N"), right.encode(x=_along("whole"), text="text:N")]
+    return finished([track, bar, *words], values, width=330, height=alt.Step(42))
+
+
+def _along(column: str) -> alt.X:
+    return alt.X(f"{column}:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
 
 
 def intervals(
@@ -182,7 +181,7 @@ def intervals(
         for name in names
         if estimates[name].value is not None
     ]
-    base = alt.Chart(_data(values)).encode(
+    base = alt.Chart().encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)),
         tooltip=_tooltip(name="Metric", text="Value", interval="95 % interval"),
     )
@@ -192,14 +191,14 @@ def intervals(
         scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
         axis=alt.Axis(grid=True, tickCount=5, format=".2~f"),
     )
-    zero = alt.Chart(_data([{"at": 0}])).mark_rule(color=MUTED).encode(x=alt.X("at:Q"))
+    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=MUTED).encode(x=alt.X("at:Q"))
     line = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dot = base.mark_point(shape="circle", filled=True, size=55, color=ACCENT, opacity=1).encode(x=x)
     layers = [zero] if domain[0] <= 0 <= domain[1] else []
     layers += [line, dot]
     if marks:
         layers += [_mark(base, "corrected", "circle", QUIET), _mark(base, "monte_carlo", "diamond", WARM)]
-    return finished(alt.layer(*layers), width=265, height=alt.Step(25))
+    return finished(layers, values, width=265, height=alt.Step(25))
 
 
 def _mark(base: alt.Chart, column: str, shape: str, colour: str) -> alt.Chart:
@@ -213,16 +212,10 @@ def decile_lines(
     lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: tuple[float, float]
 ) -> Spec:
     """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
-    quiet = [
-        {"decile": at, "metric": name, "value": found.value}
+    values = [
+        {"decile": at, "decile_text": str(at), "metric": name, "main": name == main, **_said(found)}
         for name, line in lines.items()
-        if name != main
         for at, found in line.items()
-        if found.value is not None
-    ]
-    own = [
-        {"decile": at, "decile_text": str(at), "metric": main, **_said(found)}
-        for at, found in lines[main].items()
         if found.value is not None
     ]
     x = alt.X(
@@ -237,19 +230,16 @@ def decile_lines(
         scale=alt.Scale(domain=list(domain), nice=False),
         axis=alt.Axis(grid=True, tickCount=4, format=".2~f"),
     )
-    base = alt.Chart(_data(own)).encode(x=x)
-    band = base.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2="high:Q")
-    line = base.mark_line(color=ACCENT, strokeWidth=2).encode(y=y)
-    dots = base.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(
-        y=y,
-        tooltip=_tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval"),
-    )
-    others = (
-        alt.Chart(_data(quiet))
-        .mark_line(color=QUIET, strokeWidth=1, opacity=0.7)
-        .encode(x=x, y=y, detail="metric:N")
-    )
-    return finished(others + band + line + dots, width=262, height=150)
+    base = alt.Chart().encode(x=x)
+    own, others = base.transform_filter("datum.main"), base.transform_filter("!datum.main")
+    said = _tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval")
+    layers = [
+        others.mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(y=y, detail="metric:N"),
+        own.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        own.mark_line(color=ACCENT, strokeWidth=2).encode(y=y),
+        own.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(y=y, tooltip=said),
+    ]
+    return finished(layers, values, width=262, height=150)
 
 
 def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = ()) -> tuple[float, float]:
@@ -260,4 +250,4 @@ def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = 
         return (-1.0, 1.0)
     low, high = min(known), max(known)
     gap = max(0.02 * (high - low), 0.005)
-    return ((low - gap) // 0.05 * 0.05, -(-(high + gap) // 0.05) * 0.05)
+    return round((low - gap) // 0.05 * 0.05, 2), round(-(-(high + gap) // 0.05) * 0.05, 2)

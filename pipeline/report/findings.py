@@ -1,6 +1,6 @@
 """The headline, the three findings, and what they do not show: sentences computed from the numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -8,7 +8,7 @@ import polars as pl
 from pipeline.contracts import EVERY
 from pipeline.report.baselines import SampleBaselines
 from pipeline.report.model import HEADLINE_CLICK, Estimate, Run, SampleKey, by_pair, in_order
-from pipeline.report.words import count, listed, number, percent, plural, sentence, span
+from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span
 
 NOT_COUNTED = ("SS", "QCTR")
 """Click metrics that do not vote in the third finding: SS uses the grades, QCTR counts every click."""
@@ -108,28 +108,36 @@ def title(run: Run, ranking: Ranking | None) -> str:
     """Return the headline of the page: the first finding in a few words."""
     if run.headline is None or ranking is None or not ranking.values:
         return "Nothing can be said about metrics and clicks"
-    if (ranking.top.value or 0.0) <= 0 or ranking.top.covers_zero:
+    if _at_most_zero(ranking.top):
         return "No offline metric can be said to predict clicks"
     if ranking.tied:
-        names = listed([ranking.best, *ranking.tied])
-        return f"{names} predict clicks about equally well"
+        return f"{ranking.best} comes first, but cannot be told apart from {_few(ranking.tied)}"
+    if ranking.untested:
+        return f"{ranking.best} has the highest correlation with clicks"
     return f"{ranking.best} predicts clicks best"
 
 
-def first_finding(run: Run, ranking: Ranking | None) -> str:
+def _at_most_zero(found: Estimate) -> bool:
+    return (found.value or 0.0) <= 0 or (found.low is not None and found.covers_zero)
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    return listed(names) if len(names) <= most else f"{len(names)} other metrics"
+
+
+def first_finding(run: Run, ranking: Ranking | None) -> Finding:
     """Which editorial metric goes with the headline click metric, by how much, and how sure."""
     if run.headline is None or ranking is None:
-        return sentence(f"There is no correlation to report: {nothing_kept(run)}")
+        return Finding(MISSING, sentence(f"There is no correlation to report: {nothing_kept(run)}"))
     if not ranking.values:
-        return sentence(f"There is no correlation with {HEADLINE_CLICK} to report: {ranking.reason}")
+        return Finding(MISSING, f"There is no correlation with {HEADLINE_CLICK} to report: {ranking.reason}.")
     top = ranking.top
     text = (
         f"{ranking.best} has the highest correlation with {HEADLINE_CLICK}, {number(top.value)} "
-        f"({_interval(top)})"
+        f"({interval_words(top)})"
     )
-    if top.covers_zero and top.low is not None:
-        return sentence(f"{text}, which cannot be told from zero")
-    return sentence(text + _ahead(ranking))
+    rest = ", which cannot be told from zero or less" if _at_most_zero(top) else _ahead(ranking)
+    return Finding(number(top.value), sentence(text + rest))
 
 
 def _ahead(ranking: Ranking) -> str:
@@ -140,7 +148,7 @@ def _ahead(ranking: Ranking) -> str:
     if clear:
         lead = ranking.leads[clear[0]]
         after = "the next" if clear[0] == ranking.others[0] else "the next that can be told apart"
-        text = f", {number(lead.value)} above {clear[0]}, {after} ({_interval(lead)})"
+        text = f", {number(lead.value)} above {clear[0]}, {after} ({interval_words(lead)})"
     if ranking.tied:
         text += f"; it cannot be told apart from {listed(ranking.tied)}"
     elif not ranking.untested:
@@ -150,49 +158,51 @@ def _ahead(ranking: Ranking) -> str:
     return text
 
 
-def _interval(found: Estimate) -> str:
+def interval_words(found: Estimate) -> str:
+    """Return the interval in words."""
     if found.low is None or found.high is None:
         return "no interval"
     return f"95 % interval {span(found.low, found.high)}"
 
 
-def second_finding(run: Run, ranking: Ranking | None) -> str:
+def second_finding(run: Run, ranking: Ranking | None) -> Finding:
     """Whether the metric also sees which of two rankings gets the better clicks."""
-    lead = "The choice between two rankings cannot be judged"
+    lead = "Choosing between two rankings cannot be judged"
     if run.headline is None:
-        return sentence(f"{lead}: {nothing_kept(run)}")
+        return Finding(MISSING, sentence(f"{lead}: {nothing_kept(run)}"))
     rows = run.headline.rows(run.frames["differences"]).filter(click_metric=HEADLINE_CLICK)
-    pairs = by_pair(rows, "exact")
-    estimates = {
-        name: pairs[HEADLINE_CLICK, name] for name in run.editorial if (HEADLINE_CLICK, name) in pairs
+    estimates = {editorial: found for (_, editorial), found in by_pair(rows, "exact").items()}
+    known = {
+        name: estimates[name]
+        for name in run.editorial
+        if name in estimates and estimates[name].value is not None
     }
-    known = {name: found for name, found in estimates.items() if found.value is not None}
     if not known:
         reasons = sorted({found.reason or "no value" for found in estimates.values()})
-        return sentence(f"{lead}: {listed(reasons) or 'it was not computed'}")
+        return Finding(MISSING, sentence(f"{lead}: {listed(reasons) or 'nothing was computed'}"))
     best = max(known, key=lambda name: known[name].value or 0.0)
     sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
-    also = "also" if ranking is not None and ranking.values and ranking.best == best else "however"
-    return (
-        f"Between two rankings of the same queries {best} is {also} the best guide: its differences correlate "
-        f"{number(known[best].value)} ({_interval(known[best])}) with those of {HEADLINE_CLICK}, so in the limit "
-        f"the two agree on the better ranking in {percent(sign)} of the cases."
+    text = f"Between two rankings of the same queries, differences in {best} correlate {number(known[best].value)} "
+    text += (
+        f"({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, the highest of all metrics; "
     )
+    text += f"the two then name the same ranking as better in {percent(sign)} of the cases (50 % is chance)"
+    return Finding(percent(sign), sentence(text))
 
 
-def third_finding(run: Run, ranking: Ranking | None) -> str:
+def third_finding(run: Run, ranking: Ranking | None) -> Finding:
     """How far the first finding holds in the other samples and for the other click metrics."""
     if run.headline is None or ranking is None or not ranking.values:
-        return sentence(_coverage(run))
-    winners = leaders(run)
-    kept = winners.filter(~pl.col("click_metric").is_in(NOT_COUNTED))
+        return Finding(MISSING, sentence(_coverage(run)))
+    kept = leaders(run).filter(~pl.col("click_metric").is_in(NOT_COUNTED))
     won = kept.filter(editorial_metric=ranking.best).height
-    rest = in_order(kept.filter(pl.col("editorial_metric") != ranking.best)["editorial_metric"].to_list(), ())
-    instead = f"; elsewhere {listed(rest, 'or')} leads" if rest else ""
-    return sentence(
+    rest = set(kept["editorial_metric"].to_list()) - {ranking.best}
+    instead = f"; elsewhere {listed(in_order(tuple(rest), run.editorial), 'or')} leads" if rest else ""
+    text = (
         f"{ranking.best} leads in {won} of {plural(kept.height, 'combination')} of market, depth, judge and "
         f"click metric (without SS, which uses the grades itself, and QCTR){instead}"
     )
+    return Finding(f"{won} of {kept.height}", sentence(text))
 
 
 def leaders(run: Run) -> pl.DataFrame:
@@ -211,8 +221,8 @@ def _coverage(run: Run) -> str:
     if statistics.is_empty():
         return "the run has no statistics: no market, depth or judge was analysed"
     every = statistics.group_by("market").agg(pl.col("n_all_sessions").max())["n_all_sessions"].sum()
-    kept = int(statistics["n_sessions"].max() or 0)  # type: ignore[arg-type]
-    return f"of {plural(every, 'session')}, {count(kept)} at most have a grade for every result down to the depth"
+    kept = max(statistics["n_sessions"].to_list())
+    return f"of {plural(int(every), 'session')}, at most {count(kept)} have a grade for every result"
 
 
 def scope(run: Run) -> str:

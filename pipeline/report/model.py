@@ -100,6 +100,8 @@ class Table:
         Remarks under the table.
     data
         The rows of the CSV file; None when the CSV of another table holds them.
+    for_papers
+        Whether the table is also written as LaTeX.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Table:
     spanners: tuple[tuple[str, int, int], ...] = ()
     notes: tuple[str, ...] = ()
     data: pl.DataFrame | None = None
+    for_papers: bool = True
 
     @property
     def shown(self) -> tuple[Row, ...]:

@@ -16,6 +16,7 @@ from pipeline.errors import ReportError
 from pipeline.report import findings
 from pipeline.report.baselines import SampleBaselines, baselines
 from pipeline.report.escape import markdown, script_json
+from pipeline.report.findings import Finding
 from pipeline.report.model import Figure, Run, SampleKey, Section, Table, read_run
 from pipeline.report.sections.classes import classes_section, frequency_section
 from pipeline.report.sections.correlations import (
@@ -39,7 +40,7 @@ class Report:
 
     title: str
     scope: str
-    findings: tuple[str, ...]
+    findings: tuple[Finding, ...]
     data: str
     caveats: tuple[str, ...]
     sections: tuple[Section, ...]
@@ -114,8 +115,10 @@ def write_report(
         for table in [table for section in report.sections for table in section.tables]:
             _write_table(folder / "tables", table)
     except OSError as error:
-        raise ReportError(f"cannot write the report to {folder}: {error}; name a folder that exists") from error
-    return report.findings
+        raise ReportError(
+            f"cannot write the report to {folder}: {error}; name a folder that exists"
+        ) from error
+    return tuple(finding.text for finding in report.findings)
 
 
 def _write(path: Path, text: str) -> None:
@@ -125,7 +128,7 @@ def _write(path: Path, text: str) -> None:
 def _write_table(folder: Path, table: Table) -> None:
     if table.data is not None:
         _write(folder / f"{table.name}.csv", csv_text(table.data))
-    if table.numeric:
+    if table.for_papers:
         _write(folder / f"{table.name}.tex", latex_table(table))
 
 
@@ -160,13 +163,16 @@ def _source(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _environment(*, autoescape: bool = False, finalize: Callable[[object], object] | None = None) -> Environment:
+def _environment(
+    *, autoescape: bool = False, finalize: Callable[[object], object] | None = None
+) -> Environment:
     environment = Environment(
         loader=PackageLoader("pipeline.report"), autoescape=autoescape, finalize=finalize,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.globals.update(
-        html_table=html_table, picture=_picture, spec_json=_spec_json, pipe_table=_pipe_table)
+        html_table=html_table, picture=_picture, spec_json=_spec_json, pipe_table=_pipe_table
+    )
     environment.filters["tied"] = _tied
     return environment
 

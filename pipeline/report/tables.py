@@ -73,7 +73,9 @@ def markdown_rows(table: Table) -> list[list[str]]:
         if row.group != group:
             group = row.group
             body.append([f"**{markdown(group)}**", *[""] * len(table.heads)])
-        body.append([markdown(text) for text in (row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells))])
+        body.append(
+            [markdown(text) for text in (row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells))]
+        )
     rule = [":--", *["--:" if _is_number(table, place) else ":--" for place in range(len(table.heads))]]
     return [[markdown(head) for head in lines[0]], rule, *body]
 
@@ -93,10 +95,15 @@ def _built(table: Table, style: Style, identity: str) -> GT:
     rows = [(row.group, row.name, *(cell_text(cell, style) for cell in row.cells)) for row in table.shown]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["group", "name", *columns], pl.String), orient="row")
     # an id of our own: great-tables would draw a random one
-    built = GT(frame if grouped else frame.drop("group"), rowname_col="name",
-               groupname_col="group" if grouped else None, id=identity)
+    built = GT(
+        frame if grouped else frame.drop("group"),
+        rowname_col="name",
+        groupname_col="group" if grouped else None,
+        id=identity,
+    )
     built = built.tab_stubhead(_head(table.name_head)).cols_label(
-        {column: _head(head) for column, head in zip(columns, table.heads, strict=True)})
+        {column: _head(head) for column, head in zip(columns, table.heads, strict=True)}
+    )
     for place, column in enumerate(columns):
         built = built.cols_align("right" if _is_number(table, place) else "left", [column])
     for words, start, width in table.spanners:

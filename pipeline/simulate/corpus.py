@@ -5,6 +5,7 @@ stays in memory however long the log is.
 """
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -151,11 +152,10 @@ def _grades(
     A navigational query has exactly one perfect document, its first.
     """
     query_spread = 0.6
-    latent = rng.standard_normal(sizes.sum()) + np.repeat(
-        query_spread * rng.standard_normal(len(sizes)), sizes
-    )
-    ordinary = rng.standard_normal(100_000) * np.hypot(1, query_spread)
-    thresholds = np.quantile(ordinary, np.cumsum(GRADE_SHARES)[:-1])
+    usefulness = query_spread * rng.standard_normal(len(sizes))
+    latent = rng.standard_normal(sizes.sum()) + np.repeat(usefulness, sizes)
+    ordinary = NormalDist(0, (1 + query_spread**2) ** 0.5)
+    thresholds = [ordinary.inv_cdf(share) for share in np.cumsum(GRADE_SHARES)[:-1].tolist()]
     sought = np.repeat(navigational, sizes)
     grades: NDArray[np.int8] = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
     grades[sought] = np.minimum(grades[sought], MAX_GRADE - 1)

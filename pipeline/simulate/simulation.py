@@ -1,13 +1,15 @@
 """Simulate a log: draw a corpus, let editors judge it, then draw and write period after period."""
 
+import os
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pipeline.errors import SimulationError
+from pipeline.errors import OutputError, SimulationError
 from pipeline.progress import Progress, silent
+from pipeline.publish import published_folder
 from pipeline.simulate.corpus import Corpus, make_corpus
 from pipeline.simulate.judging import judge
 from pipeline.simulate.rows import ClickRows, draw_rows
@@ -18,7 +20,6 @@ from pipeline.simulate.writing import (
     RowGroups,
     click_schema,
     click_table,
-    fresh_folder,
     search_schema,
     search_table,
     write_judgments,
@@ -79,7 +80,11 @@ def simulate(
     if queries is None:
         queries = min(max(FEWEST_DEFAULT_QUERIES, searches // SEARCHES_PER_QUERY), MOST_DEFAULT_QUERIES)
     chosen = _checked(world, searches, queries, seed)
-    with fresh_folder(out) as folder:
+    if os.path.lexists(out):
+        raise OutputError(
+            f"{out} exists already; a simulated log is only written to a new folder: choose another"
+        )
+    with published_folder(out) as folder:
         progress("making up queries", None)
         corpus = make_corpus(queries, _stream(seed, _CORPUS))
         judgments, planted = judge(corpus, chosen.flaws, _stream(seed, _EDITORS))

@@ -175,7 +175,7 @@ def draw_traffic(
 
 
 def _visits(count: int, bot_share: float, rng: np.random.Generator) -> tuple[Integers, NDArray[np.int8]]:
-    """Number of the visit of each search (ascending from 0), and who makes it."""
+    """Give each search the number of its visit (ascending from 0) and its actor."""
     begins = rng.random(count) < NEW_VISIT_SHARE
     actor = np.full(count, HUMAN, dtype=np.int8)
     for _ in range(rng.poisson(count * bot_share / BOT_VISIT_SEARCHES)):
@@ -189,7 +189,7 @@ def _visits(count: int, bot_share: float, rng: np.random.Generator) -> tuple[Int
 
 
 def _times(visit: Integers, period: Period, rng: np.random.Generator) -> Integers:
-    """Times such that every visit lies within its period and within `LONGEST_VISIT_MS`."""
+    """Draw times such that every visit lies within its period and within `LONGEST_VISIT_MS`."""
     if not len(visit):
         return visit
     begins = np.flatnonzero(np.diff(visit, prepend=-1))

@@ -44,5 +44,5 @@ def write_truth(
 
 
 def counts(planted: Counter[str]) -> Mapping[str, int]:
-    """The counts that are not 0, by name."""
+    """Return the counts that are not 0, by name."""
     return {name: planted[name] for name in sorted(planted) if planted[name]}

@@ -242,7 +242,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
         for world in (
             World(
                 "web",
-                "looks like a real log: several causes of clicks, repeats, bots, broken rows, editors who err",
+                "looks like a real log: snippets that mislead, repeats, bots, broken rows, editors who err",
                 Law("no editorial metric predicts these clicks exactly"),
                 partial(browse, habits=Browsing()),
                 MappingProxyType(asdict(Browsing())),

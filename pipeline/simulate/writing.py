@@ -1,21 +1,16 @@
-"""Parquet files in the canonical form of contract.md 2, written row group by row group, all or nothing."""
+"""Parquet files in the canonical form of contract.md 2, written row group by row group."""
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pipeline.errors import OutputError
 from pipeline.simulate.corpus import DEPTH, Corpus
 from pipeline.simulate.judging import Judgments
 from pipeline.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows, join
@@ -26,31 +21,6 @@ ROW_GROUP = 100_000
 COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
 
 _TIME = pa.timestamp("ms", tz="UTC")
-
-
-@contextmanager
-def fresh_folder(out: Path) -> Iterator[Path]:
-    """Give a temporary sibling of `out` that becomes `out` by one rename when the block succeeds.
-
-    Raises
-    ------
-    OutputError
-        If `out` exists, or cannot be made.
-    """
-    out = Path(os.path.abspath(out))
-    if os.path.lexists(out):
-        raise OutputError(f"{out} exists already; name a folder that does not, or remove it first")
-    temporary = out.with_name(f".{out.name}.{uuid4().hex[:8]}.unfinished")
-    try:
-        temporary.mkdir(parents=True)
-        yield temporary
-        if os.path.lexists(out):
-            raise OutputError(f"{out} appeared while it was being simulated; name another folder")
-        temporary.rename(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 Rows = TypeVar("Rows", SearchRows, ClickRows)
@@ -178,9 +148,8 @@ def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - py
     documents = corpus.lists[rows.page[whole]].astype(np.int64)
     documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
     ends = np.cumsum(DEPTH * whole, dtype=np.int32)
-    return pa.ListArray.from_arrays(
-        np.concatenate(([np.int32(0)], ends)), _texts(corpus.urls, documents.ravel())
-    )
+    offsets = np.concatenate(([np.int32(0)], ends))
+    return pa.ListArray.from_arrays(offsets, _texts(corpus.urls, documents.ravel()))
 
 
 def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow

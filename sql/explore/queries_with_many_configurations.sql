@@ -17,4 +17,4 @@ QUALIFY
     row_number() OVER (
         PARTITION BY market, depth, judge ORDER BY count(*) DESC, sum(n_sessions) DESC, query
     ) <= 20
-ORDER BY market, depth, judge, n_configurations DESC, n_sessions DESC, query
+ORDER BY market, depth, judge, count(*) DESC, sum(n_sessions) DESC, query

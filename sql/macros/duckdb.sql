@@ -1,16 +1,17 @@
 -- What DuckDB spells in its own way; every engine has the same names.
 
--- 64-bit fingerprint of a text or integer: one to one for integers, never stored outside the step
-CREATE OR REPLACE TEMP MACRO fingerprint(x) AS hash(x);
-
--- fingerprint of a pair of texts
-CREATE OR REPLACE TEMP MACRO fingerprint_pair(x, y) AS hash(x, y);
-
--- fingerprint of a list of texts, order included
-CREATE OR REPLACE TEMP MACRO fingerprint_list(xs) AS hash(xs);
-
--- 60-bit digest of a user id: the same on every engine (the first 15 hex digits of md5)
-CREATE OR REPLACE TEMP MACRO user_digest(x) AS CAST('0x' || substr(md5(CAST(x AS VARCHAR)), 1, 15) AS BIGINT);
+-- digest of a user id, the same on every engine: an integer is mixed by arithmetic that never overflows,
+-- other text has the first 15 hex digits of its md5
+CREATE OR REPLACE TEMP MACRO least_residue(n) AS ((n % 2147483647) + 2147483647) % 2147483647;
+CREATE OR REPLACE TEMP MACRO mixed(n) AS (
+    (least_residue(n) * 48271 + least_residue((n - n % 2147483647) // 2147483647) * 69621 + 11) % 2147483647 * 1103515245 + 12345
+) % 2147483647;
+CREATE OR REPLACE TEMP MACRO text_digest(x) AS CAST('0x' || substr(md5(x), 1, 15) AS BIGINT);
+CREATE OR REPLACE TEMP MACRO user_digest(x) AS CASE
+    WHEN typeof(x) = 'BIGINT' THEN mixed(TRY_CAST(x AS BIGINT))
+    WHEN regexp_matches(CAST(x AS VARCHAR), '^-?[0-9]{1,18}$') THEN mixed(TRY_CAST(x AS BIGINT))
+    ELSE text_digest(CAST(x AS VARCHAR))
+END;
 
 -- the digest's bucket as one bit of 64
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(digest % 64 AS UBIGINT);
@@ -18,11 +19,7 @@ CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(di
 -- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
 CREATE OR REPLACE TEMP MACRO position_bit(p) AS CAST(1 AS BIGINT) << CAST(p - 1 AS BIGINT);
 
--- number of elements, number of elements that are not null, and the places 1, 2, ..., n of a list
-CREATE OR REPLACE TEMP MACRO size_of(xs) AS len(xs);
-CREATE OR REPLACE TEMP MACRO holds_null(xs) AS len(xs) <> list_count(xs);
-CREATE OR REPLACE TEMP MACRO places_of(xs) AS range(1, len(xs) + 1);
-CREATE OR REPLACE TEMP MACRO element_of(xs, place) AS xs[place];
+-- the first k elements of a list
 CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS xs[1:k];
 
 -- lower case by simple mapping: the two letters whose case engines disagree about are mapped first

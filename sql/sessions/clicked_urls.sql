@@ -1,5 +1,3 @@
--- one row per distinct clicked URL as it was read: its fingerprint, and that of its normal form
-SELECT
-    fingerprint(url) AS url_fp,
-    fingerprint(CASE WHEN $normalise_urls THEN normalise_url(url) ELSE url END) AS normal_fp
+-- one row per URL that a click names, as it was read
+SELECT url_fp
 FROM texts_read

@@ -1,16 +1,8 @@
--- one row per place of each (query, result list): the fingerprint of the normalised URL there
-WITH places AS (
-    SELECT
-        query_fp,
-        list_fp,
-        results,
-        unnest(places_of(results)) AS place
-    FROM shown_texts
-)
-
+-- one row per place of each (query, result list): the normalised URL there
 SELECT
-    query_fp,
-    list_fp,
-    CAST(place AS BIGINT) AS place,
-    fingerprint(element_of(results, place)) AS url_fp
-FROM places
+    p.query_fp,
+    p.list_fp,
+    p.place,
+    coalesce(r.normal_fp, p.url_fp) AS url_fp
+FROM shown_places AS p
+LEFT JOIN renamed_urls AS r ON p.url_fp = r.url_fp

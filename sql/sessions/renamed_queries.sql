@@ -1,6 +1,21 @@
--- one row per (market, query) read whose normal form differs from what was read
-SELECT DISTINCT
+-- one row per (market, query) read that is not the one by which its normal form goes: the least of its fingerprints
+WITH normal_forms AS (
+    SELECT DISTINCT
+        query_fp,
+        market,
+        query
+    FROM shown_texts
+),
+
+named AS (
+    SELECT
+        query_fp,
+        min(query_fp) OVER (PARTITION BY market, query) AS normal_fp
+    FROM normal_forms
+)
+
+SELECT
     query_fp,
-    fingerprint_pair(market, query) AS normal_fp
-FROM shown_texts
-WHERE raw_query <> query
+    normal_fp
+FROM named
+WHERE query_fp <> normal_fp

@@ -1,6 +1,5 @@
--- one row per clicked URL whose normal form differs from what was read
-SELECT
+-- one row per URL whose normal form differs from what was read
+SELECT DISTINCT
     url_fp,
     normal_fp
-FROM clicked_urls
-WHERE url_fp <> normal_fp
+FROM found_renames

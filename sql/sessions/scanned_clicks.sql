@@ -1,16 +1,16 @@
 -- one row per click read: why it is unusable (null when it is usable) and its fingerprints
 SELECT
     row_nr,
-    fingerprint(search_id) AS search_fp,
-    timestamp AS time_ms,
-    fingerprint(url) AS url_fp,
-    position AS place,
+    search_fp,
+    time_ms,
+    url_fp,
+    place,
     CASE
-        WHEN search_id IS NULL THEN 'null search_id'
-        WHEN timestamp IS NULL THEN 'null timestamp'
-        WHEN timestamp < $first_ms OR timestamp >= $end_ms THEN 'time out of range'
-        WHEN $by_url AND url IS NULL THEN 'null url'
-        WHEN NOT $by_url AND position IS NULL THEN 'null position'
-        WHEN NOT $by_url AND position < 1 THEN 'position below 1'
+        WHEN search_fp IS NULL THEN 'null search_id'
+        WHEN time_ms IS NULL THEN 'null timestamp'
+        WHEN time_ms < $first_ms OR time_ms >= $end_ms THEN 'time out of range'
+        WHEN $by_url AND url_fp IS NULL THEN 'null url'
+        WHEN NOT $by_url AND place IS NULL THEN 'null position'
+        WHEN NOT $by_url AND place < 1 THEN 'position below 1'
     END AS reason
 FROM clicks_read

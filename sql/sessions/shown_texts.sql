@@ -1,7 +1,7 @@
 -- one row per (query, result list) shown: its texts, normalised
 SELECT
-    fingerprint_pair(market, query) AS query_fp,
-    fingerprint_list(results) AS list_fp,
+    query_fp,
+    list_fp,
     market,
     query AS raw_query,
     normalise_query(query) AS query,

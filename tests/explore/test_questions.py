@@ -64,6 +64,17 @@ def test_the_file_says_in_its_first_line_what_it_answers_and_is_one_select(name)
     assert [type(statement).__name__ for statement in statements] == ["Select"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_ranking_keeps_is_what_its_order_puts_first(name):
+    tree = sqlglot.parse_one((FOLDER / f"{name}.sql").read_text(encoding="utf-8"), dialect="duckdb")
+    order = [part.sql() for part in tree.args["order"].expressions]
+    if tree.args.get("qualify"):
+        window = tree.args["qualify"].find(sqlglot.exp.Window)
+        groups = [f"{part.sql()} NULLS LAST" for part in window.args["partition_by"]]
+        assert order == groups + [part.sql() for part in window.args["order"].expressions]
+    assert len(order) >= 3
+
+
 def test_questions_are_read_from_the_folder_with_their_first_comment_line():
     found = {item.name: item for item in questions()}
     assert sorted(found) == NAMES
@@ -103,6 +114,31 @@ def test_opposite_changes_of_one_query_are_all_pairs_that_a_double_loop_finds(tm
     }
     assert found == expected
     assert len(expected) == 4
+
+
+def test_opposite_changes_leave_the_rarest_of_many_configurations_aside(tmp_path):
+    # ERR and clicks agree in 30 configurations; the 31st, with one session, contradicts all of them
+    points = [(i / 100, i / 100, 10) for i in range(30)] + [(0.9, 0.0, 1)]
+    rows = [
+        configuration_row(("uk", "editor", f"id{i}", "q", f"a{i} b", (1, 0), sessions, err, 0.5, clicks))
+        for i, (err, clicks, sessions) in enumerate(points)
+    ]
+    sql = question("opposite_changes").sql
+    for count, pairs in ((31, 0), (30, 20)):
+        frame = pl.DataFrame(rows[31 - count :])
+        run = write_run(tmp_path / f"{count}.duckdb", tables() | {"configurations": frame})
+        assert ask(run, sql).height == pairs
+
+
+def test_without_the_only_query_that_varies_there_is_no_correlation(tmp_path):
+    rows = [
+        configuration_row(("uk", "editor", f"id{i}", f"q{max(i, 1)}", "a b", (1, 0), 7 + i, err, 0.5, i / 10))
+        for i, err in enumerate((0.1, 0.9, 1 / 3, 1 / 3, 1 / 3))
+    ]
+    run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
+    answer = ask(run, question("driving_queries").sql)
+    assert answer["query"][0] == "q1"
+    assert answer["correlation_without"].is_null().to_list() == [True, False, False, False]
 
 
 def test_a_question_of_the_correlation_survives_a_metric_that_never_changes(tmp_path):

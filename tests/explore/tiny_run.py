@@ -71,6 +71,7 @@ CORRELATIONS = [
     ("frequency", "10", "MeanRR", "ERR", 0.7, 0.6, 0.8, 3, 1, 190, None),
     ("frequency", "10", "MeanRR", "DCG", 0.65, 0.55, 0.75, 3, 1, 190, None),
     ("frequency", "2", "MeanRR", "ERR", 0.4, 0.1, 0.6, 2, 1, 30, None),
+    ("frequency", "2", "UCTR", "DCG", 0.85, 0.8, 0.9, 2, 1, 30, None),
     ("frequency", "2", "UCTR", "ERR", 0.9, 0.8, 1.0, 2, 1, 30, None),
     ("length", "1", "MeanRR", "ERR", 0.9, 0.8, 1.0, 8, 5, 300, None),
 ]

@@ -75,7 +75,7 @@ def draw_attributes(world: World) -> list[Row] | None:
     rows = []
     for market in markets:
         texts = {normalise_query(query): query for query in world.queries if world.chance(0.85)}
-        for query in [*texts.values(), "of no search"]:
+        for query in [*texts.values(), "of no search", *([None] if world.chance(0.2) else [])]:
             row: Row = {"query": query} | ({"market": market} if market else {})
             rows.append(row | {name: rng.choice(values[name]) for name in names})
     return rows

@@ -96,8 +96,19 @@ def configuration_id(market: str, query: str, results: tuple[str, ...]) -> str:
 
 
 def user_digest(user_id: object) -> int:
-    """60 bits of the md5 of a user id's text."""
-    return int(hashlib.md5(str(user_id).encode("utf-8")).hexdigest()[:15], 16)  # noqa: S324 - a bucket
+    """Digest of a user id: integers (or their text, up to 18 digits) by arithmetic, other text by md5."""
+    text = str(user_id)
+    if isinstance(user_id, int) or re.fullmatch("-?[0-9]{1,18}", text):
+        return mixed_integer(int(text))
+    return int(hashlib.md5(text.encode("utf-8")).hexdigest()[:15], 16)  # noqa: S324 - a bucket
+
+
+def mixed_integer(number: int) -> int:
+    """Two rounds of multiplication modulo the prime 2^31 - 1; the quotient is rounded towards zero."""
+    prime = 2**31 - 1
+    quotient = abs(number) // prime * (1 if number >= 0 else -1)
+    first = (number % prime * 48271 + quotient % prime * 69621 + 11) % prime
+    return (first * 1103515245 + 12345) % prime
 
 
 def has_column(rows: list[Row], name: str) -> bool:

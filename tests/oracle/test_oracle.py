@@ -111,7 +111,9 @@ def test_urls_lose_case_of_scheme_and_host_default_port_fragment_and_one_slash(r
 def test_configuration_ids_and_user_digests_are_md5_as_md5sum_prints_it():
     assert configuration_id("all", "shoes", ("a", "b")) == "51860fd3e36576b297d631847a1c651b"
     assert configuration_id("us", "", ("a\x1fb", "c\\d")) == "c6ee4e8cc4cd9f8defa1979fc7275a85"
-    assert f"{user_digest(42):015x}" == "a1d0c6e83f02732"
+    assert f"{user_digest('u42'):015x}" == "1c7082c84e57634"
+    # 42 * 48271 + 11 = 2027393, below 2^31 - 1; 2027393 * 1103515245 + 12345 modulo 2^31 - 1
+    assert user_digest(42) == user_digest("42") == 2029739442
     assert f"{user_digest('ü'):015x}" == "c03410a5204b21c"
 
 

@@ -73,18 +73,26 @@ def _definitions(run: Run) -> Table:
         for name, text in texts.items()
     )
     note = f"Without a click a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
-    return Table("definitions", "What the metrics are", "Metric", ("Definition",), rows, notes=(note,))
+    return Table(
+        "definitions",
+        "What the metrics are",
+        "Metric",
+        ("Definition",),
+        rows,
+        notes=(note,),
+        for_papers=False,
+    )
 
 
 def _settings(run: Run) -> Table:
     rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(run.settings.items()))
-    return Table("settings", "Settings", "Setting", ("Value",), rows)
+    return Table("settings", "Settings", "Setting", ("Value",), rows, for_papers=False)
 
 
 def _inputs(run: Run) -> Table:
     inputs: Mapping[str, Any] = run.info.get("inputs") or {}
     rows = tuple(Row("", visible(name), _input_cells(entry)) for name, entry in sorted(inputs.items()))
-    return Table("inputs", "Inputs", "Input", ("Path", "Files", "Bytes", "SHA-256"), rows)
+    return Table("inputs", "Inputs", "Input", ("Path", "Files", "Bytes", "SHA-256"), rows, for_papers=False)
 
 
 def _input_cells(entry: object) -> tuple[str, ...]:
@@ -100,6 +108,7 @@ def _versions(run: Run) -> Table:
         "Software",
         ("Version",),
         tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(versions.items())),
+        for_papers=False,
     )
 
 

@@ -1,0 +1,6 @@
+-- one row per URL of this batch whose normal form differs from what was read
+SELECT DISTINCT
+    url,
+    normalise_url(url) AS normal
+FROM urls_read
+WHERE url <> normalise_url(url)
