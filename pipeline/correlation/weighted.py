@@ -85,9 +85,7 @@ def deviations(values: Floats, weights: Weights) -> Floats:
     columns = np.ascontiguousarray(values.T)
     if not columns.size:
         return columns
-    total = weights.sum()
-    centre = (columns * weights).sum(axis=1, keepdims=True) / total
-    centre += ((columns - centre) * weights).sum(axis=1, keepdims=True) / total  # what rounding left over
+    centre = (columns * weights).sum(axis=1, keepdims=True) / weights.sum()
     return without_rounding(columns - centre, np.abs(columns).max(axis=1, keepdims=True))
 
 

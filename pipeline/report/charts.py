@@ -24,6 +24,9 @@ WARM_TINT = "#eb8f53"
 FONT = "Liberation Sans, Arial, sans-serif"
 """First the font that vl-convert carries along, so that the layout does not depend on the machine."""
 
+ROWS = "rows"
+"""Name of the one dataset of a picture."""
+
 Spec = Mapping[str, Any]
 Values = list[dict[str, Any]]
 
@@ -52,7 +55,7 @@ def finished(layers: Sequence[Any], values: Values, *, width: Any, height: Any) 
     )
     # The schema is checked by the tests; here it would take most of the time. The same goes for data
     # given to Altair: it is copied by every step.
-    return {**styled.to_dict(validate=False), "data": {"values": values}}
+    return {**styled.to_dict(validate=False), "datasets": {ROWS: values}}
 
 
 def _said(found: Estimate) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def heat_map(
     values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
     two_lines = r"split(replace(datum.label, '(', '\n('), '\n')"
-    base = alt.Chart().encode(
+    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
         x=alt.X(
             "editorial:N",
             sort=None,
@@ -101,10 +104,12 @@ def heat_map(
             "strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])
         ),
     )
-    plain = base.transform_filter("!datum.best").mark_text(fontSize=12, color=INK).encode(text="text:N")
+    plain = (
+        base.transform_filter("!datum.best").mark_text(fontSize=12, color=INK).encode(text=alt.Text("text:N"))
+    )
     bold = base.transform_filter("datum.best").mark_text(fontSize=12, color=INK, fontWeight="bold")
     return finished(
-        [cells, plain, bold.encode(text="text:N")], values, width=alt.Step(47), height=alt.Step(30)
+        [cells, plain, bold.encode(text=alt.Text("text:N"))], values, width=alt.Step(47), height=alt.Step(30)
     )
 
 
@@ -142,18 +147,23 @@ def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Spec:
         }
         for place, (label, rows_there, share, goes_on) in enumerate(rows)
     ]
-    base = alt.Chart().encode(y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows"))
+    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
+        y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows")
+    )
     track = base.mark_bar(height=7, yOffset=10, cornerRadius=3, color=RULE).encode(
-        x=_along("none"), x2="whole:Q"
+        x=_along("none"), x2=alt.X2("whole:Q")
     )
     bar = base.mark_bar(height=7, yOffset=10, cornerRadius=3).encode(
         x=_along("none"),
-        x2="share:Q",
+        x2=alt.X2("share:Q"),
         color=alt.condition("datum.goes_on", alt.value(ACCENT), alt.value(QUIET)),
     )
     left = base.mark_text(align="left", dy=-5, fontSize=12, color=INK, limit=210)
     right = base.mark_text(align="right", dy=-5, fontSize=12, color=MUTED)
-    words = [left.encode(x=_along("none"), text="label:N"), right.encode(x=_along("whole"), text="text:N")]
+    words = [
+        left.encode(x=_along("none"), text=alt.Text("label:N")),
+        right.encode(x=_along("whole"), text=alt.Text("text:N")),
+    ]
     return finished([track, bar, *words], values, width=330, height=alt.Step(42))
 
 
@@ -181,7 +191,7 @@ def intervals(
         for name in names
         if estimates[name].value is not None
     ]
-    base = alt.Chart().encode(
+    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)),
         tooltip=_tooltip(name="Metric", text="Value", interval="95 % interval"),
     )
@@ -192,7 +202,7 @@ def intervals(
         axis=alt.Axis(grid=True, tickCount=5, format=".2~f"),
     )
     zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=MUTED).encode(x=alt.X("at:Q"))
-    line = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
+    line = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     dot = base.mark_point(shape="circle", filled=True, size=55, color=ACCENT, opacity=1).encode(x=x)
     layers = [zero] if domain[0] <= 0 <= domain[1] else []
     layers += [line, dot]
@@ -230,12 +240,12 @@ def decile_lines(
         scale=alt.Scale(domain=list(domain), nice=False),
         axis=alt.Axis(grid=True, tickCount=4, format=".2~f"),
     )
-    base = alt.Chart().encode(x=x)
+    base = alt.Chart(alt.NamedData(name=ROWS)).encode(x=x)
     own, others = base.transform_filter("datum.main"), base.transform_filter("!datum.main")
     said = _tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval")
     layers = [
-        others.mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(y=y, detail="metric:N"),
-        own.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        others.mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(y=y, detail=alt.Detail("metric:N")),
+        own.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         own.mark_line(color=ACCENT, strokeWidth=2).encode(y=y),
         own.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(y=y, tooltip=said),
     ]

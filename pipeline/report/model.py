@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -141,8 +141,7 @@ class Figure:
 class Section:
     """One part of the report: a reading in words, pictures, tables.
 
-    `legend` explains marks of the pictures; `tables_folded` hides the tables behind a line to
-    click, where the pictures show the same numbers.
+    `legend` explains marks of the pictures; `folded` tables stand behind a line to click.
     """
 
     name: str
@@ -151,7 +150,12 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
-    tables_folded: bool = False
+    folded: tuple[Table, ...] = ()
+
+    @property
+    def every_table(self) -> tuple[Table, ...]:
+        """The tables in view and the folded ones."""
+        return self.tables + self.folded
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,16 @@ class Run:
     shown: tuple[SampleKey, ...]
     n_samples: int
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def own(self) -> tuple[SampleKey, ...]:
+        """The headline sample, if there is one."""
+        return () if self.headline is None else (self.headline,)
+
+    @property
+    def rest(self) -> tuple[SampleKey, ...]:
+        """The shown samples but the headline one."""
+        return tuple(sample for sample in self.shown if sample != self.headline)
 
     def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
         """Rows of `correlations` of one sample and split."""
@@ -280,6 +294,11 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
         (row["click_metric"], row["editorial_metric"]): estimate(row, column)
         for row in frame.iter_rows(named=True)
     }
+
+
+def others(table: Table) -> tuple[Table, ...]:
+    """Return a table of the samples besides the headline one, or nothing when there are none."""
+    return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()
 
 
 def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:

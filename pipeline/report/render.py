@@ -112,7 +112,7 @@ def write_report(
         _write(folder / "report.html", html_report(report))
         _write(folder / "report.md", markdown_report(report))
         (folder / "tables").mkdir(exist_ok=True)
-        for table in [table for section in report.sections for table in section.tables]:
+        for table in [table for section in report.sections for table in section.every_table]:
             _write_table(folder / "tables", table)
     except OSError as error:
         raise ReportError(

@@ -73,7 +73,11 @@ def listed(words: Iterable[str], joint: str = "and") -> str:
     return f"{', '.join(every[:-1])} {joint} {every[-1]}"
 
 
+def capital(text: str) -> str:
+    """Return `text` starting with a capital; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def sentence(text: str) -> str:
     """Return `text` starting with a capital and ending in a full stop."""
-    stop = "" if text.endswith((".", "!", "?")) else "."
-    return text[:1].upper() + text[1:] + stop
+    return capital(text) + ("" if text.endswith((".", "!", "?")) else ".")

@@ -27,7 +27,8 @@ CHANCE_LAWS = ("cascade", "rbp", "dcg")
 def folders(tmp_path_factory):
     base = tmp_path_factory.mktemp("worlds")
     return {
-        world: simulate(world, searches=50_000, queries=40, seed=11, out=base / world) for world in EXACT_WORLDS
+        world: simulate(world, searches=50_000, queries=40, seed=11, out=base / world)
+        for world in EXACT_WORLDS
     }
 
 
@@ -79,7 +80,9 @@ def deviations(pages, click_metric, expected, variance, depth):
 
 @pytest.mark.parametrize("depth", [5, 10])
 @pytest.mark.parametrize("world", CHANCE_LAWS)
-def test_the_law_of_the_world_holds_within_sampling_error_in_every_configuration(world, depth, folders, pages):
+def test_the_law_of_the_world_holds_within_sampling_error_in_every_configuration(
+    world, depth, folders, pages
+):
     law = truth_of(folders[world])["law"]
     metric = EDITORIAL[law["editorial_metric"]]
     z = deviations(
@@ -116,7 +119,9 @@ def test_max_rr_of_every_search_is_rr_in_the_world_rr(folders, pages):
     for page in pages["rr"]:
         for depth in (5, 10):
             value = EDITORIAL["RR"](page.grades[:depth])
-            assert {CLICKS["MaxRR"]([p for p in positions if p <= depth]) for positions in page.clicks} == {value}
+            assert {CLICKS["MaxRR"]([p for p in positions if p <= depth]) for positions in page.clicks} == {
+                value
+            }
 
 
 def test_clicks_of_the_null_world_depend_on_the_position_and_not_on_the_grade(folders, pages):

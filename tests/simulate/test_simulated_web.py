@@ -23,7 +23,9 @@ SEED = 4
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory):
-    return simulate("web", searches=SEARCHES, queries=60, seed=SEED, out=tmp_path_factory.mktemp("web") / "log")
+    return simulate(
+        "web", searches=SEARCHES, queries=60, seed=SEED, out=tmp_path_factory.mktemp("web") / "log"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +205,9 @@ def test_bots_make_many_searches_and_click_everything_or_nothing(usable, clicks,
     assert ways["nothing"] > 0
     assert ways["other"] == 0
     assert sum(map(len, busy)) == pytest.approx(truth["planted"]["searches by bots"], rel=0.05)
-    assert truth["planted"]["searches by bots"] / SEARCHES == pytest.approx(truth["flaws"]["bot_searches"], rel=0.6)
+    assert truth["planted"]["searches by bots"] / SEARCHES == pytest.approx(
+        truth["flaws"]["bot_searches"], rel=0.6
+    )
 
 
 def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, truth, tmp_path):
@@ -240,9 +244,7 @@ def test_the_first_result_is_clicked_at_the_rate_that_the_habits_give():
     for grade, alluring in ((0, False), (4, False), (0, True)):
         look = habits.alluring_attraction if alluring else habits.attraction[grade]
         thorough = 1 - (1 - look) ** habits.looks
-        chance = (1 - habits.leaves_at_once) * (
-            (1 - habits.thorough) * look + habits.thorough * thorough
-        )
+        chance = (1 - habits.leaves_at_once) * ((1 - habits.thorough) * look + habits.thorough * thorough)
         clicked = browse(pages_of(grade, alluring=alluring), np.random.default_rng(1), habits=habits)
         assert clicked[:, 0].mean() == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
 
@@ -258,7 +260,9 @@ def test_a_snippet_that_promises_too_much_draws_clicks_to_a_bad_result():
 def test_good_pages_end_the_search_of_those_who_seek_one_result():
     seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, alluring_attraction=0.4)
     several = [
-        (browse(pages_of(grade, alluring=False), np.random.default_rng(1), habits=seekers).sum(axis=1) > 1).mean()
+        (
+            browse(pages_of(grade, alluring=False), np.random.default_rng(1), habits=seekers).sum(axis=1) > 1
+        ).mean()
         for grade in range(5)
     ]
     assert several == sorted(several, reverse=True)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
-from pipeline.contracts import EDITORIAL_METRICS
+from pipeline.contracts import EDITORIAL_METRICS, EVERY
 from pipeline.report.charts import common_domain, decile_lines
 from pipeline.report.model import (
     HEADLINE_CLICK,
@@ -18,11 +19,12 @@ from pipeline.report.model import (
     Table,
     estimate,
     in_order,
+    others,
 )
-from pipeline.report.words import count, listed, number, plural, sentence, visible
+from pipeline.report.words import listed, number, plural, sentence, visible
 
 FREQUENCY = "frequency"
-DECILES = range(1, 11)
+KNOWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", FREQUENCY)
 SPLITS_SHOWN = 6
 """Attributes of queries that get a table on the page; the CSV files hold all of them."""
 
@@ -40,24 +42,25 @@ PARADOX = "Values within classes can all lie below the overall one (the amalgama
 def classes_section(run: Run) -> Section:
     """Tables 4 and 5 and one table per further attribute of the queries."""
     navigational, remark = _navigational(run)
-    splits = _splits(run)
-    others = [
-        split
-        for split in splits
-        if split not in ("all", "length", "navigational", "click_entropy", FREQUENCY)
-    ]
+    more = [split for split in _splits(run) if split not in KNOWN_SPLITS]
+    length, kind = "Table 4. By query length", f"Table 5. By {_kind(navigational)}"
     tables = [
-        _table(run, "length", "table4_length", "Table 4. By query length", run.shown),
-        _table(run, navigational, f"table5_{navigational}", f"Table 5. By {_kind(navigational)}", run.shown),
+        _table(run, "length", "table4_length", length, run.own),
+        _table(run, navigational, f"table5_{navigational}", kind, run.own),
     ]
-    tables += [_attribute_table(run, split, place) for place, split in enumerate(others, start=1)]
-    reading = [_reading(run, split) for split in ("length", navigational, *others[:SPLITS_SHOWN])]
-    notes = [remark, *_skipped(run, others)]
+    tables += [_attribute_table(run, split, place) for place, split in enumerate(more, start=1)]
+    rest = (
+        *others(replace(_table(run, "length", "table4_samples", length, run.rest), data=None)),
+        *others(replace(_table(run, navigational, "table5_samples", kind, run.rest), data=None)),
+    )
+    reading = [_reading(run, split) for split in ("length", navigational, *more[:SPLITS_SHOWN])]
+    notes = [remark, *_skipped(run, more)]
     return Section(
         "classes",
         "Kinds of queries",
         (*[text for text in (*reading, *notes) if text], PARADOX),
         tables=tuple(tables),
+        folded=rest,
     )
 
 
@@ -83,7 +86,7 @@ def _attribute_table(run: Run, split: str, place: int) -> Table:
     # The attribute's name comes from the input: only harmless letters of it may reach a file name
     slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
     name = f"split{place}_{slug}" if slug else f"split{place}"
-    shown = run.shown[:1] if place <= SPLITS_SHOWN else ()
+    shown = run.own if place <= SPLITS_SHOWN else ()
     return _table(run, split, name, f"By {visible(split)}", shown)
 
 
@@ -159,15 +162,15 @@ def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
     return max(known, key=lambda name: line[name].value or 0.0, default=None)
 
 
-def _skipped(run: Run, others: Sequence[str]) -> list[str]:
+def _skipped(run: Run, more: Sequence[str]) -> list[str]:
     skipped = [visible(name) for name in run.info.get("skipped_attributes") or ()]
     texts = []
     if skipped:
         texts.append(
             sentence(f"Not used as a split, because of too many different values: {listed(skipped[:20])}")
         )
-    if len(others) > SPLITS_SHOWN:
-        texts.append(f"{len(others) - SPLITS_SHOWN} more attributes are in the CSV files only.")
+    if len(more) > SPLITS_SHOWN:
+        texts.append(f"{len(more) - SPLITS_SHOWN} more attributes are in the CSV files only.")
     return texts
 
 
@@ -176,7 +179,7 @@ def frequency_section(run: Run) -> Section:
     title = "Rare and frequent queries"
     metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
     data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=HEADLINE_CLICK)
-    rows = tuple(row for sample in run.shown[:1] for row in _sample_rows(run, sample, FREQUENCY, metrics))
+    rows = tuple(row for sample in run.own for row in _sample_rows(run, sample, FREQUENCY, metrics))
     table = Table(
         "figure4_frequency",
         f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile",
@@ -196,7 +199,7 @@ def frequency_section(run: Run) -> Section:
     )
     legend = (("line", "the metric named above, with its 95 % interval"), ("line-quiet", "the other metrics"))
     return Section(
-        "frequency", title, _frequency_reading(run, lines), figures, (table,), legend, tables_folded=True
+        "frequency", title, _frequency_reading(run, lines), figures, legend=legend, folded=(table,)
     )
 
 

@@ -21,10 +21,12 @@ from pipeline.report.model import (
     Table,
     by_pair,
     estimate,
+    others,
 )
-from pipeline.report.words import listed, number, plural, sentence, signed, span
+from pipeline.report.words import capital, listed, number, plural, sentence, signed, span
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
+HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row"))
 QCTR_NOTE = (
     "QCTR stands last: Chapelle et al. (2009) found it slightly negative and left it out of their tables."
 )
@@ -39,7 +41,7 @@ def correlations_section(run: Run) -> Section:
     figures = tuple(
         Figure(
             f"correlations-{place}",
-            sample.label.capitalize(),
+            capital(sample.label),
             _heat_words(run, sample, found),
             heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
         )
@@ -64,9 +66,8 @@ def correlations_section(run: Run) -> Section:
         "Which metric goes with which click",
         reading,
         figures,
-        (table,),
-        legend=(("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row")),
-        tables_folded=bool(figures),
+        legend=HEAT_LEGEND if figures else (),
+        folded=(table,),
     )
 
 
@@ -129,9 +130,7 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
     if rows.is_empty():
         return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
     figures = () if ranking is None else _lead_figure(ranking)
-    return Section(
-        "comparisons", title, _comparisons_reading(run, rows), figures, (table,), tables_folded=True
-    )
+    return Section("comparisons", title, _comparisons_reading(run, rows), figures, folded=(table,))
 
 
 def _comparison_rows(run: Run, rows: pl.DataFrame) -> list[Row]:
@@ -196,25 +195,23 @@ def good_section(run: Run) -> Section:
     )
     label = run.grade_label(int(run.settings.get("relevant_grade", 3)) - 1)
     heads = tuple(word for _ in pairs for word in (f"{label} not relevant", f"{label} relevant"))
-    known = {sample: by_pair(run.correlations(sample)) for sample in run.shown} if pairs else {}
-    rows = tuple(
-        Row(
-            sample.label, click, tuple(found.get((click, name), _absent()) for pair in pairs for name in pair)
-        )
-        for sample, found in known.items()
+    words = f"Table 3. AP and RR with “{label}” counted not relevant or relevant"
+    spanners = tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs))
+    own = Table(
+        "table3_good", words, "Click metric", heads, _good_rows(run, run.own, pairs), spanners, data=data
+    )
+    rest = Table("table3_samples", words, "Click metric", heads, _good_rows(run, run.rest, pairs), spanners)
+    return Section("good", title, (_good_reading(run, pairs, label),), tables=(own,), folded=others(rest))
+
+
+def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:
+    names = [name for pair in pairs for name in pair]
+    return tuple(
+        Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in names))
+        for sample in samples
+        if names and (found := by_pair(run.correlations(sample)))
         for click in _present(run.clicks, found, 0)
     )
-    table = Table(
-        "table3_good",
-        f"Table 3. AP and RR with “{label}” counted not relevant or relevant",
-        "Click metric",
-        heads,
-        rows,
-        tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs)),
-        data=data,
-    )
-    reading = _good_reading(run, pairs, label)
-    return Section("good", title, (reading,), tables=(table,))
 
 
 def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:

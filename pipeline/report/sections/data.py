@@ -9,7 +9,7 @@ from pipeline.contracts import EVERY
 from pipeline.report.charts import bars
 from pipeline.report.findings import nothing_kept
 from pipeline.report.model import Figure, Row, Run, SampleKey, Section, Share, Table, in_order
-from pipeline.report.words import count, listed, percent, plural, sentence, visible
+from pipeline.report.words import capital, count, listed, percent, plural, sentence, visible
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
@@ -127,9 +127,8 @@ def funnel_section(run: Run) -> Section:
         "What was read, what was kept",
         _funnel_reading(run, panels),
         figures,
-        (table,),
-        legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")),
-        tables_folded=True,
+        legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")) if figures else (),
+        folded=(table,),
     )
 
 
@@ -157,7 +156,7 @@ def _source_panels(run: Run, frame: pl.DataFrame, source: str) -> list[FunnelPan
 
 
 def _titled(source: str, market: str) -> str:
-    title = visible(source).capitalize()
+    title = capital(visible(source))
     return title if market == EVERY else f"{title}: market {visible(market)}"
 
 
@@ -186,7 +185,7 @@ def _panel(title: str, frame: pl.DataFrame) -> FunnelPanel:
         )
         for row in steps
     ]
-    return FunnelPanel(title[:1].upper() + title[1:], tuple(rows))
+    return FunnelPanel(capital(title), tuple(rows))
 
 
 def _step_label(step: str, reason: str) -> str:

@@ -43,7 +43,7 @@ def differences_section(run: Run) -> Section:
         ),
         Table(
             "table6_samples",
-            f"Closed form with {HEADLINE_CLICK}, every sample",
+            f"Closed form with {HEADLINE_CLICK}",
             "Sample",
             run.editorial,
             _sample_rows(run),
@@ -56,9 +56,8 @@ def differences_section(run: Run) -> Section:
         "Choosing between two rankings",
         _reading(run, own, known),
         figures,
-        tables,
         legend=_legend(run) if figures else (),
-        tables_folded=bool(figures),
+        folded=tables,
     )
 
 

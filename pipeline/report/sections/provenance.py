@@ -38,7 +38,7 @@ CHOICES = (
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
     tables = (_definitions(run), _settings(run), _inputs(run), _versions(run))
-    return Section("provenance", "How this was computed", _reading(run), tables=tables, tables_folded=True)
+    return Section("provenance", "How this was computed", _reading(run), folded=tables)
 
 
 def _reading(run: Run) -> tuple[str, ...]:

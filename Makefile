@@ -1,0 +1,58 @@
+# Two commands matter: `make report` and `make test`. Both set up everything they need in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := $(BIN)/python -m pip install --quiet
+SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
+SAMPLE := data_samples
+
+.PHONY: report test lint samples truth pins clean
+
+report: $(VENV)/installed
+	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
+	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
+
+test: $(VENV)/installed $(VENV)/tools lint
+	$(BIN)/pytest -n auto --cov --cov-report=term --cov-fail-under=95
+
+lint: $(VENV)/tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy pipeline
+	$(BIN)/sqlfluff lint sql
+	$(BIN)/lint-imports
+
+# The wheel is what is installed and tested, never the tree.
+$(VENV)/installed: $(VENV)/pinned $(SOURCES) README.md
+	@rm -rf dist
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@$(PIP) --no-deps --force-reinstall dist/clickassay-*.whl
+	@touch $@
+
+$(VENV)/pinned: requirements/run.txt requirements/build.txt
+	@$(PYTHON) -c 'import sys; sys.exit("clickassay needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing pinned dependencies into $(VENV) ..."
+	@$(PIP) --require-hashes -r requirements/build.txt -r requirements/run.txt
+	@touch $@
+
+$(VENV)/tools: $(VENV)/pinned requirements/test.txt
+	@$(PIP) --require-hashes -r requirements/test.txt
+	@touch $@
+
+samples: $(VENV)/installed
+	$(BIN)/python $(SAMPLE)/make_samples.py
+
+truth: $(VENV)/installed
+	$(BIN)/python benchmarks/truth.py
+
+pins:
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra test \
+	  -c requirements/run.txt -o requirements/test.txt
+	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --python-version 3.11 - \
+	  -c requirements/test.txt -o requirements/build.txt
+
+clean:
+	rm -rf $(VENV) dist build .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
