@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.messy_logs import seeded_log
 from oracle.oracle_run import oracle
-from pipeline.run import analyse, log_to_patterns
 
 from pipeline.contracts import CONFIGURATIONS
+from pipeline.run import analyse, log_to_patterns
 from pipeline.settings import load_settings
 
 LOGS, CHUNK = 320, 10
@@ -166,7 +166,11 @@ def run_pattern_differences(run):
     judged = run["configurations"].select("configuration_id", "depth", "n_sessions").unique()
     wanted = {(name,): {"sessions": sessions} for name, _, sessions in judged.iter_rows()}
     counted_patterns = run["patterns"].group_by("configuration_id").agg(pl.col("sessions").sum())
-    yield from compare("sessions of the run's patterns", wanted, keyed(counted_patterns, ("configuration_id",), ("sessions",)))
+    yield from compare(
+        "sessions of the run's patterns",
+        wanted,
+        keyed(counted_patterns, ("configuration_id",), ("sessions",)),
+    )
     masks = run["patterns"].join(judged, on="configuration_id")
     beyond = masks.filter(pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("depth")))
     if beyond.height:

@@ -41,8 +41,8 @@ def query_splits(
     Raises
     ------
     InputError
-        If `attributes` has no column `query`, a column has the name of a split of ours, or a query has
-        two different values.
+        If `attributes` has no column `query`, a column has the name of a split of ours, or a query of
+        the sample has two different values.
     """
     splits = [_everything(sample), _length(sample), _frequency(sample)]
     given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
@@ -102,12 +102,14 @@ def _is_class(column: pl.Series) -> bool:
 
 
 def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
-    rows = attributes.filter(pl.col(name).is_not_null())
+    rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
     if "market" in rows.columns and sample.market != EVERY:
         rows = rows.filter(pl.col("market") == sample.market)
     distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
     classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
+    ours = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})
     pairs = rows.select("query", pl.Series("value", _texts(rows[name]), dtype=pl.String)).unique()
+    pairs = pairs.join(ours, on="query", how="semi")
     _check_single(pairs, name)
     value_of = dict(pairs.iter_rows())
     code_of = {text: code for code, text in enumerate(classes)}

@@ -44,11 +44,11 @@ class SampleBaselines:
     random_ss: dict[str, Estimate]
 
 
-def weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Estimate:
+def weighted_correlation(x: Floats, y: Floats, weights: Floats, *, noise: float = 0.0) -> Estimate:
     """Return the weighted Pearson correlation of two (N,) arrays, -1..1, without interval.
 
     No value, with a reason, when there are fewer than two rows or one side does not vary.
-    Source: [C] 6.2.
+    `noise` is added to the weighted sum of squares of `x`. Source: [C] 6.2.
     """
     if x.size < 2:
         return Estimate(None, reason="fewer than two configurations")
@@ -56,7 +56,7 @@ def weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Estimate:
         return Estimate(None, reason="a configuration without a value")
     total = weights.sum()
     dx, dy = x - weights @ x / total, y - weights @ y / total
-    xx, yy = weights @ dx**2, weights @ dy**2
+    xx, yy = weights @ dx**2 + noise, weights @ dy**2
     if xx <= _ROUNDING * (weights @ x**2) or yy <= _ROUNDING * (weights @ y**2):
         return Estimate(None, reason=NO_VARIANCE)
     return Estimate(float(np.clip((weights * dx) @ dy / np.sqrt(xx * yy), -1.0, 1.0)))
@@ -69,13 +69,14 @@ def baselines(run: Run, sample: SampleKey) -> SampleBaselines | None:
         return None
     weights = frame["n_sessions"].cast(pl.Float64).to_numpy()
     success = random_success(frame, run.frames["patterns"], sample.depth, _success_grade(run))
+    noise = success_noise(success, weights)
     return SampleBaselines(
         {
             name: weighted_correlation(values, _column(frame, HEADLINE_CLICK), weights)
             for name, values in zip(BASELINES, _order_blind(frame), strict=True)
         },
         {
-            name: weighted_correlation(success, _column(frame, name), weights)
+            name: weighted_correlation(success, _column(frame, name), weights, noise=noise)
             for name in _editorial_columns(frame)
         },
     )
@@ -96,6 +97,16 @@ def random_success(frame: pl.DataFrame, patterns: pl.DataFrame, depth: int, succ
     ]
     shares: Floats = np.concatenate(parts) / max(1.0, sessions.sum())
     return shares[place]
+
+
+def success_noise(success: Floats, sessions: Floats) -> float:
+    """Return what the chance of single sessions adds to the weighted sum of squares of a random SS.
+
+    With v_i = s_i (1 - s_i) / n_i the variance of a mean of n_i sessions and weights n_i, the expected
+    sum of squares around the weighted mean grows by sum(n_i v_i) - sum(n_i² v_i) / sum(n_i).
+    """
+    spread = success * (1 - success)
+    return float(spread.sum() - (sessions @ spread) / sessions.sum())
 
 
 def _pooled_patterns(patterns: pl.DataFrame, depth: int) -> tuple[Integers, Floats]:

@@ -36,7 +36,7 @@ def finished(layers: Sequence[Any], values: Values, *, width: Any, height: Any) 
     styled = (
         alt.layer(*layers)
         .properties(width=width, height=height)
-        .configure(font=FONT, background="transparent", padding=2)
+        .configure(font=FONT, background="transparent", padding=2, aria=False)
         .configure_view(stroke=None)
         .configure_axis(
             domain=False,
@@ -77,17 +77,15 @@ def heat_map(
 ) -> Spec:
     """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
     values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
-    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
-    two_lines = r"split(replace(datum.label, '(', '\n('), '\n')"
     base = alt.Chart(alt.NamedData(name=ROWS)).encode(
         x=alt.X(
             "editorial:N",
             sort=None,
             title=None,
-            scale=alt.Scale(domain=list(editorial)),
-            axis=alt.Axis(orient="top", labelAngle=0, labelExpr=two_lines, labelLimit=58),
+            scale=alt.Scale(domain=list(editorial), paddingInner=0.05),
+            axis=_two_line_axis(editorial),
         ),
-        y=alt.Y("click:N", sort=None, title=None, scale=alt.Scale(domain=list(clicks)), axis=alt.Axis()),
+        y=alt.Y("click:N", sort=None, title=None, scale=alt.Scale(domain=list(clicks), paddingInner=0.08)),
         tooltip=_tooltip(
             click="Click metric",
             editorial="Editorial metric",
@@ -97,8 +95,6 @@ def heat_map(
         ),
     )
     cells = base.mark_rect(cornerRadius=3, stroke=None).encode(
-        x=alt.X("editorial:N", bandPosition=0.5),
-        y=alt.Y("click:N"),
         fill=alt.condition("datum.value < 0", alt.value(WARM_TINT), alt.value(TINT)),
         fillOpacity=alt.FillOpacity(
             "strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])
@@ -110,6 +106,20 @@ def heat_map(
     bold = base.transform_filter("datum.best").mark_text(fontSize=12, color=INK, fontWeight="bold")
     return finished(
         [cells, plain, bold.encode(text=alt.Text("text:N"))], values, width=alt.Step(47), height=alt.Step(30)
+    )
+
+
+def _two_line_axis(names: Sequence[str]) -> alt.Axis:
+    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
+    lines = 2 if any("(" in name for name in names) else 1
+    split = r"split(replace(datum.label, '(', '\n('), '\n')"
+    return alt.Axis(
+        orient="top",
+        labelAngle=0,
+        labelAlign="center",
+        labelExpr=split,
+        labelLimit=58,
+        labelPadding=6 + 14 * (lines - 1),
     )
 
 

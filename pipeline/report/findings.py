@@ -8,7 +8,7 @@ import polars as pl
 from pipeline.contracts import EVERY
 from pipeline.report.baselines import SampleBaselines
 from pipeline.report.model import HEADLINE_CLICK, Estimate, Run, SampleKey, by_pair, in_order
-from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span
+from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span, visible
 
 NOT_COUNTED = ("SS", "QCTR")
 """Click metrics that do not vote in the third finding: SS uses the grades, QCTR counts every click."""
@@ -101,7 +101,9 @@ def nothing_kept(run: Run) -> str:
     if lost.is_empty() or lost["rows"].sum() == 0:
         return "no session was kept: the log and the judgments have no configuration in common"
     most = lost.sort(["rows", "reason"], descending=[True, False]).row(0, named=True)
-    return f"no session was kept; most were lost because of: {most['reason']} ({count(most['rows'])})"
+    return (
+        f"no session was kept; most were lost because of: {visible(most['reason'])} ({count(most['rows'])})"
+    )
 
 
 def title(run: Run, ranking: Ranking | None) -> str:
@@ -231,12 +233,12 @@ def scope(run: Run) -> str:
         return ""
     several = {
         "market": "the market with most sessions kept",
-        "depth": "the smallest depth, where most sessions are kept",
+        "depth": "the smallest depth",
         "judge": "the first judge",
     }
     why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
     because = f" ({listed(why)})" if why else ""
-    return f"Headline numbers are of {run.headline.label}{because} and of the click metric {HEADLINE_CLICK}."
+    return f"Headline numbers are of {run.headline.label}{because}, and of the click metric {HEADLINE_CLICK}."
 
 
 def caveats(run: Run, found: SampleBaselines | None) -> tuple[str, ...]:

@@ -193,6 +193,14 @@ class Run:
         """The shown samples but the headline one."""
         return tuple(sample for sample in self.shown if sample != self.headline)
 
+    def group(self, sample: SampleKey) -> str:
+        """Heading over the rows of a sample; none for the headline sample, whose tables stand alone."""
+        return "" if sample == self.headline else sample.label
+
+    def at(self, *samples: SampleKey) -> str:
+        """Addition to the title of a table of a single sample."""
+        return f", {samples[0].label}" if len(samples) == 1 and samples[0] == self.headline else ""
+
     def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
         """Rows of `correlations` of one sample and split."""
         return sample.rows(self.frames["correlations"]).filter(split=split)

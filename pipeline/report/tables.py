@@ -28,7 +28,7 @@ class Style:
 
 def _second_line(found: Estimate) -> str:
     # the style sheet keeps the line end and sets what follows smaller
-    return f"\n{span(found.low, found.high)}"
+    return f"\n{span(found.low, found.high, 2)}"
 
 
 def _in_brackets(found: Estimate) -> str:

@@ -1,4 +1,4 @@
--- Where do searches, clicks, sessions and judgments get lost: what part of a step's rows leaves, and why?
+-- Where do searches, clicks, sessions and judgments get lost, why, and what part of all of them is it?
 WITH parts AS (
     SELECT
         source,
@@ -8,7 +8,7 @@ WITH parts AS (
         step,
         reason,
         rows AS n_rows,
-        rows / nullif(sum(rows) OVER (PARTITION BY source, market, depth, judge, step), 0) AS part_of_step
+        max(rows) FILTER (WHERE reason = '') OVER (PARTITION BY source, market) AS n_all
     FROM funnel
 )
 
@@ -20,7 +20,8 @@ SELECT
     step,
     reason,
     n_rows,
-    part_of_step
+    n_all,
+    n_rows / nullif(n_all, 0) AS part
 FROM parts
 WHERE reason <> '' AND n_rows > 0
 ORDER BY source, market, depth, judge, n_rows DESC, step, reason

@@ -140,6 +140,17 @@ def test_attributes_without_a_query_column_are_refused(sample):
         query_splits(sample, pl.DataFrame({"topic": ["x"]}))
 
 
+def test_rows_without_a_query_and_columns_without_a_value_split_nothing(sample):
+    frame = pl.DataFrame({"query": [None, None, "a"], "topic": ["x", "y", "x"], "empty": [None] * 3})
+    assert classes_of(sample, "topic", frame) == ["unknown", "x", *["unknown"] * 10]
+    assert set(classes_of(sample, "empty", frame)) == {"unknown"}
+
+
+def test_contradictions_about_queries_that_are_not_in_the_sample_do_not_matter(sample):
+    frame = pl.DataFrame({"market": ["de", "fr"], "query": ["else", "else"], "topic": ["x", "y"]})
+    assert set(classes_of(sample, "topic", frame)) == {"unknown"}
+
+
 def test_few_queries_leave_some_tenths_empty(make_sample):
     few = make_sample(0, queries=3, configurations=6)
     assert sorted(classes_of(few, "frequency"), key=int) == ["1", "4", "7"]

@@ -105,9 +105,10 @@ EXPECTED = {
         (*MODEL, [1], 2, 0.2, 1),
     ],
     "funnel_losses": [
-        ("searches", "all", 0, "all", "read", "null query", 15, 0.01),
-        ("sessions", "uk", 3, "all", "depth", "too short", 200, 1 / 6),
-        ("sessions", "uk", 3, "editor", "judged", "not fully judged", 700, 0.7),
+        ("searches", "all", 0, "all", "rejected", "null query", 15, 1500, 0.01),
+        ("sessions", *UK, "not judged", "a result without a grade", 700, 1200, 7 / 12),
+        ("sessions", *UK, "too short", "fewer results than the depth", 200, 1200, 1 / 6),
+        ("sessions", *MODEL, "not judged", "a result without a grade", 30, 40, 0.75),
     ],
     "good_but_abandoned": [
         # mean ERR: cats .1, maps 7/30, myspace 14/19, weather .95, jobs .96; the upper quartile is .95.

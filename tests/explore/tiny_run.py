@@ -48,13 +48,17 @@ STATISTICS = [
 ]
 
 FUNNEL = [
-    ("searches", "all", 0, "all", "read", "", 1485),
-    ("searches", "all", 0, "all", "read", "null query", 15),
-    ("searches", "all", 0, "all", "read", "null user_id", 0),
-    ("sessions", "uk", 3, "all", "depth", "", 1000),
-    ("sessions", "uk", 3, "all", "depth", "too short", 200),
-    ("sessions", "uk", 3, "editor", "judged", "", 300),
-    ("sessions", "uk", 3, "editor", "judged", "not fully judged", 700),
+    ("searches", "all", 0, "all", "read", "", 1500),
+    ("searches", "all", 0, "all", "rejected", "null query", 15),
+    ("searches", "all", 0, "all", "rejected", "null user_id", 0),
+    ("searches", "all", 0, "all", "kept", "", 1485),
+    ("sessions", "uk", 0, "all", "formed", "", 1200),
+    ("sessions", "uk", 3, "editor", "too short", "fewer results than the depth", 200),
+    ("sessions", "uk", 3, "editor", "not judged", "a result without a grade", 700),
+    ("sessions", "uk", 3, "editor", "kept", "", 300),
+    ("sessions", "us", 0, "all", "formed", "", 40),
+    ("sessions", "us", 2, "model", "not judged", "a result without a grade", 30),
+    ("sessions", "us", 2, "model", "kept", "", 10),
 ]
 
 # split, class, click metric, editorial metric, correlation, low, high,

@@ -43,7 +43,7 @@ def classes_section(run: Run) -> Section:
     """Tables 4 and 5 and one table per further attribute of the queries."""
     navigational, remark = _navigational(run)
     more = [split for split in _splits(run) if split not in KNOWN_SPLITS]
-    length, kind = "Table 4. By query length", f"Table 5. By {_kind(navigational)}"
+    length, kind = f"Table 4. By {_kind('length')}", f"Table 5. By {_kind(navigational)}"
     tables = [
         _table(run, "length", "table4_length", length, run.own),
         _table(run, navigational, f"table5_{navigational}", kind, run.own),
@@ -75,7 +75,12 @@ def _navigational(run: Run) -> tuple[str, str]:
 
 
 def _kind(split: str) -> str:
-    return "click entropy" if split == "click_entropy" else visible(split)
+    known = {
+        "click_entropy": "click entropy",
+        "navigational": "navigational or not",
+        "length": "query length",
+    }
+    return known.get(split) or visible(split, limit=40)
 
 
 def _splits(run: Run) -> tuple[str, ...]:
@@ -87,7 +92,7 @@ def _attribute_table(run: Run, split: str, place: int) -> Table:
     slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
     name = f"split{place}_{slug}" if slug else f"split{place}"
     shown = run.own if place <= SPLITS_SHOWN else ()
-    return _table(run, split, name, f"By {visible(split)}", shown)
+    return _table(run, split, name, f"By {_kind(split)}", shown)
 
 
 def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> Table:
@@ -95,7 +100,7 @@ def _table(run: Run, split: str, name: str, title: str, samples: Sequence[Sample
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
     return Table(
         name,
-        f"{title}: correlation with {HEADLINE_CLICK}",
+        f"{title}: correlation with {HEADLINE_CLICK}{run.at(*samples)}",
         "Queries",
         ("Number", *run.editorial),
         rows,
@@ -111,7 +116,7 @@ def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]
     names = CLASS_WORDS.get(split, {})
     return [
         Row(
-            sample.label,
+            run.group(sample),
             names.get(label, visible(label)),
             (numbers[label], *(line.get(name, Estimate(None, reason="not computed")) for name in metrics)),
         )
@@ -148,7 +153,9 @@ def _reading(run: Run, split: str) -> str:
         ends = f"{number(found[first][names[0]].value)} ({words.get(first, visible(first))})"
         if first != last:
             ends += f" to {number(found[last][names[0]].value)} ({words.get(last, visible(last))})"
-        where = f"all {len(best)} classes" if len(best) > 1 else "the only class with a value"
+        where = {1: "the only class with a value", 2: "both classes"}.get(
+            len(best), f"all {len(best)} classes"
+        )
         return sentence(f"By {_kind(split)}, {names[0]} leads in {where}: {ends}")
     parts = [
         f"{name} for {listed(words.get(label, visible(label)) for label in best if best[label] == name)}"
@@ -182,7 +189,7 @@ def frequency_section(run: Run) -> Section:
     rows = tuple(row for sample in run.own for row in _sample_rows(run, sample, FREQUENCY, metrics))
     table = Table(
         "figure4_frequency",
-        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile",
+        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile{run.at(*run.own)}",
         "Decile",
         ("Queries", *metrics),
         rows,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -23,7 +24,7 @@ from pipeline.report.model import (
     estimate,
     others,
 )
-from pipeline.report.words import capital, listed, number, plural, sentence, signed, span
+from pipeline.report.words import MINUS, capital, listed, number, plural, sentence, signed, span
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
 HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row"))
@@ -121,10 +122,10 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
         rows = run.headline.rows(data).filter(click_metric=HEADLINE_CLICK)
     table = Table(
         "comparisons",
-        f"Differences of correlations with {HEADLINE_CLICK}",
+        f"Differences of correlations with {HEADLINE_CLICK}{run.at(*run.own)}",
         "Pair",
         ("Difference", "p-value", "Told apart"),
-        tuple(_comparison_rows(run, rows)),
+        _comparison_rows(run, rows),
         data=data,
     )
     if rows.is_empty():
@@ -133,20 +134,24 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
     return Section("comparisons", title, _comparisons_reading(run, rows), figures, folded=(table,))
 
 
-def _comparison_rows(run: Run, rows: pl.DataFrame) -> list[Row]:
+def _comparison_rows(run: Run, rows: pl.DataFrame) -> tuple[Row, ...]:
+    return tuple(
+        Row(
+            "",
+            f"{row['metric_a']} {MINUS} {row['metric_b']}",
+            (estimate(row, "difference"), Estimate(row["p_value"], reason="no p-value"), _verdict(row)),
+        )
+        for row in _pairs(run, rows)
+    )
+
+
+def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows of `comparisons` in the order of reports."""
     place = {name: at for at, name in enumerate(run.editorial)}
-    ordered = sorted(
+    return sorted(
         rows.iter_rows(named=True),
         key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
     )
-    return [
-        Row(
-            "",
-            f"{row['metric_a']} {chr(8722)} {row['metric_b']}",
-            (estimate(row, "difference"), Estimate(row["p_value"], reason="no p-value"), _verdict(row)),
-        )
-        for row in ordered
-    ]
 
 
 def _verdict(row: Mapping[str, float | None]) -> str:
@@ -157,7 +162,7 @@ def _verdict(row: Mapping[str, float | None]) -> str:
 
 
 def _comparisons_reading(run: Run, rows: pl.DataFrame) -> tuple[str, ...]:
-    verdicts = [(row["metric_a"], row["metric_b"], _verdict(row)) for row in rows.iter_rows(named=True)]
+    verdicts = [(row["metric_a"], row["metric_b"], _verdict(row)) for row in _pairs(run, rows)]
     tested = [pair for pair in verdicts if pair[2] != "not tested"]
     alike = [f"{a} and {b}" for a, b, verdict in verdicts if verdict == "no"]
     where = run.headline.label if run.headline else ""
@@ -198,7 +203,13 @@ def good_section(run: Run) -> Section:
     words = f"Table 3. AP and RR with “{label}” counted not relevant or relevant"
     spanners = tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs))
     own = Table(
-        "table3_good", words, "Click metric", heads, _good_rows(run, run.own, pairs), spanners, data=data
+        "table3_good",
+        words + run.at(*run.own),
+        "Click metric",
+        heads,
+        _good_rows(run, run.own, pairs),
+        spanners,
+        data=data,
     )
     rest = Table("table3_samples", words, "Click metric", heads, _good_rows(run, run.rest, pairs), spanners)
     return Section("good", title, (_good_reading(run, pairs, label),), tables=(own,), folded=others(rest))
@@ -207,7 +218,7 @@ def good_section(run: Run) -> Section:
 def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:
     names = [name for pair in pairs for name in pair]
     return tuple(
-        Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in names))
+        Row(run.group(sample), click, tuple(found.get((click, name), _absent()) for name in names))
         for sample in samples
         if names and (found := by_pair(run.correlations(sample)))
         for click in _present(run.clicks, found, 0)

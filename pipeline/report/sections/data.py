@@ -34,10 +34,11 @@ class FunnelRow:
 
 @dataclass(frozen=True)
 class FunnelPanel:
-    """One picture of the funnel: rows of one source, whose parts add up to its whole."""
+    """Rows of one source, whose parts add up to its whole; `drawn` ones are also a picture."""
 
     title: str
     rows: tuple[FunnelRow, ...]
+    drawn: bool
 
 
 def data_line(run: Run) -> str:
@@ -95,11 +96,12 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
         return (sentence(f"There is nothing to correlate: {nothing_kept(run)}"),)
     row = kept.sort("coverage", descending=True).row(0, named=True)
     best = SampleKey(row["market"], row["depth"], row["judge"])
-    text = f"Coverage is {percent(row['coverage'])} at {best.label}"
+    text = f"Coverage at {best.label} is {percent(row['coverage'])}"
     if kept.height > 1:
         worst = kept.sort("coverage").row(0, named=True)
         label = SampleKey(worst["market"], worst["depth"], worst["judge"]).label
-        text += f" and lowest at {label}, {percent(worst['coverage'])}"
+        text = f"Coverage is highest at {best.label}, {percent(row['coverage'])}, and lowest at {label}, "
+        text += percent(worst["coverage"])
     per_query = row["n_configurations"] / max(1, row["n_queries"])
     return (f"{text}. A query has {per_query:.1f} configurations on average at {best.label}.",)
 
@@ -114,7 +116,7 @@ def funnel_section(run: Run) -> Section:
             _panel_words(panel),
             bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]),
         )
-        for place, panel in enumerate(panels)
+        for place, panel in enumerate(panel for panel in panels if panel.drawn)
     )
     rows = tuple(
         Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
@@ -147,11 +149,17 @@ def _source_panels(run: Run, frame: pl.DataFrame, source: str) -> list[FunnelPan
     general = frame.filter(depth=0)
     special = frame.filter(pl.col("depth") > 0)
     if source == "sessions" and not special.is_empty():
-        return [_session_panel(general, special, sample) for sample in _samples(run, special)]
+        samples = _samples(run, special)
+        return [_session_panel(general, special, sample, sample == samples[0]) for sample in samples]
     markets = general["market"].unique().sort().to_list()
-    panels = [_panel(_titled(source, market), general.filter(market=market)) for market in markets]
-    for depth in special["depth"].unique().sort().to_list():
-        panels.append(_panel(f"{source} kept, at depth {depth}", special.filter(depth=depth)))
+    panels = [
+        _panel(_titled(source, market), general.filter(market=market), market == markets[0])
+        for market in markets
+    ]
+    depths = special["depth"].unique().sort().to_list()
+    for depth in depths:
+        title = f"{source} kept, at depth {depth}"
+        panels.append(_panel(title, special.filter(depth=depth), depth == depths[0]))
     return panels
 
 
@@ -166,12 +174,14 @@ def _samples(run: Run, special: pl.DataFrame) -> tuple[SampleKey, ...]:
     return tuple(sample for sample in run.shown if sample in there) or tuple(there[:1])
 
 
-def _session_panel(general: pl.DataFrame, special: pl.DataFrame, sample: SampleKey) -> FunnelPanel:
+def _session_panel(
+    general: pl.DataFrame, special: pl.DataFrame, sample: SampleKey, drawn: bool
+) -> FunnelPanel:
     rows = pl.concat([general.filter(market=sample.market), sample.rows(special)])
-    return _panel(f"Sessions: {sample.label}", rows)
+    return _panel(f"Sessions: {sample.label}", rows, drawn)
 
 
-def _panel(title: str, frame: pl.DataFrame) -> FunnelPanel:
+def _panel(title: str, frame: pl.DataFrame, drawn: bool) -> FunnelPanel:
     summed = frame.group_by("step", "reason").agg(pl.col("rows").sum()).sort("step", "reason")
     known = {step: place for place, step in enumerate(STEPS)}
     steps = sorted(summed.iter_rows(named=True), key=lambda row: (known.get(row["step"], 99), -row["rows"]))
@@ -185,7 +195,7 @@ def _panel(title: str, frame: pl.DataFrame) -> FunnelPanel:
         )
         for row in steps
     ]
-    return FunnelPanel(capital(title), tuple(rows))
+    return FunnelPanel(capital(title), tuple(rows), drawn)
 
 
 def _step_label(step: str, reason: str) -> str:

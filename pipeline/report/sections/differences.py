@@ -35,7 +35,7 @@ def differences_section(run: Run) -> Section:
     tables = (
         Table(
             "table6_differences",
-            f"Table 6. Differences of two virtual rankers{_at(run)}",
+            f"Table 6. Differences of two virtual rankers{run.at(*run.own)}",
             "Editorial metric",
             EXACT_HEADS,
             _exact_rows(run, own),
@@ -59,10 +59,6 @@ def differences_section(run: Run) -> Section:
         legend=_legend(run) if figures else (),
         folded=tables,
     )
-
-
-def _at(run: Run) -> str:
-    return "" if run.headline is None else f", {run.headline.label}"
 
 
 def _legend(run: Run) -> tuple[tuple[str, str], ...]:
