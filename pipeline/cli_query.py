@@ -1,5 +1,6 @@
 """How the command line shows answers: a table for people, CSV and JSON for programs."""
 
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -39,7 +40,7 @@ def answer(
         raise QueryError("give --csv or --json, not both")
     frame = ask(run, question(name).sql if name is not None else str(sql))
     if as_csv or as_json:
-        console.out(_text(frame, csv=as_csv), highlight=False, end="")
+        sys.stdout.write(_text(frame, csv=as_csv))  # rich would turn tabs into blanks
     else:
         _show(console, frame)
 

@@ -159,8 +159,8 @@ def editorial_values(
         (N, k) grades 0..g_max, best position first.
     pool
         (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
-        settings.pool is "shown": then the pool is the results shown. A result shown more often than
-        the pool has it counts as often as it is shown, so NDCG and AP stay in their range.
+        settings.pool is "shown": then the pool is the results shown. The pool has every result once, so
+        a list that shows a relevant result twice can bring NDCG and AP above 1 (contract 6, taken literally).
     settings
         relevant_grade, max_grade, persistence and pool.
     measures
@@ -200,8 +200,8 @@ def _column(measure: Measure, grades: Grades, pool: Grades | None, settings: Set
     if dict(measure.arguments).get("rel", 1) > settings.max_grade:
         raise SettingsError(f"metric {measure}: no grade of the scale 0..{settings.max_grade} is relevant")
     cut = grades[:, :depth]
-    shown = shown_pool(cut, settings.max_grade)
-    known = np.maximum(shown, pool) if settings.pool == "judged" and pool is not None else shown
+    judged = settings.pool == "judged" and pool is not None
+    known = pool if judged else shown_pool(cut, settings.max_grade)
     return measure.compute({"grades": cut, "pool": known}, settings)
 
 

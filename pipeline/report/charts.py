@@ -196,7 +196,7 @@ def intervals(
         {
             "name": name,
             **_said(estimates[name]),
-            **{key: one for key, one in (marks or {}).get(name, {}).items()},
+            **(marks or {}).get(name, {}),
         }
         for name in names
         if estimates[name].value is not None

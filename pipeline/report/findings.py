@@ -167,7 +167,7 @@ def interval_words(found: Estimate) -> str:
     return f"95 % interval {span(found.low, found.high)}"
 
 
-def second_finding(run: Run, ranking: Ranking | None) -> Finding:
+def second_finding(run: Run) -> Finding:
     """Whether the metric also sees which of two rankings gets the better clicks."""
     lead = "Choosing between two rankings cannot be judged"
     if run.headline is None:
@@ -184,7 +184,8 @@ def second_finding(run: Run, ranking: Ranking | None) -> Finding:
         return Finding(MISSING, sentence(f"{lead}: {listed(reasons) or 'nothing was computed'}"))
     best = max(known, key=lambda name: known[name].value or 0.0)
     sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
-    text = f"Between two rankings of the same queries, differences in {best} correlate {number(known[best].value)} "
+    text = f"Between two rankings of the same queries, differences in {best} correlate "
+    text += f"{number(known[best].value)} "
     text += (
         f"({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, the highest of all metrics; "
     )
@@ -242,16 +243,16 @@ def scope(run: Run) -> str:
 
 
 def caveats(run: Run, found: SampleBaselines | None) -> tuple[str, ...]:
-    """What the findings do not show."""
+    """Say what the findings do not show."""
     return (
-        "Correlation is not validity. A metric that goes with clicks need not measure whether people found what "
-        "they wanted; it may share with clicks what has nothing to do with quality.",
-        "Position bias. People click high results more whatever stands there, and the click metrics reward high "
-        "clicks; metrics that weigh the top strongly agree with them for that reason too.",
+        "Correlation is not validity. A metric that goes with clicks need not measure whether people "
+        "found what they wanted; it may share with clicks what has nothing to do with quality.",
+        "Position bias. People click high results more whatever stands there, and the click metrics "
+        "reward high clicks; metrics that weigh the top strongly agree with them for that reason too.",
         sentence(f"Coverage. {_covered(run)}"),
         sentence(f"SS looks at the grades itself{_random_ss(found)}"),
-        "Intervals resample queries. They hold neither errors of the judges nor change over time, and they are not "
-        "widened for picking the best of several metrics.",
+        "Intervals resample queries. They hold neither errors of the judges nor change over time, and "
+        "they are not widened for picking the best of several metrics.",
     )
 
 

@@ -2,9 +2,10 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -32,6 +33,16 @@ from pipeline.report.tables import csv_text, html_table, latex_table, markdown_r
 
 VEGA_LITE = "v6.4"
 """The Vega-Lite that draws the pictures, the same for the static and the live ones."""
+
+
+_OPTIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "loader": PackageLoader("pipeline.report"),
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     three = (
         findings.first_finding(run, ranking),
-        findings.second_finding(run, ranking),
+        findings.second_finding(run),
         findings.third_finding(run, ranking),
     )
     return Report(
@@ -134,24 +145,30 @@ def _write_table(folder: Path, table: Table) -> None:
 
 def markdown_report(report: Report) -> str:
     """Return the report as Markdown: the same words and tables, no pictures."""
-    text = _environment(finalize=_marked_down).get_template("report.md.j2").render(report=report)
-    return text.strip() + "\n"
+    # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
+    environment = Environment(autoescape=False, finalize=_marked_down, **_OPTIONS)  # noqa: S701
+    environment.globals["pipe_table"] = _pipe_table
+    return environment.get_template("report.md.j2").render(report=report).strip() + "\n"
 
 
 def _marked_down(value: object) -> object:
-    # autoescape for Markdown: every expression passes here; what is made of safe parts says so
     return value if isinstance(value, Markup) else markdown(value)
 
 
 def html_report(report: Report) -> str:
     """Return the report as one HTML file: works offline, forbids any network, shows without script."""
+    environment = Environment(autoescape=True, **_OPTIONS)
+    environment.globals.update(html_table=html_table, picture=_picture, spec_json=_spec_json)
+    environment.filters["tied"] = _tied
     script = vl_convert.javascript_bundle(_source("live.js"), vl_version=VEGA_LITE)
     style = _source("report.css")
-    template = _environment(autoescape=True).get_template("report.html.j2")
-    return template.render(
-        report=report, script=Markup(script), style=Markup(style),  # noqa: S704 - our own files
-        script_hash=_digest(script), style_hash=_digest(style),
-    )  # fmt: skip
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        script=Markup(script),  # noqa: S704 - our own file and Vega
+        style=Markup(style),  # noqa: S704 - our own file
+        script_hash=_digest(script),
+        style_hash=_digest(style),
+    )
 
 
 def _digest(text: str) -> str:
@@ -163,22 +180,8 @@ def _source(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _environment(
-    *, autoescape: bool = False, finalize: Callable[[object], object] | None = None
-) -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pipeline.report"), autoescape=autoescape, finalize=finalize,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.globals.update(
-        html_table=html_table, picture=_picture, spec_json=_spec_json, pipe_table=_pipe_table
-    )
-    environment.filters["tied"] = _tied
-    return environment
-
-
 def _tied(text: str) -> str:
-    """Keep "95 %" and "− 0.5" on one line."""
+    """Keep a number and its per cent sign on one line."""
     return text.replace(" %", "\u00a0%")
 
 

@@ -59,7 +59,7 @@ def html_table(table: Table) -> Markup:
 
 
 def latex_table(table: Table) -> str:
-    """Return a complete LaTeX table; the document needs ``\\usepackage{booktabs}``."""
+    """Return a complete LaTeX table; the document needs the package booktabs."""
     built = _built(table, LATEX, f"t-{table.name}").as_latex()
     return f"% {table.title}\n% needs \\usepackage{{booktabs}}\n{_latex_rows_apart(built).strip()}\n"
 

@@ -74,9 +74,10 @@ def test_ndcg_and_ap_are_0_when_the_pool_has_nothing_to_find():
     assert found == dict.fromkeys(found, 0.0)
 
 
-def test_a_result_shown_twice_cannot_lift_ndcg_or_ap_above_1():
+def test_a_result_shown_twice_is_graded_at_each_place_but_is_once_in_the_pool():
     found = values([4, 4], pool=[4, 0], settings=JUDGED)
-    assert found["NDCG"] == found["AP"] == 1
+    assert found["AP"] == 2  # precisions 1 and 1, one relevant result
+    assert found["NDCG"] == pytest.approx(1 + 1 / math.log2(3))
 
 
 def test_settings_decide_what_bare_names_mean():

@@ -28,15 +28,20 @@ KNOWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", FREQUENCY)
 SPLITS_SHOWN = 6
 """Attributes of queries that get a table on the page; the CSV files hold all of them."""
 
-CLASS_ORDER = ("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10", "low", "middle", "high", "true", "false",
-               "unknown")  # fmt: skip
+CLASS_ORDER = (
+    *("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10"),
+    *("low", "middle", "high", "true", "false", "unknown"),
+)
 CLASS_WORDS = {
     "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more words"},
     "navigational": {"true": "navigational", "false": "not navigational"},
     "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
     FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
 }
-PARADOX = "Values within classes can all lie below the overall one (the amalgamation paradox, Chapelle et al. 2009, 6.2)."
+PARADOX = (
+    "Values within classes can all lie below the overall one "
+    "(the amalgamation paradox, Chapelle et al. 2009, 6.2)."
+)
 
 
 def classes_section(run: Run) -> Section:
@@ -69,8 +74,8 @@ def _navigational(run: Run) -> tuple[str, str]:
     if "navigational" in splits or (run.info.get("has_navigational") and "click_entropy" not in splits):
         return "navigational", ""
     return "click_entropy", (
-        "No input says which queries are navigational; instead queries are cut into three equal parts by click "
-        "entropy (low: all click the same result, as navigational queries do)."
+        "No input says which queries are navigational; instead queries are cut into three equal parts by "
+        "click entropy (low: all click the same result, as navigational queries do)."
     )
 
 
@@ -149,7 +154,7 @@ def _reading(run: Run, split: str) -> str:
     words = CLASS_WORDS.get(split, {})
     names = list(dict.fromkeys(best.values()))
     if len(names) == 1:
-        first, last = list(best)[0], list(best)[-1]
+        first, last = next(iter(best)), list(best)[-1]
         ends = f"{number(found[first][names[0]].value)} ({words.get(first, visible(first))})"
         if first != last:
             ends += f" to {number(found[last][names[0]].value)} ({words.get(last, visible(last))})"
@@ -231,8 +236,10 @@ def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) ->
         known = {at: one.value for at, one in lines[name].items() if one.value is not None}
         first, last = min(known), max(known)
         parts.append(
-            f"{name} goes from {number(known[first])} in decile {first} to {number(known[last])} in decile {last}"
+            f"{name} goes from {number(known[first])} in decile {first} "
+            f"to {number(known[last])} in decile {last}"
         )
-    queries = _class_frame(run, run.headline, FREQUENCY)["n_queries"].max() if run.headline else 0
-    size = f"Deciles are of equal size, {plural(int(queries or 0), 'query', 'queries')} at most; 1 holds the rarest."  # type: ignore[arg-type]
+    sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
+    most = plural(max(sizes, default=0), "query", "queries")
+    size = f"Deciles are of equal size, {most} at most; 1 holds the rarest."
     return (sentence(f"At {where}, {listed(parts)}"), size)

@@ -106,8 +106,8 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
     where = SampleKey(top["market"], top["depth"], top["judge"]).label
     return (
         f"{first['editorial_metric']} has the highest correlation in {first['count']} of "
-        f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is {number(top['correlation'])}, "
-        f"{top['editorial_metric']} with {top['click_metric']} at {where}.",
+        f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is "
+        f"{number(top['correlation'])}, {top['editorial_metric']} with {top['click_metric']} at {where}.",
         QCTR_NOTE,
     )
 
@@ -257,7 +257,7 @@ def yardsticks_section(run: Run, found: Mapping[SampleKey, SampleBaselines]) -> 
     tables = (
         Table(
             "baselines",
-            f"Correlation of {HEADLINE_CLICK} with what ignores the order of results",
+            f"Correlation of {HEADLINE_CLICK} with two plain baselines",
             "Sample",
             (*BASELINES, "best metric", "which"),
             blind,
@@ -309,10 +309,11 @@ def _yardsticks_reading(run: Run, found: Mapping[SampleKey, SampleBaselines]) ->
         f", the best metric ({which}) {number(best.value)}" if which and isinstance(best, Estimate) else ""
     )
     return (
-        f"Correlation with {HEADLINE_CLICK} at {run.headline.label}: {', '.join(blind)}{ahead}. Only what a metric has "
-        "above these two is due to how it treats the order of results.",
-        "SS asks whether a clicked result has a good grade, so it goes with editorial metrics by itself: the second "
-        "row of each sample shows how much, when the click patterns of the log meet the configurations at random.",
+        f"Correlation with {HEADLINE_CLICK} at {run.headline.label}: {', '.join(blind)}{ahead}. Only what a "
+        "metric has above these two is due to how it weighs the positions.",
+        "SS asks whether a clicked result has a good grade, so it goes with editorial metrics by itself: the "
+        "second row of each sample shows how much, when the click patterns of the log meet the "
+        "configurations at random.",
     )
 
 

@@ -50,10 +50,12 @@ def data_line(run: Run) -> str:
     text += f"; {plural(read['judgments'], 'judgment')}{_several(run, 'judge', ' by ')}"
     if run.headline is not None:
         row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
-        text += (
-            f" grade every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
-            f"({plural(row['n_queries'], 'query', 'queries')}, {plural(row['n_configurations'], 'configuration')})"
-        )
+        size = [
+            plural(row["n_queries"], "query", "queries"),
+            plural(row["n_configurations"], "configuration"),
+        ]
+        text += f" grade every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
+        text += f"({', '.join(size)})"
     return sentence(text)
 
 
@@ -107,7 +109,7 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
 
 
 def funnel_section(run: Run) -> Section:
-    """The funnel: what was read, what left at which step and why, what was kept."""
+    """Show what was read, what left at which step and why, what was kept."""
     panels = funnel_panels(run)
     figures = tuple(
         Figure(
@@ -127,7 +129,7 @@ def funnel_section(run: Run) -> Section:
     return Section(
         "funnel",
         "What was read, what was kept",
-        _funnel_reading(run, panels),
+        _funnel_reading(panels),
         figures,
         legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")) if figures else (),
         folded=(table,),
@@ -207,7 +209,7 @@ def _panel_words(panel: FunnelPanel) -> str:
     return sentence(f"{panel.title}: {', '.join(parts)}")
 
 
-def _funnel_reading(run: Run, panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
+def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
     if not panels:
         return ("The run counted no rows: there is no funnel to show.",)
     texts = [_panel_reading(panel) for panel in panels]

@@ -158,8 +158,9 @@ def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...
     rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
     best = max(rows, key=lambda row: float(row["exact"]))
     text = (
-        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: {number(best['exact'])} in the "
-        f"closed form, so in the limit both prefer the same ranker in {percent(best['sign_agreement'])} of the cases"
+        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: "
+        f"{number(best['exact'])} in the closed form, so in the limit both prefer the same ranker in "
+        f"{percent(best['sign_agreement'])} of the cases"
     )
     if best["noise_corrected"] is not None:
         text += f"; with endless sessions the correlation would be {number(best['noise_corrected'])}"
@@ -173,6 +174,6 @@ def _agreement(run: Run, known: pl.DataFrame) -> str:
     ).height
     iterations = count(int(run.settings.get("iterations", 1000)))
     return (
-        f"Algorithm 3 with {iterations} random iterations estimates the closed form: it lies within two standard errors of it "
-        f"in {near} of {plural(both.height, 'case')}."
+        f"Algorithm 3 with {iterations} random iterations estimates the closed form: it lies within two "
+        f"standard errors of it in {near} of {plural(both.height, 'case')}."
     )

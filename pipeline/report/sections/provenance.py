@@ -20,17 +20,22 @@ CLICK_MEANINGS = {
 EDITORIAL_MEANINGS = {
     "DCG": "sum of (2^grade - 1) / log2(position + 1)",
     "NDCG": "DCG / DCG of the ideal order of {pool}",
-    "AP": "mean over the relevant results of {pool} of the precision at their position; relevant: {relevant} or better",
+    "AP": "mean over the relevant results of {pool} of the precision at their position; "
+    "relevant: {relevant} or better",
     "RR": "1 / position of the first relevant result",
-    "ERR": "expected 1 / position at which a user, satisfied by a result with probability (2^grade - 1) / 2^{top}, stops",
+    "ERR": "expected 1 / position at which a user stops who is satisfied by a result with probability "
+    "(2^grade - 1) / 2^{top}",
     "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
 }
 CHOICES = (
-    "A session has the results of its first search, and as clicks the distinct results clicked in any of its searches.",
-    "A click belongs to its search when it lies within the idle limit of it, before or after; others play no part.",
+    "A session has the results of its first search, and as clicks the distinct results clicked in any "
+    "of its searches.",
+    "A click belongs to its search when it lies within the idle limit of it, before or after; others "
+    "play no part.",
     "QCTR counts distinct clicked results.",
     "The closed form is the limit of Algorithm 3 for endless iterations; its interval resamples queries.",
-    "Noise correction takes the sampling variance of each configuration's click metric out of the closed form.",
+    "Noise correction takes the sampling variance of each configuration's click metric out of the "
+    "closed form.",
     "The yardsticks (mean grade, grade of the first result, clicks at random) are not in the paper.",
 )
 
