@@ -5,7 +5,6 @@ Exit codes: 0 fine, 1 a finding, 2 something the user can mend (one line on stde
 
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 from rich.console import Console
 
 from pipeline import __version__
+from pipeline.cli_exit import end_on_sigterm, printable, run_command, write_anything
 from pipeline.cli_options import (
     CONFLICTS,
     CSV,
@@ -43,7 +43,6 @@ from pipeline.cli_options import (
     Pool,
 )
 from pipeline.cli_progress import shown_progress
-from pipeline.errors import ClickassayError
 from pipeline.settings import load_settings
 
 app = typer.Typer(
@@ -62,32 +61,14 @@ _OUT = Console(highlight=False, soft_wrap=True, markup=False)
 
 def main() -> None:
     """Run the command line; what a user can mend becomes one line and exit code 2."""
+    write_anything()
+    end_on_sigterm()
     sys.exit(run_command(app))
-
-
-def run_command(command: Callable[[], object]) -> int:
-    """Run `command` and turn what it raises into an exit code."""
-    try:
-        command()
-    except ClickassayError as error:
-        return _complain(str(error))
-    except MemoryError:
-        return _complain("out of memory; lower --memory-limit so that the engine spills to disk earlier")
-    except BrokenPipeError:
-        return 0
-    return 0
-
-
-def _complain(message: str) -> int:
-    line = " ".join(message.split())
-    printable = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
-    sys.stderr.write(f"clickassay: {printable}\n")
-    return 2
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        _OUT.print(f"clickassay {__version__}")
+        _say(f"clickassay {__version__}")
         raise typer.Exit
 
 
@@ -212,7 +193,7 @@ def patterns(
     )
     with shown_progress(quiet=quiet) as progress:
         make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
-    _OUT.print(f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …")
+    _say(f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …")
 
 
 @app.command()
@@ -288,7 +269,7 @@ def simulate(
 
     with shown_progress(quiet=quiet) as progress:
         write_world(world, searches=searches, queries=queries, seed=seed, out=out, progress=progress)
-    _OUT.print(f"Simulated log: {out}")
+    _say(f"Simulated log: {out}")
 
 
 @app.command()
@@ -372,18 +353,22 @@ def _command() -> str:
     return shlex.join(["clickassay", *sys.argv[1:]])
 
 
+def _say(text: str) -> None:
+    _OUT.print(printable(text))
+
+
 def _tell_findings(out: Path, findings: tuple[str, ...]) -> None:
-    _OUT.print(f"Report: {out / 'report.html'}")
+    _say(f"Report: {out / 'report.html'}")
     for number, finding in enumerate(findings, start=1):
-        _OUT.print(f"{number}. {finding}")
+        _say(f"{number}. {finding}")
 
 
 def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
-    _OUT.print(f"Canonical log: {folder}")
+    _say(f"Canonical log: {folder}")
     for what, rows in counts.items():
-        _OUT.print(f"  {what}: {rows:,}")
+        _say(f"  {what}: {rows:,}")
     for note in notes:
-        _OUT.print(f"Note: {note}")
+        _say(f"Note: {note}")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from pipeline.errors import Interrupted
+from pipeline.cli_exit import interruptible, printable
 from pipeline.progress import Progress as Callback
 from pipeline.progress import silent
 
@@ -21,14 +22,12 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
         When the user presses Ctrl-C; by then the block has cleaned up.
     """
     console = Console(stderr=True)
-    try:
+    with interruptible():
         if quiet or not console.is_terminal:
             yield silent
         else:
             with _bar(console) as callback:
                 yield callback
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; nothing was left behind") from None
 
 
 @contextmanager
@@ -39,6 +38,6 @@ def _bar(console: Console) -> Iterator[Callback]:
 
         def show(message: str, part: float | None = None) -> None:
             total = None if part is None else 1.0
-            bar.update(task, description=message, total=total, completed=part or 0.0)
+            bar.update(task, description=escape(printable(message)), total=total, completed=part or 0.0)
 
         yield show

@@ -4,13 +4,13 @@ Parquet, CSV and JSON lines; a file, a folder (its files and Hive partitions) or
 Nothing is read here but schemas; rows are judged by the stage that uses them.
 """
 
-import gzip
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -22,8 +22,11 @@ FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
 }  # fmt: skip
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a broken file raises; a panic is how Polars meets a page that it takes for impossible."""
 _FINGERPRINT_BYTES = 1 << 20
 _INFERRED_ROWS = 10_000
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
@@ -160,7 +163,7 @@ class _Part:
     files: tuple[Path, ...]
     format: str
     schema: pl.Schema
-    partition: tuple[tuple[str, str], ...]
+    partition: tuple[tuple[str, str | None], ...]
     frame: pl.LazyFrame
 
 
@@ -177,14 +180,14 @@ def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
         format_, partition = str(key[0]), _partition(members[0], root)
         frame = _scan(members, format_)
         full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
-        literals = [pl.lit(value).alias(name) for name, value in partition]
+        literals = [pl.lit(value, dtype=pl.String).alias(name) for name, value in partition]
         yield _Part(tuple(members), format_, full, partition, frame.with_columns(literals))
 
 
-def _partition(file: Path, root: Path) -> tuple[tuple[str, str], ...]:
+def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
     folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else file.parts[:-1]
     pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
-    return tuple((name, value) for name, value in pairs)
+    return tuple((name, None if value == _NULL_PARTITION else unquote(value)) for name, value in pairs)
 
 
 def _format_by_content(what: str, file: Path) -> str:
@@ -203,8 +206,8 @@ def _schema(what: str, file: Path, format_: str) -> pl.Schema:
         if format_ == "json":
             return pl.scan_ndjson(file, infer_schema_length=_INFERRED_ROWS).collect_schema()
         return _scan([file], format_).collect_schema()
-    except (pl.exceptions.PolarsError, OSError, gzip.BadGzipFile) as error:
-        raise InputError(f"{what}: cannot read {file}: {first_line(error)}; is it complete?") from error
+    except READ_ERRORS as error:
+        raise _unreadable(what, file, error) from error
 
 
 def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
@@ -234,9 +237,9 @@ def _canonical(what: str, part: _Part, wanted: Sequence[Wanted], *, keep_others:
 
 
 def _column(what: str, part: _Part, want: Wanted) -> pl.Expr:
+    has = ", ".join(part.schema)
     if want.name not in part.schema:
         if not want.optional:
-            has = ", ".join(part.schema)
             raise InputError(f"{what}: column {want.name} is missing in {part.files[0]}; it has: {has}")
         dtype = pl.Int64 if want.kind == "integer" else pl.String
         return pl.lit(want.absent, dtype=dtype).alias(want.name)
@@ -245,7 +248,8 @@ def _column(what: str, part: _Part, want: Wanted) -> pl.Expr:
     converted = _converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
     if converted is None:
         raise InputError(
-            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {_EXPECTED[want.kind]}"
+            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {_EXPECTED[want.kind]}; "
+            f"write it so, or name another column {want.name} (the columns are {has})"
         )
     return converted.alias(want.name)
 
@@ -305,9 +309,16 @@ def _parsed_time(text: pl.Expr) -> pl.Expr:
     return pl.coalesce(text.str.to_integer(strict=False), zoned.dt.epoch("ms"), naive.dt.epoch("ms"))
 
 
+_JSON_ITEM = (
+    r"""(?:null|-?(?:0|[1-9]\d*)|"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}"""
+    r"""|[dD][0-7][0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*")"""
+)
+_JSON_ARRAY = rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
+
+
 def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    if is_text:  # a JSON array in a CSV cell
-        return column.str.json_decode(pl.List(pl.String))
+    if is_text:  # a JSON array in a CSV cell; what is none has no results, and does not stop the reader
+        return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
     if not isinstance(dtype, (pl.List, pl.Array)):
         return None
     inner = dtype.inner
@@ -334,6 +345,29 @@ def as_text_ids(table: Input, column: str) -> Input:
     """Return the input with an id column as text (for a log whose tables disagree about the type)."""
     frame = table.frame.with_columns(pl.col(column).cast(pl.String))
     return Input(table.what, table.files, table.columns, frame)
+
+
+def unreadable(tables: Sequence[Input]) -> InputError | None:
+    """Name the first file that cannot be read to its end; None if all can. Reads every file before it."""
+    for table in tables:
+        for file in table.files:
+            try:
+                _read_through(table, file)
+            except READ_ERRORS as error:
+                return _unreadable(table.what, file, error)
+    return None
+
+
+def _read_through(table: Input, file: Path) -> None:
+    rows = _scan([file], _format(file) or "parquet")
+    needed = table.frame.collect_schema().names()
+    rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(lambda _rows: None)
+
+
+def _unreadable(what: str, file: Path, error: BaseException) -> InputError:
+    return InputError(
+        f"{what}: cannot read {file}: {first_line(error)}; is it complete (and text in UTF-8)? Write it again"
+    )
 
 
 def first_line(error: BaseException) -> str:

@@ -1,10 +1,11 @@
 """Folders that appear whole or not at all: written beside their place, then renamed."""
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import OutputError
@@ -30,19 +31,41 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
     check_free(place, force=force)
+    with _writing(place), _parents(place) as parent:
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
+        try:
+            work.chmod(0o755)
+            yield work
+            _move(work, place)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    """Say in one line what keeps `place` from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    except Exception as error:
+        if isinstance(error, OutputError) or not is_disk_full(error):
+            raise
+        raise OutputError(_disk_full(place)) from error
+
+
+@contextmanager
+def _parents(place: Path) -> Iterator[Path]:
+    """Make the folders above `place`; when the block fails, remove those that were not there before."""
+    missing = [folder for folder in place.parents if not folder.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-    except OSError as error:
-        raise OutputError(_cannot_write(place, error)) from error
-    try:
-        work.chmod(0o755)
-        yield work
-        _move(work, place)
-    except OSError as error:
-        raise OutputError(_cannot_write(place, error)) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        yield place.parent
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # not made yet, or used by someone else by now
+                folder.rmdir()
+        raise
 
 
 def check_free(place: Path, *, force: bool = False) -> None:
@@ -53,27 +76,64 @@ def check_free(place: Path, *, force: bool = False) -> None:
     OutputError
         If `place` is taken.
     """
-    if not place.exists() and not place.is_symlink():
-        return
-    if place.is_dir() and not any(place.iterdir()):
+    try:
+        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and not any(place.iterdir())))
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    if not taken:
         return
     if not force:
         raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
-    if not place.is_dir() or not (place / MARK).is_file():
-        raise OutputError(f"{place} was not made by clickassay (no {MARK} in it); --force does not replace it")
+    if place.is_symlink() or not place.is_dir() or not (place / MARK).is_file():
+        raise OutputError(
+            f"{place} was not made by clickassay (no folder with {MARK} in it); --force does not replace it; "
+            "choose another --out"
+        )
 
 
 def _move(work: Path, place: Path) -> None:
     if not place.exists():
         work.rename(place)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-    place.rename(old / "old")
-    work.rename(place)
-    shutil.rmtree(old, ignore_errors=True)
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=place.parent))
+    try:
+        place.rename(old / "old")
+        _take_place(work, place, old / "old")
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _take_place(work: Path, place: Path, old: Path) -> None:
+    try:
+        work.rename(place)
+    except BaseException:
+        old.rename(place)  # what was there before is better than nothing
+        raise
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Tell whether an error, or what caused it, says that no more bytes can be written.
+
+    DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
+    """
+    while error is not None:
+        text = str(error).lower()
+        if getattr(error, "errno", None) in _FULL or any(phrase in text for phrase in _FULL_PHRASES):
+            return True
+        error = error.__cause__
+    return False
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_PHRASES = tuple(os.strerror(number).lower() for number in _FULL)
+_LONGEST_PREFIX = 100  # characters of the place's name; a file name has 255 bytes at most
 
 
 def _cannot_write(place: Path, error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"disk full while writing {place}; nothing was left behind; free space or choose another --out"
+    if is_disk_full(error):
+        return _disk_full(place)
     return f"cannot write {place}: {error.strerror or error}; choose another --out"
+
+
+def _disk_full(place: Path) -> str:
+    return f"disk full while writing {place}; nothing was left behind; free space or choose another --out"

@@ -19,7 +19,7 @@ from pipeline.correlation.tables import comparisons, correlations, differences
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
 from pipeline.errors import InputError
-from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, SEARCHES, Input, first_line, read_input
+from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, READ_ERRORS, SEARCHES, Input, read_input, unreadable
 from pipeline.judged import judge_configurations
 from pipeline.judgments import prepare_judgments
 from pipeline.logs import build_pattern_table
@@ -27,7 +27,7 @@ from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, read_patterns, write_patterns, write_table
 from pipeline.progress import Progress, silent
-from pipeline.publish import check_free, published_folder
+from pipeline.publish import check_free, is_disk_full, published_folder
 from pipeline.sample import Sample
 from pipeline.settings import Settings
 
@@ -52,7 +52,7 @@ def log_to_patterns(
     """
     search_input = read_input("searches", searches, SEARCHES)
     click_input = read_input("clicks", clicks, CLICKS)
-    with _engine(settings, work) as engine:
+    with _files_named(search_input, click_input), _engine(settings, work) as engine:
         table = build_pattern_table(engine, search_input, click_input, settings, progress=progress)
     inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
     info = {"stored_depth": settings.stored_depth, "settings": _plain(settings), "inputs": inputs, "versions": versions()}
@@ -67,6 +67,19 @@ def _engine(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
             yield engine
         finally:
             engine.close()
+
+
+@contextmanager
+def _files_named(*tables: Input) -> Iterator[None]:
+    """Name the file behind an error of reading: the engine meets it among all files of an input."""
+    try:
+        yield
+    except (InputError, *READ_ERRORS) as error:
+        met = error.__cause__ if isinstance(error, InputError) else error
+        named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
+        if named is None:
+            raise
+        raise named from error
 
 
 def analyse(
@@ -148,10 +161,8 @@ def collected(table: Input) -> pl.DataFrame:
     InputError
         If a file of it breaks off or is not what its schema says.
     """
-    try:
+    with _files_named(table):
         return table.frame.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{table.what}: cannot read {table.files[0]}: {first_line(error)}") from error
 
 
 def _attributes(queries: str | Path | None) -> pl.DataFrame | None:

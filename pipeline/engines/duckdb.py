@@ -4,7 +4,6 @@ DuckDB runs the SQL; Polars decodes the files, because it needs about two thirds
 for lists of text and lets one pass serve both the fingerprints and the texts seen first.
 """
 
-import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ import polars as pl
 from pipeline.engines.base import Value
 from pipeline.engines.scan import fingerprinted, numbers_of
 from pipeline.errors import EngineError, InputError
-from pipeline.inputs import first_line
+from pipeline.inputs import READ_ERRORS, first_line
+from pipeline.publish import is_disk_full
 from pipeline.sqlfiles import sql_text
 
 _BATCH_ROWS = 200_000
@@ -111,7 +111,7 @@ class DuckDBEngine:
             raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException as error:
             raise EngineError(_out_of_memory(error)) from error
-        except (duckdb.Error, pl.exceptions.PolarsError, OSError) as error:
+        except (duckdb.Error, *READ_ERRORS) as error:
             raise _mended_error(error) from error
 
 
@@ -122,11 +122,10 @@ def _out_of_memory(error: Exception) -> str:
     )
 
 
-def _mended_error(error: Exception) -> EngineError | InputError:
+def _mended_error(error: BaseException) -> EngineError | InputError:
     text = first_line(error)
-    full = getattr(error, "errno", None) == errno.ENOSPC or "no space left" in str(error).lower()
-    if full:
+    if is_disk_full(error):
         return EngineError(f"disk full while working: {text}; free space or choose another --out")
-    if isinstance(error, (pl.exceptions.PolarsError, OSError)):
+    if isinstance(error, READ_ERRORS):
         return InputError(f"cannot read the log: {text}; check that the files are complete")
     return EngineError(f"the engine failed: {text}")

@@ -193,17 +193,16 @@ def intervals(
     `marks` holds, by name, the values ``monte_carlo`` (a diamond) and ``corrected`` (a ring).
     """
     values = [
-        {
-            "name": name,
-            **_said(estimates[name]),
-            **(marks or {}).get(name, {}),
-        }
+        {"name": name, "zero": 0, **_said(estimates[name]), **_marked((marks or {}).get(name, {}))}
         for name in names
         if estimates[name].value is not None
     ]
-    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)),
-        tooltip=_tooltip(name="Metric", text="Value", interval="95 % interval"),
+    said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
+    if marks:
+        said |= {"monte_carlo_text": "Random iterations", "corrected_text": "Noise taken out"}
+    plain = alt.Chart(alt.NamedData(name=ROWS))
+    base = plain.encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)), tooltip=_tooltip(**said)
     )
     x = alt.X(
         "value:Q",
@@ -211,9 +210,10 @@ def intervals(
         scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
         axis=alt.Axis(grid=True, tickCount=5, format=".2~f"),
     )
-    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=MUTED).encode(x=alt.X("at:Q"))
-    line = base.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    line = known.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     dot = base.mark_point(shape="circle", filled=True, size=55, color=ACCENT, opacity=1).encode(x=x)
+    zero = plain.mark_rule(color=MUTED).encode(x=alt.X("zero:Q"))
     layers = [zero] if domain[0] <= 0 <= domain[1] else []
     layers += [line, dot]
     if marks:
@@ -221,11 +221,15 @@ def intervals(
     return finished(layers, values, width=265, height=alt.Step(25))
 
 
+def _marked(values: Mapping[str, float | None]) -> dict[str, Any]:
+    return {**values, **{f"{name}_text": number(value) for name, value in values.items()}}
+
+
 def _mark(base: alt.Chart, column: str, shape: str, colour: str) -> alt.Chart:
     there = base.transform_filter(f"isValid(datum.{column})")
-    return there.mark_point(
-        shape=shape, filled=False, size=50, stroke=colour, strokeWidth=1.8, opacity=1
-    ).encode(x=alt.X(f"{column}:Q"))
+    point = there.mark_point(shape=shape, filled=False, size=50, stroke=colour, strokeWidth=1.8, opacity=1)
+    mark: alt.Chart = point.encode(x=alt.X(f"{column}:Q"))
+    return mark
 
 
 def decile_lines(
@@ -255,7 +259,9 @@ def decile_lines(
     said = _tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval")
     layers = [
         others.mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(y=y, detail=alt.Detail("metric:N")),
-        own.mark_area(color=TINT, opacity=0.28).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        own.transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .mark_area(color=TINT, opacity=0.28)
+        .encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         own.mark_line(color=ACCENT, strokeWidth=2).encode(y=y),
         own.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(y=y, tooltip=said),
     ]

@@ -225,7 +225,8 @@ def _coverage(run: Run) -> str:
         return "the run has no statistics: no market, depth or judge was analysed"
     every = statistics.group_by("market").agg(pl.col("n_all_sessions").max())["n_all_sessions"].sum()
     kept = max(statistics["n_sessions"].to_list())
-    return f"of {plural(int(every), 'session')}, at most {count(kept)} have a grade for every result"
+    share = f"at most {count(kept)} have" if kept else "none has"
+    return f"of {plural(int(every), 'session')}, {share} a grade for every result down to the depth"
 
 
 def scope(run: Run) -> str:

@@ -141,7 +141,8 @@ class Figure:
 class Section:
     """One part of the report: a reading in words, pictures, tables.
 
-    `legend` explains marks of the pictures; `folded` tables stand behind a line to click.
+    `legend` explains marks of the pictures; `folded` tables stand behind a line to click, which
+    says `fold_words`.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     folded: tuple[Table, ...] = ()
+    fold_words: str = "The numbers"
 
     @property
     def every_table(self) -> tuple[Table, ...]:

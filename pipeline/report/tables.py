@@ -1,11 +1,12 @@
 """A `Table` as HTML, LaTeX, Markdown rows and CSV.
 
 great-tables builds HTML and LaTeX from the same strings and escapes cells, headings and stubs;
-two of its gaps are closed here (see `_head` and `_latex_rows_apart`).
+two of its gaps are closed here (see `_head` and `_plain_latex`).
 """
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,7 +38,8 @@ def _in_brackets(found: Estimate) -> str:
 
 HTML = Style(MINUS, _second_line)
 MARKDOWN = Style(MINUS, _in_brackets)
-LATEX = Style("-", lambda _found: "")
+LATEX = Style(MINUS, lambda _found: "")
+LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need XeLaTeX or LuaLaTeX"
 
 
 def cell_text(cell: Cell, style: Style) -> str:
@@ -61,7 +63,7 @@ def html_table(table: Table) -> Markup:
 def latex_table(table: Table) -> str:
     """Return a complete LaTeX table; the document needs the package booktabs."""
     built = _built(table, LATEX, f"t-{table.name}").as_latex()
-    return f"% {table.title}\n% needs \\usepackage{{booktabs}}\n{_latex_rows_apart(built).strip()}\n"
+    return f"% {table.title}\n{LATEX_NEEDS}\n{_plain_latex(built).strip()}\n"
 
 
 def markdown_rows(table: Table) -> list[list[str]]:
@@ -116,11 +118,13 @@ def _head(text: str) -> str:
     return visible(text, limit=2_000).replace("{{", "{ {")
 
 
-def _latex_rows_apart(text: str) -> str:
+def _plain_latex(text: str) -> str:
+    # booktabs knows no vertical rules, and the size is for the document to choose
+    text = text.replace("\\fontsize{12.0pt}{14.4pt}\\selectfont\n", "").replace("}}l|", "}}l")
     # LaTeX takes a "[" or "*" at the start of a row for an argument of the line break before it
     for start in ("[", "*"):
-        text = text.replace(f"\\\\\n{start}", f"\\\\\n{{}}{start}")
-    return text
+        text = text.replace(f"]\n{start}", f"]\n{{}}{start}").replace(f"\\\\\n{start}", f"\\\\\n{{}}{start}")
+    return re.sub(r"\n{2,}", "\n", text).replace(MINUS, "$-$")
 
 
 def _is_number(table: Table, place: int) -> bool:

@@ -1,241 +1,64 @@
-"""Small synthetic runs for the report tests: consistent tables, made here in the plainest way.
-
-A world is queries with a few configurations of graded results, and users who read from the top and
-stop at a good result. Metrics, correlations and intervals are computed with simple NumPy, far from
-the package; what the tests judge is how the report tells these numbers, not the numbers.
-"""
+"""Small synthetic runs for the report tests: a rich one, and ones in which nearly nothing was kept."""
 
 import itertools
-import math
 from functools import cache
 
-import numpy as np
 import polars as pl
+from report.report_world import CLICKS, EDITORIAL, HOSTILE, QUERY_TEXT, sample_tables
 
 from pipeline import contracts
 
-CLICKS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
-EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
-HOSTILE = '<script>alert(1)</script>|`x`*_#{{7*7}}\u2028\n"\'&\\end{tabular}%$~^\u202e'
-SECRET_QUERY = "a query that no report may show"
 SHA = "0123456789abcdef" * 4
-
-
-def click_values(mask, grades):
-    places = [p + 1 for p in range(len(grades)) if mask >> p & 1]
-    if not places:
-        return dict.fromkeys(CLICKS, 0.0)
-    return {
-        "UCTR": 1.0, "MaxRR": 1 / places[0], "MinRR": 1 / places[-1],
-        "MeanRR": sum(1 / p for p in places) / len(places), "PLC": len(places) / places[-1],
-        "SS": float(any(grades[p - 1] >= 2 for p in places)), "QCTR": float(len(places)),
-    }  # fmt: skip
-
-
-def editorial_values(grades, pool):
-    gains = [2**g - 1 for g in grades]
-    ideal = sorted((2**g - 1 for g in pool), reverse=True)[: len(grades)]
-    values = {"DCG": dcg(gains), "NDCG": dcg(gains) / dcg(ideal) if any(ideal) else 0.0}
-    for border, suffix in ((3, ""), (2, "(rel=2)")):
-        hits = [p + 1 for p, g in enumerate(grades) if g >= border]
-        relevant = sum(g >= border for g in pool)
-        values[f"AP{suffix}"] = sum((n + 1) / p for n, p in enumerate(hits)) / relevant if relevant else 0.0
-        values[f"RR{suffix}"] = 1 / hits[0] if hits else 0.0
-    stay, err = 1.0, 0.0
-    for place, gain in enumerate(gains):
-        err += stay * gain / 16 / (place + 1)
-        stay *= 1 - gain / 16
-    values["ERR"] = err
-    values["RBP"] = 0.2 * sum(gain / 16 * 0.8**place for place, gain in enumerate(gains))
-    return values
-
-
-def dcg(gains):
-    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
-
-
-def correlation(x, y, w):
-    """Weighted Pearson of x (N, C) and y (N, E) with weights w (B, N): (B, C, E)."""
-    w = w / w.sum(1, keepdims=True)
-    mx, my = w @ x, w @ y
-    xy = np.einsum("bn,nc,ne->bce", w, x, y) - mx[:, :, None] * my[:, None, :]
-    xx, yy = w @ x**2 - mx**2, w @ y**2 - my**2
-    scale = xx[:, :, None] * yy[:, None, :]
-    return np.where(scale > 1e-16, xy / np.sqrt(np.where(scale > 1e-16, scale, 1.0)), np.nan)
-
-
-def session_masks(rng, grades, n):
-    """Users read from the top, click with a chance that grows with the grade, and stop when satisfied."""
-    masks = []
-    taste = rng.random(len(grades)) * 0.45  # clicks on what looks good, whatever it is worth
-    for _ in range(n):
-        mask = 0
-        for place, (grade, look, stop) in enumerate(zip(grades, *rng.random((2, len(grades))), strict=True)):
-            if look < taste[place] + (2**grade - 1) / 24:
-                mask |= 1 << place
-                if stop < 0.6:
-                    break
-            if stop > 0.9:
-                break
-        masks.append(mask)
-    return masks
-
-
-@cache
-def world(seed, market, judge, depth, n_queries):
-    """Configurations of one sample as dicts; deeper samples hold fewer queries."""
-    rng = np.random.default_rng([seed, len(market), ord(market[-1]), ord(judge[-1])])
-    rows = []
-    for q in range(n_queries):
-        query = f"{SECRET_QUERY} {'w ' * (q % 5)}{q}"
-        pool = rng.choice(5, size=24, p=[0.35, 0.3, 0.2, 0.1, 0.05])
-        for c in range(int(rng.integers(1, 6))):
-            order = rng.permutation(24)[:10]
-            if rng.random() < 0.7:
-                order = order[np.argsort(-(pool[order] + rng.normal(0, 1.3, 10)))]
-            grades = [int(g) for g in pool[order]][:depth]
-            masks = session_masks(rng, [int(g) for g in pool[order]], int(rng.integers(3, 40) * (1 + q % 7)))
-            rows.append({"query": query, "id": f"{market}{judge}{q}-{c}", "grades": grades, "pool": pool.tolist(),
-                         "results": [f"http://x/{q}/{r}" for r in order][:depth], "full": masks,
-                         "masks": [mask & ((1 << depth) - 1) for mask in masks]})
-    return rows if depth <= 5 else rows[: len(rows) // 2]
-
-
-def sample_tables(seed, market, depth, judge, n_queries, attribute):
-    rows = world(seed, market, judge, depth, n_queries)
-    queries = sorted({row["query"] for row in rows})
-    x = np.array([[np.mean([click_values(m, row["grades"])[name] for m in row["masks"]]) for name in CLICKS]
-                  for row in rows])
-    y = np.array([[editorial_values(row["grades"], row["pool"])[name] for name in EDITORIAL] for row in rows])
-    n = np.array([len(row["masks"]) for row in rows])
-    place = np.array([queries.index(row["query"]) for row in rows])
-    key = {"market": market, "depth": depth, "judge": judge}
-    configurations = [
-        {**key, "configuration_id": row["id"], "query": row["query"], "results": row["results"], "grades": row["grades"],
-         "n_sessions": int(n[i]), **dict(zip(CLICKS, x[i], strict=True)), **dict(zip(EDITORIAL, y[i], strict=True))}
-        for i, row in enumerate(rows)
-    ]
-    rng = np.random.default_rng(seed)
-    correlations = []
-    for split, label, chosen in classes(queries, place, n, attribute):
-        keep = np.isin(place, sorted(chosen))
-        correlations += class_rows(key, split, label, x[keep], y[keep], n[keep], place[keep], rng)
-    comparisons = comparison_rows(key, x, y, n, place, rng)
-    differences = difference_rows(key, x, y, place, rng)
-    patterns = [{"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
-                for row in rows for mask in set(row["full"])]
-    return configurations, correlations, comparisons, differences, patterns
-
-
-def classes(queries, place, n, attribute):
-    every = range(len(queries))
-    yield "all", "all", set(every)
-    words = [min(4, len(query.split()) % 4 + 1) for query in queries]
-    for length in (1, 2, 3, 4):
-        yield "length", "4+" if length == 4 else str(length), {q for q in every if words[q] == length}
-    weight = np.bincount(place, n, minlength=len(queries))
-    order = np.argsort(weight, kind="stable")
-    for decile in range(10):
-        yield "frequency", str(decile + 1), {int(order[r]) for r in every if 10 * r // len(queries) == decile}
-    if attribute == "navigational":
-        yield "navigational", "true", {q for q in every if q % 3 == 0}
-        yield "navigational", "false", {q for q in every if q % 3}
-    else:
-        for third, label in enumerate(("low", "middle", "high")):
-            yield "click_entropy", label, {q for q in every if 3 * q // len(queries) == third}
-    yield f"intent {HOSTILE}", f"=1+1 {HOSTILE}", {q for q in every if q % 2}
-    yield f"intent {HOSTILE}", "[news]", {q for q in every if q % 2 == 0}
-
-
-def resampled(place, n, rng, times=40):
-    queries = np.unique(place)
-    draws = rng.multinomial(len(queries), np.full(len(queries), 1 / len(queries)), size=times)
-    return draws[:, np.searchsorted(queries, place)] * n + 1e-12
-
-
-def ends(spread):
-    known = spread[np.isfinite(spread)]
-    return tuple(float(end) for end in np.percentile(known, [2.5, 97.5])) if len(known) else (None, None)
-
-
-def class_rows(key, split, label, x, y, n, place, rng):
-    if len(n) == 0:
-        return []
-    value = correlation(x, y, n[None, :].astype(float))[0]
-    spread = correlation(x, y, resampled(place, n, rng))
-    rows = []
-    for c, e in itertools.product(range(len(CLICKS)), range(len(EDITORIAL))):
-        ok = bool(np.isfinite(value[c, e]))
-        low, high = ends(spread[:, c, e]) if ok else (None, None)
-        rows.append({**key, "split": split, "class": label, "click_metric": CLICKS[c], "editorial_metric": EDITORIAL[e],
-                     "correlation": float(value[c, e]) if ok else None, "ci_low": low, "ci_high": high,
-                     "n_configurations": len(n), "n_queries": len(set(place.tolist())), "n_sessions": int(n.sum()),
-                     "reason": None if ok else "no variance"})
-    return rows
-
-
-def comparison_rows(key, x, y, n, place, rng):
-    value = correlation(x, y, n[None, :].astype(float))[0]
-    spread = correlation(x, y, resampled(place, n, rng))
-    rows = []
-    for c in range(len(CLICKS)):
-        for a, b in itertools.combinations(range(len(EDITORIAL)), 2):
-            lead = spread[:, c, a] - spread[:, c, b]
-            low, high = ends(lead)
-            p = None if low is None else 2 * (1 + min((lead <= 0).sum(), (lead >= 0).sum())) / (1 + len(lead))
-            rows.append({**key, "click_metric": CLICKS[c], "metric_a": EDITORIAL[a], "metric_b": EDITORIAL[b],
-                         "difference": value[c, a] - value[c, b], "ci_low": low, "ci_high": high,
-                         "p_value": None if p is None else min(1.0, p)})
-    return rows
-
-
-def difference_rows(key, x, y, place, rng):
-    groups = [np.flatnonzero(place == q) for q in np.unique(place)]
-    groups = [group for group in groups if len(group) > 1]
-    rows = []
-    for c, e in itertools.product(range(len(CLICKS)), range(len(EDITORIAL))):
-        parts = np.array([np.cov(x[g, c], y[g, e])[[0, 0, 1], [0, 1, 1]] for g in groups])
-        xx, xy, yy = parts.sum(0)
-        exact = xy / math.sqrt(xx * yy)
-        draws = rng.integers(len(groups), size=(40, len(groups)))
-        again = parts[draws].sum(1)
-        low, high = np.percentile(again[:, 1] / np.sqrt(again[:, 0] * again[:, 2]), [2.5, 97.5])
-        rows.append({**key, "click_metric": CLICKS[c], "editorial_metric": EDITORIAL[e],
-                     "monte_carlo": exact + float(rng.normal(0, 0.02)), "monte_carlo_se": (1 - exact**2) / math.sqrt(1000),
-                     "exact": exact, "ci_low": low, "ci_high": high,
-                     "noise_corrected": exact * 1.12 if e % 4 else None,
-                     "sign_agreement": 0.5 + math.asin(exact) / math.pi, "n_queries": len(groups),
-                     "n_configurations": sum(map(len, groups)), "reason": None})
-    return rows
+__all__ = ["CLICKS", "EDITORIAL", "HOSTILE", "QUERY_TEXT"]
 
 
 def funnel_rows(markets, depths, judges, kept, n_all):
-    plain = [("searches", "read", "", 20_300), ("searches", "rejected", "null user_id", 61),
-             ("searches", "rejected", "null in results", 17), ("searches", "repeated", "delivered again", 222),
-             ("searches", "kept", "", 20_000), ("clicks", "read", "", 13_000), ("clicks", "rejected", "null url", 40),
-             ("clicks", "unmatched", "no usable search", 210), ("clicks", "out of time", "beyond the idle limit", 150),
-             ("clicks", "kept", "", 12_600), ("judgments", "read", "", 9_000),
-             ("judgments", "repeated", "same judgment again", 14), ("judgments", "no query", "its query is not in the log", 886),
-             ("judgments", "kept", "", 8_100)]  # fmt: skip
+    """Counts at every step; the parts of each source add up to what was read."""
+    sessions = sum(n_all.values())
+    plain = [
+        ("searches", "read", "", sessions + 300),
+        ("searches", "rejected", "null user_id", 61),
+        ("searches", "rejected", "null in results", 17),
+        ("searches", "repeated", "delivered again", 222),
+        ("searches", "kept", "", sessions),
+        ("clicks", "read", "", sessions + 400),
+        ("clicks", "rejected", "null url", 40),
+        ("clicks", "unmatched", "no usable search", 210),
+        ("clicks", "out of time", "beyond the idle limit", 150),
+        ("clicks", "kept", "", sessions),
+        ("judgments", "read", "", 9_000),
+        ("judgments", "repeated", "same judgment again", 14),
+        ("judgments", "no query", "its query is not in the log", 886),
+        ("judgments", "kept", "", 8_100),
+    ]
     rows = [(source, "all", 0, "all", step, reason, number) for source, step, reason, number in plain]
     for depth in depths:
-        rows += [("clicks", "all", depth, "all", "elsewhere", "not in the top results", 900 // depth * 5),
-                 ("clicks", "all", depth, "all", "again", "same result clicked again", 700),
-                 ("clicks", "all", depth, "all", "in patterns", "", 12_600 - 700 - 900 // depth * 5)]
+        lost = {"elsewhere": 900 // depth, "again": 70}
+        reasons = {"elsewhere": "not in the top results", "again": "same result clicked again"}
+        rows += [("clicks", "all", depth, "all", step, reasons[step], n) for step, n in lost.items()]
+        rows.append(("clicks", "all", depth, "all", "in patterns", "", sessions - sum(lost.values())))
     for market in markets:
         rows.append(("sessions", market, 0, "all", "formed", "", n_all[market]))
         for depth, judge in itertools.product(depths, judges):
+            here = ("sessions", market, depth, judge)
             left = n_all[market] - kept[market, depth, judge]
-            rows += [("sessions", market, depth, judge, "too short", "fewer results than the depth", left // 10),
-                     ("sessions", market, depth, judge, "not judged", "a result without a grade", left - left // 10),
-                     ("sessions", market, depth, judge, "kept", "", kept[market, depth, judge])]
+            rows.append((*here, "too short", "fewer results than the depth", left // 10))
+            rows.append((*here, "not judged", "a result without a grade", left - left // 10))
+            rows.append((*here, "kept", "", kept[market, depth, judge]))
     columns = [column.name for column in contracts.FUNNEL.columns]
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 @cache
-def run_tables(markets=("m1", "m2"), depths=(5, 10), judges=("editor", "llm"), *, seed=1, n_queries=60,
-               attribute="navigational"):
+def run_tables(
+    markets=("m1", "m2"),
+    depths=(5, 10),
+    judges=("editor", "llm"),
+    *,
+    seed=1,
+    n_queries=60,
+    attribute="navigational",
+):
     """The tables of a whole run; do not change what is returned, it is shared."""
     names = ("configurations", "correlations", "comparisons", "differences", "patterns")
     rows = {name: [] for name in names}
@@ -244,12 +67,25 @@ def run_tables(markets=("m1", "m2"), depths=(5, 10), judges=("editor", "llm"), *
         size = n_queries if market == markets[0] else n_queries // 2
         for name, more in zip(names, sample_tables(seed, market, depth, judge, size, attribute), strict=True):
             rows[name] += more
-        own = [row for row in rows["configurations"] if (row["market"], row["depth"], row["judge"]) == (market, depth, judge)]
+        own = [
+            row
+            for row in rows["configurations"]
+            if (row["market"], row["depth"], row["judge"]) == (market, depth, judge)
+        ]
         kept[market, depth, judge] = sum(row["n_sessions"] for row in own)
         n_all.setdefault(market, 17 * kept[market, depth, judge])
-        statistics.append({"market": market, "depth": depth, "judge": judge, "n_queries": len({r["query"] for r in own}),
-                           "n_configurations": len(own), "n_sessions": kept[market, depth, judge],
-                           "n_all_sessions": n_all[market], "coverage": kept[market, depth, judge] / n_all[market]})
+        statistics.append(
+            {
+                "market": market,
+                "depth": depth,
+                "judge": judge,
+                "n_queries": len({r["query"] for r in own}),
+                "n_configurations": len(own),
+                "n_sessions": kept[market, depth, judge],
+                "n_all_sessions": n_all[market],
+                "coverage": kept[market, depth, judge] / n_all[market],
+            }
+        )
     rows["statistics"] = statistics
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
     return {table.name: table.canonical(framed(table, rows[table.name])) for table in contracts.RUN_TABLES}
@@ -269,13 +105,28 @@ def empty_tables():
 def nothing_kept_tables():
     """A run with sessions, none of which is fully judged."""
     tables = empty_tables()
-    tables["statistics"] = pl.DataFrame([{"market": "all", "depth": 5, "judge": "all", "n_queries": 0,
-                                          "n_configurations": 0, "n_sessions": 0, "n_all_sessions": 900, "coverage": 0.0}])
+    tables["statistics"] = pl.DataFrame(
+        [
+            {
+                "market": "all",
+                "depth": 5,
+                "judge": "all",
+                "n_queries": 0,
+                "n_configurations": 0,
+                "n_sessions": 0,
+                "n_all_sessions": 900,
+                "coverage": 0.0,
+            }
+        ]
+    )
     columns = [column.name for column in contracts.FUNNEL.columns]
-    rows = [("searches", "all", 0, "all", "read", "", 950), ("searches", "all", 0, "all", "kept", "", 950),
-            ("sessions", "all", 0, "all", "formed", "", 900),
-            ("sessions", "all", 5, "all", "not judged", "a result without a grade", 880),
-            ("sessions", "all", 5, "all", "too short", "fewer results than the depth", 20)]
+    rows = [
+        ("searches", "all", 0, "all", "read", "", 950),
+        ("searches", "all", 0, "all", "kept", "", 950),
+        ("sessions", "all", 0, "all", "formed", "", 900),
+        ("sessions", "all", 5, "all", "not judged", "a result without a grade", 880),
+        ("sessions", "all", 5, "all", "too short", "fewer results than the depth", 20),
+    ]
     tables["funnel"] = pl.DataFrame(rows, schema=columns, orient="row")
     return canonical(tables)
 
@@ -284,16 +135,49 @@ def one_configuration_tables():
     """A run that kept a single configuration: nothing varies, every value has a reason instead."""
     tables = nothing_kept_tables()
     key = {"market": "all", "depth": 5, "judge": "all"}
-    tables["statistics"] = pl.DataFrame([{**key, "n_queries": 1, "n_configurations": 1, "n_sessions": 12,
-                                          "n_all_sessions": 900, "coverage": 12 / 900}])
-    tables["configurations"] = pl.DataFrame([{**key, "configuration_id": "a", "query": SECRET_QUERY,
-                                              "results": list("abcde"), "grades": [4, 0, 2, 0, 0], "n_sessions": 12,
-                                              **dict.fromkeys((*CLICKS, *EDITORIAL), 0.5)}])
+    tables["statistics"] = pl.DataFrame(
+        [
+            {
+                **key,
+                "n_queries": 1,
+                "n_configurations": 1,
+                "n_sessions": 12,
+                "n_all_sessions": 900,
+                "coverage": 12 / 900,
+            }
+        ]
+    )
+    tables["configurations"] = pl.DataFrame(
+        [
+            {
+                **key,
+                "configuration_id": "a",
+                "query": QUERY_TEXT,
+                "results": list("abcde"),
+                "grades": [4, 0, 2, 0, 0],
+                "n_sessions": 12,
+                **dict.fromkeys((*CLICKS, *EDITORIAL), 0.5),
+            }
+        ]
+    )
     tables["patterns"] = pl.DataFrame([{"configuration_id": "a", "fold": 0, "click_mask": 1, "sessions": 12}])
-    cells = [{**key, "click_metric": c, "editorial_metric": e, "n_configurations": 1, "n_queries": 1,
-              "ci_low": None, "ci_high": None, "reason": "one configuration"} for c in CLICKS for e in EDITORIAL]
+    cells = [
+        {
+            **key,
+            "click_metric": c,
+            "editorial_metric": e,
+            "n_configurations": 1,
+            "n_queries": 1,
+            "ci_low": None,
+            "ci_high": None,
+            "reason": "one configuration",
+        }
+        for c in CLICKS
+        for e in EDITORIAL
+    ]
     tables["correlations"] = pl.DataFrame(
-        [{**cell, "split": "all", "class": "all", "correlation": None, "n_sessions": 12} for cell in cells])
+        [{**cell, "split": "all", "class": "all", "correlation": None, "n_sessions": 12} for cell in cells]
+    )
     missing = dict.fromkeys(("monte_carlo", "monte_carlo_se", "exact", "noise_corrected", "sign_agreement"))
     tables["differences"] = pl.DataFrame([{**cell, **missing, "n_queries": 0} for cell in cells])
     return canonical(tables)

@@ -66,6 +66,7 @@ def classes_section(run: Run) -> Section:
         (*[text for text in (*reading, *notes) if text], PARADOX),
         tables=tuple(tables),
         folded=rest,
+        fold_words="Other samples",
     )
 
 

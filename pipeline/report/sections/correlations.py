@@ -212,7 +212,14 @@ def good_section(run: Run) -> Section:
         data=data,
     )
     rest = Table("table3_samples", words, "Click metric", heads, _good_rows(run, run.rest, pairs), spanners)
-    return Section("good", title, (_good_reading(run, pairs, label),), tables=(own,), folded=others(rest))
+    return Section(
+        "good",
+        title,
+        (_good_reading(run, pairs, label),),
+        tables=(own,),
+        folded=others(rest),
+        fold_words="Other samples",
+    )
 
 
 def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:

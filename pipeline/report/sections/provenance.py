@@ -43,7 +43,13 @@ CHOICES = (
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
     tables = (_definitions(run), _settings(run), _inputs(run), _versions(run))
-    return Section("provenance", "How this was computed", _reading(run), folded=tables)
+    return Section(
+        "provenance",
+        "How this was computed",
+        _reading(run),
+        folded=tables,
+        fold_words="Definitions, settings, inputs, versions",
+    )
 
 
 def _reading(run: Run) -> tuple[str, ...]:

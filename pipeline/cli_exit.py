@@ -1,0 +1,93 @@
+"""How a command ends: an exit code, and one line on stderr for what the user can mend."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pipeline.errors import ClickassayError, Interrupted
+
+_INTERRUPTED = "interrupted; nothing was left behind"
+_TYPER_INTERRUPTED = 130
+"""What typer exits with when Ctrl-C comes before a command has begun its work."""
+
+
+def run_command(command: Callable[[], object]) -> int:
+    """Run `command` and turn what it raises into an exit code."""
+    try:
+        command()
+    except ClickassayError as error:
+        return _complain(str(error))
+    except MemoryError:
+        return _complain("out of memory; lower --memory-limit so that the engine spills to disk earlier")
+    except BrokenPipeError:
+        return _drop_output()
+    except OSError as error:
+        return _complain(f"{error.filename or 'the system'}: {error.strerror or error}; check the path and its rights")
+    except SystemExit as end:
+        if end.code != _TYPER_INTERRUPTED:
+            raise
+        return _complain(_INTERRUPTED)
+    except KeyboardInterrupt:
+        return _complain(_INTERRUPTED)
+    return 0
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Name Ctrl-C as one of our errors, once the block has cleaned up.
+
+    Raises
+    ------
+    Interrupted
+        When the user presses Ctrl-C.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(_INTERRUPTED) from None
+
+
+def printable(text: str) -> str:
+    """Return `text` with everything spelled out that could move or colour a terminal, but line ends."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text)
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM end a command as Ctrl-C does, so that it cleans up.
+
+    Libraries look out for SIGINT while they compute, and for nothing else. Python runs its own handlers only
+    between two steps of its main thread, but writes the number of a signal into a pipe at once: a thread that
+    waits there passes SIGTERM on as SIGINT.
+    """
+    received, written = os.pipe()
+    os.set_blocking(written, False)
+    signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+    signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+    threading.Thread(target=_pass_on, args=(received,), daemon=True).start()
+
+
+def _pass_on(received: int) -> None:
+    while number := os.read(received, 1):
+        if number[0] == signal.SIGTERM:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def write_anything() -> None:
+    """Let the output streams spell what their encoding lacks instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _complain(message: str) -> int:
+    line = printable(" ".join(message.split()))
+    sys.stderr.write(f"clickassay: {line}\n")
+    return 2
+
+
+def _drop_output() -> int:
+    # whoever read the output is gone: Python must not try to flush it once more when it ends
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,143 @@
+"""The same log gives the same bytes, however it is stored, ordered and worked through."""
+
+import polars as pl
+import pytest
+from small_logs import simulated
+
+from pipeline.contracts import RUN_TABLES
+from pipeline.patterns import read_patterns, write_table
+from pipeline.run import analyse, make_patterns, make_report, make_run
+from pipeline.settings import load_settings
+
+SEEDED = {
+    "correlations": {"ci_low", "ci_high"},
+    "differences": {"monte_carlo", "monte_carlo_se", "ci_low", "ci_high"},
+    "comparisons": {"ci_low", "ci_high", "p_value"},
+}
+"""Columns that depend on random draws."""
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return simulated(tmp_path_factory.mktemp("reproducible") / "log")
+
+
+@pytest.fixture(scope="module")
+def stored(log, tmp_path_factory):
+    """Return the pattern table of the log as it is, made by one thread."""
+    place = tmp_path_factory.mktemp("reproducible") / "patterns"
+    return make_patterns(log["searches"], log["clicks"], place, load_settings(threads=1))
+
+
+def shuffled(frame):
+    return frame.sample(fraction=1.0, shuffle=True, seed=7)
+
+
+def as_one_file(frame, folder):
+    folder.mkdir()
+    shuffled(frame).write_parquet(folder / "all.parquet")
+    return folder
+
+
+def as_ten_files(frame, folder):
+    folder.mkdir()
+    rows = shuffled(frame).with_row_index("row")
+    for number in range(10):
+        rows.filter(pl.col("row") % 10 == number).drop("row").write_parquet(folder / f"part-{number}.parquet")
+    return folder
+
+
+def as_hive_folders(frame, folder):
+    days = frame.with_columns(day=pl.col("timestamp").dt.date().cast(pl.String))
+    for day, rows in days.partition_by("day", as_dict=True, include_key=False).items():
+        place = folder / f"day={day[0]}"
+        place.mkdir(parents=True)
+        rows.write_parquet(place / "rows.parquet")
+    return folder
+
+
+def as_json_lines(frame, folder):
+    folder.mkdir()
+    frame.with_columns(pl.col("timestamp").dt.epoch("ms")).write_ndjson(folder / "all.jsonl")
+    return folder
+
+
+def as_csv(frame, folder):
+    folder.mkdir()
+    if "results" in frame.columns:
+        texts = [None if urls is None else pl.DataFrame({"x": [urls]}).write_json()[6:-2] for urls in frame["results"]]
+        frame = frame.with_columns(pl.Series("results", texts, dtype=pl.String))
+    frame.with_columns(pl.col("timestamp").dt.to_string("iso:strict")).write_csv(folder / "all.csv")
+    return folder
+
+
+WAYS = (as_one_file, as_ten_files, as_hive_folders, as_json_lines, as_csv)
+
+
+def stored_anew(log, way, folder):
+    """Write searches and clicks in another way; return the paths."""
+    return [str(way(pl.read_parquet(log[name]), folder / name)) for name in ("searches", "clicks")]
+
+
+def files_of(folder, *endings):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.suffix in endings
+    }
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(log, stored, way, threads, tmp_path):
+    searches, clicks = stored_anew(log, way, tmp_path)
+    again = make_patterns(searches, clicks, tmp_path / "patterns", load_settings(threads=threads))
+    assert files_of(again, ".parquet") == files_of(stored, ".parquet")
+    assert len(files_of(again, ".parquet")) == 4
+
+
+def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log, tmp_path):
+    few = {"iterations": 20, "resamples": 20, "depth": [5]}
+    make_run(*log.values(), tmp_path / "run", load_settings(threads=1, **few))
+    searches, clicks = stored_anew(log, as_one_file, tmp_path)
+    others = [as_one_file(pl.read_parquet(log[name]), tmp_path / name) for name in ("judgments", "queries")]
+    make_run(searches, clicks, *map(str, others), tmp_path / "again", load_settings(threads=2, **few))
+    run = files_of(tmp_path / "run", ".parquet", ".csv", ".tex")
+    assert run == files_of(tmp_path / "again", ".parquet", ".csv", ".tex")
+    assert {"correlations.parquet", "tables/funnel.csv"} <= run.keys()
+
+
+def test_a_report_drawn_again_has_the_same_bytes(log, stored, tmp_path):
+    chosen = load_settings(iterations=20, resamples=20, depth=[5])
+    for name in ("once", "again"):
+        make_report(stored, log["judgments"], log["queries"], tmp_path / name, chosen)
+    kinds = (".md", ".html", ".json", ".csv", ".tex", ".parquet")
+    assert files_of(tmp_path / "once", *kinds) == files_of(tmp_path / "again", *kinds)
+
+
+@pytest.fixture(scope="module")
+def analysed(log, stored):
+    """Return a function that gives the frames of a run with some settings."""
+    table = read_patterns(stored)
+
+    def frames(judgments=log["judgments"], queries=log["queries"], **settings):
+        return analyse(table, judgments, queries, load_settings(iterations=30, resamples=30, **settings))
+
+    return frames
+
+
+def test_judgments_and_attributes_in_another_order_and_format_give_the_same_bytes(log, analysed, tmp_path):
+    shuffled(pl.read_parquet(log["judgments"])).write_csv(tmp_path / "judgments.csv")
+    shuffled(pl.read_parquet(log["queries"])).write_ndjson(tmp_path / "queries.jsonl")
+    first = analysed()
+    again = analysed(tmp_path / "judgments.csv", tmp_path / "queries.jsonl")
+    for contract in RUN_TABLES:
+        write_table(contract, first[contract.name], tmp_path / "first.parquet")
+        write_table(contract, again[contract.name], tmp_path / "again.parquet")
+        assert (tmp_path / "first.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
+
+
+def test_another_seed_changes_the_drawn_numbers_and_nothing_else(analysed):
+    first, other = analysed(seed=0), analysed(seed=1)
+    for contract in RUN_TABLES:
+        one, two = first[contract.name], other[contract.name]
+        differing = {name for name in one.columns if not one[name].equals(two[name], null_equal=True)}
+        assert differing == SEEDED.get(contract.name, set())
