@@ -13,6 +13,8 @@ _INTERRUPTED = "interrupted; nothing was left behind"
 _TYPER_INTERRUPTED = 130
 """What typer exits with when Ctrl-C comes before a command has begun its work."""
 
+_DUCKDB_INTERRUPTED = "Query interrupted"
+
 
 def run_command(command: Callable[[], object]) -> int:
     """Run `command` and turn what it raises into an exit code."""
@@ -31,6 +33,10 @@ def run_command(command: Callable[[], object]) -> int:
             raise
         return _complain(_INTERRUPTED)
     except KeyboardInterrupt:
+        return _complain(_INTERRUPTED)
+    except RuntimeError as error:
+        if str(error) != _DUCKDB_INTERRUPTED:
+            raise
         return _complain(_INTERRUPTED)
     return 0
 

@@ -322,7 +322,7 @@ def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | N
     if not isinstance(dtype, (pl.List, pl.Array)):
         return None
     inner = dtype.inner
-    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or pl.DataType.is_integer(inner)):  # type: ignore[arg-type]
+    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or inner.is_integer()):
         return None
     return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
 

@@ -8,9 +8,16 @@ import polars as pl
 
 from pipeline.contracts import EVERY, FUNNEL
 from pipeline.engines.base import Engine
-from pipeline.errors import InputError
+from pipeline.errors import EngineError, InputError
 from pipeline.rejection import check_rejected
 from pipeline.settings import Settings
+
+_FATES = {
+    (False, False): "unmatched",
+    (True, False): "out of time",
+    (True, True): "kept",
+}
+"""By whether a click finds its search, and in time."""
 
 
 class LogFunnel:
@@ -21,7 +28,7 @@ class LogFunnel:
         self._settings = settings
         self._rows: Counter[tuple[str, str, int, str, str]] = Counter()
 
-    def count_read_searches(self) -> None:
+    def count_read_searches(self, read: int) -> None:
         """Count searches read and rejected.
 
         Raises
@@ -31,7 +38,7 @@ class LogFunnel:
         """
         rejected = dict(self._engine.rows("counts/rejected_searches"))
         usable = self._count("usable_searches")
-        read = usable + sum(rejected.values())
+        _check_sum("searches", read, usable + sum(rejected.values()))
         if not read:
             raise InputError("searches: the files hold no rows")
         self._add("searches", "read", "", read)
@@ -45,7 +52,7 @@ class LogFunnel:
         self._add("searches", "repeated", "delivered again", usable - kept)
         self._add("searches", "kept", "", kept)
 
-    def count_clicks(self) -> None:
+    def count_clicks(self, read: int) -> None:
         """Count what became of clicks.
 
         Raises
@@ -53,15 +60,17 @@ class LogFunnel:
         InputError
             If too many are rejected.
         """
-        fates = dict(self._engine.rows("counts/click_fates"))
+        fates: Counter[str] = Counter()
+        for ambiguous, matched, in_time, clicks in self._engine.rows("counts/click_fates"):
+            fates["ambiguous" if ambiguous else _FATES[matched, in_time]] += clicks
         rejected = dict(self._engine.rows("counts/rejected_clicks"))
-        read = sum(rejected.values()) + sum(fates.values())
-        rejected["ambiguous search_id"] = fates.get("ambiguous", 0)
+        _check_sum("clicks", read, sum(rejected.values()) + fates.total())
+        rejected["ambiguous search_id"] = fates["ambiguous"]
         self._add("clicks", "read", "", read)
         self._reject("clicks", rejected, read)
-        self._add("clicks", "unmatched", "no usable search", fates.get("unmatched", 0))
-        self._add("clicks", "out of time", "beyond the idle limit", fates.get("out of time", 0))
-        self._add("clicks", "kept", "", fates.get("kept", 0))
+        self._add("clicks", "unmatched", "no usable search", fates["unmatched"])
+        self._add("clicks", "out of time", "beyond the idle limit", fates["out of time"])
+        self._add("clicks", "kept", "", fates["kept"])
 
     def count_positions(self, patterns: pl.DataFrame) -> None:
         """Count where kept clicks landed, for every depth up to the stored one.
@@ -102,10 +111,19 @@ class LogFunnel:
     def _count(self, step: str) -> int:
         return int(self._engine.rows(f"counts/{step}")[0][0])
 
-    def _add(self, source: str, step: str, reason: str, rows: int, *, market: str = EVERY, depth: int = 0) -> None:
+    def _add(
+        self, source: str, step: str, reason: str, rows: int, *, market: str = EVERY, depth: int = 0
+    ) -> None:
         self._rows[source, market, depth, step, reason] += rows
 
     def _reject(self, source: str, reasons: Mapping[str, int], read: int) -> None:
         for reason, rows in reasons.items():
             self._add(source, "rejected", reason, rows)
         check_rejected(source, reasons, read, self._settings.max_rejected)
+
+
+def _check_sum(source: str, read: int, counted: int) -> None:
+    if read != counted:
+        raise EngineError(
+            f"{source}: {read:,} rows were read but {counted:,} accounted for; nothing was written"
+        )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from pipeline.engines.base import Engine, Value
-from pipeline.engines.scan import fingerprints_of, places_of
+from pipeline.engines.scan import fingerprints_of, odd_urls, places_of
 from pipeline.errors import EngineError, InputError
 from pipeline.inputs import Input, as_text_ids
 from pipeline.log_funnel import LogFunnel
@@ -17,7 +17,12 @@ FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
 
 _FORMED = ("searches_of_returning_users", "visits", "session_searches", "session_clicks", "search_masks")
-_CHECKS = ("checks/query_fingerprints", "checks/search_id_fingerprints", "checks/sessions_add_up")
+_CHECKS = (
+    "checks/query_fingerprints",
+    "checks/list_fingerprints",
+    "checks/search_id_fingerprints",
+    "checks/sessions_add_up",
+)
 
 
 def build_pattern_table(
@@ -45,13 +50,12 @@ def build_pattern_table(
     searches, clicks = _same_id_type(searches, clicks)
     values = _values(settings, clicks)
     funnel = LogFunnel(engine, settings)
-    _scan_searches(engine, searches, values, progress)
-    funnel.count_read_searches()
-    _scan_clicks(engine, clicks, values, progress)
+    funnel.count_read_searches(_scan_searches(engine, searches, values, progress))
+    clicks_read = _scan_clicks(engine, clicks, values, progress)
     _resolve_searches(engine, searches, values, progress)
     funnel.count_repeats()
     _place_clicks(engine, values, progress)
-    funnel.count_clicks()
+    funnel.count_clicks(clicks_read)
     _form_sessions(engine, values, progress)
     _check(engine)
     return _fetched(engine, funnel, values, progress)
@@ -60,7 +64,9 @@ def build_pattern_table(
 def _check_click_columns(clicks: Input) -> None:
     if not {"url", "position"} & clicks.columns:
         has = ", ".join(sorted(clicks.columns))
-        raise InputError(f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}")
+        raise InputError(
+            f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}"
+        )
 
 
 def _same_id_type(searches: Input, clicks: Input) -> tuple[Input, Input]:
@@ -83,55 +89,72 @@ def _values(settings: Settings, clicks: Input) -> dict[str, Value]:
     }
 
 
-def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress) -> None:
-    """Read searches once: usable rows as fingerprints, rejected rows as counts, texts where first seen."""
+def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress) -> int:
+    """Read searches once: usable rows as fingerprints, rejected rows as counts, texts where first seen.
+
+    Returns the number of rows read.
+    """
     report = _counter("reading searches", searches, progress)
 
     def add(batch: pl.DataFrame) -> None:
-        _add_rows(engine, "searches", values)
-        lists = batch[engine.fetch("sessions/new_lists")["row_nr"] if batch.height else []]
-        engine.show("texts_read", lists.select("query_fp", "list_fp", "market", "query", "results"))
-        engine.append("shown_texts", "sessions/shown_texts", **values)
-        engine.show("places_read", places_of(lists))
-        engine.append("shown_places", "sessions/shown_places")
-        _add_renames(engine, lists["results"].explode(), values)
+        _add_rows(engine, "searches", batch.height, values)
+        new = engine.fetch("sessions/new_lists")["row_nr"] if batch.height else []
+        _add_texts(engine, batch.select("list_fp", "query_fp", "market", "query", "results")[new], values)
         report(batch.height)
 
-    engine.batches("searches", searches.frame, add)
+    engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
+    engine.table("shown_texts", "sessions/shown_texts")
+    return engine.batches("searches", searches.frame, add)
 
 
-def _scan_clicks(engine: Engine, clicks: Input, values: Mapping[str, Value], progress: Progress) -> None:
-    """Read clicks once, in the same way."""
+_TEXTS = {
+    "query_fp": pl.UInt64,
+    "list_fp": pl.UInt64,
+    "odd_urls": pl.Boolean,
+    "market": pl.String,
+    "query": pl.String,
+    "results": pl.List(pl.String),
+}
+
+
+def _add_texts(engine: Engine, lists: pl.DataFrame, values: Mapping[str, Value]) -> None:
+    """Keep the texts of lists shown first in this batch, and the fingerprints of the URLs at their places."""
+    places = places_of(lists)
+    odd = places.filter("odd").select(pl.col("list_fp").unique())
+    texts = lists.with_columns(odd_urls=pl.col("list_fp").is_in(odd["list_fp"].implode()))
+    engine.show("texts_read", texts.select(*_TEXTS))
+    engine.append("shown_texts", "sessions/shown_texts")
+    engine.show("places_read", places.drop("url", "odd"))
+    engine.append("shown_places", "sessions/shown_places")
+    _add_renames(engine, places.filter("odd")["url"], values)
+
+
+def _scan_clicks(engine: Engine, clicks: Input, values: Mapping[str, Value], progress: Progress) -> int:
+    """Read clicks once, in the same way; their URLs matter only where another form is the normal one."""
     report = _counter("reading clicks", clicks, progress)
 
     def add(batch: pl.DataFrame) -> None:
-        _add_rows(engine, "clicks", values)
-        urls = batch[engine.fetch("sessions/new_urls")["row_nr"] if batch.height else []]
-        engine.show("texts_read", urls.select("url_fp"))
-        engine.append("clicked_urls", "sessions/clicked_urls")
-        _add_renames(engine, urls["url"], values)
+        _add_rows(engine, "clicks", batch.height, values)
+        _add_renames(engine, odd_urls(batch["url"]), values)
         report(batch.height)
 
-    engine.show("texts_read", pl.DataFrame(schema={"url_fp": pl.UInt64}))
-    engine.table("clicked_urls", "sessions/clicked_urls")
-    engine.batches("clicks", clicks.frame, add)
+    return engine.batches("clicks", clicks.frame, add)
 
 
-def _add_rows(engine: Engine, what: str, values: Mapping[str, Value]) -> None:
-    engine.table(f"scanned_{what}", f"sessions/scanned_{what}", **values)
-    engine.append(f"usable_{what}", f"sessions/usable_{what}")
-    engine.append(f"rejected_{what}", f"sessions/rejected_{what}")
+def _add_rows(engine: Engine, what: str, rows: int, values: Mapping[str, Value]) -> None:
+    usable = engine.append(f"usable_{what}", f"sessions/usable_{what}", **values)
+    if usable < rows or not rows:
+        engine.append(f"rejected_{what}", f"sessions/rejected_{what}", **values)
 
 
-def _add_renames(engine: Engine, urls: pl.Series, values: Mapping[str, Value]) -> None:
-    """Keep the fingerprints of URLs whose normal form is another; opaque ids have none."""
-    if values["normalise_urls"]:
-        addresses = urls.filter(urls.str.contains("://", literal=True))
-    else:
-        addresses = urls.clear()
-    engine.show("urls_read", addresses.alias("url").to_frame())
-    engine.show("renames_read", fingerprints_of(engine.fetch("sessions/odd_urls")))
-    engine.append("found_renames", "sessions/found_renames")
+def _add_renames(engine: Engine, odd: pl.Series, values: Mapping[str, Value]) -> None:
+    """Keep the fingerprints of URLs whose normal form is another; opaque ids and most URLs have none."""
+    if not values["normalise_urls"]:
+        odd = odd.clear()
+    if len(odd) or not engine.has("found_renames"):
+        engine.show("urls_read", odd.unique().alias("url").to_frame())
+        engine.show("renames_read", fingerprints_of(engine.fetch("sessions/odd_urls")))
+        engine.append("found_renames", "sessions/found_renames")
 
 
 def _counter(message: str, table: Input, progress: Progress) -> Callable[[int], None]:
@@ -152,14 +175,16 @@ def _total_rows(table: Input) -> int | None:
     return int(table.frame.select(pl.len()).collect().item())
 
 
-def _resolve_searches(engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress) -> None:
+def _resolve_searches(
+    engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress
+) -> None:
     progress("finding repeated searches", None)
-    for table in ("renamed_queries", "renamed_urls", "repeated_ids", "repeated_pairs"):
+    for table in ("shown_queries", "renamed_queries", "renamed_urls", "repeated_ids", "repeated_pairs"):
         engine.table(table, f"sessions/{table}")
     engine.view("normal_searches", "sessions/normal_searches")
     engine.table("wanted_ids", "sessions/wanted_ids")
     _fetch_ids(engine, searches)
-    engine.table("resolved_repeats", "sessions/resolved_repeats")
+    engine.table("resolved_repeats", "sessions/resolved_repeats", **values)
     engine.table("ambiguous_ids", "sessions/ambiguous_ids")
     engine.view("searches", "sessions/searches")
     engine.view("list_places", "sessions/list_places")
@@ -198,7 +223,9 @@ def _check(engine: Engine) -> None:
             raise EngineError(f"check {step} found rows where there must be none; nothing was written")
 
 
-def _fetched(engine: Engine, funnel: LogFunnel, values: Mapping[str, Value], progress: Progress) -> PatternTable:
+def _fetched(
+    engine: Engine, funnel: LogFunnel, values: Mapping[str, Value], progress: Progress
+) -> PatternTable:
     progress("collecting the pattern table", None)
     patterns = engine.fetch("patterns/patterns")
     funnel.count_positions(patterns)

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 
@@ -18,8 +19,8 @@ from pipeline.correlation.classes import query_splits
 from pipeline.correlation.tables import comparisons, correlations, differences
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
-from pipeline.errors import InputError
-from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, READ_ERRORS, SEARCHES, Input, read_input, unreadable
+from pipeline.errors import InputError, OutputError
+from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, READ_ERRORS, SEARCHES, Input, first_line, read_input, unreadable
 from pipeline.judged import judge_configurations
 from pipeline.judgments import prepare_judgments
 from pipeline.logs import build_pattern_table
@@ -183,7 +184,8 @@ def make_patterns(
     with published_folder(out, force=force) as folder:
         table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
         progress("writing", None)
-        write_patterns(table, folder)
+        with _writing():
+            write_patterns(table, folder)
     return out
 
 
@@ -237,14 +239,30 @@ def _write_run(
     frames = analyse(table, judgments, queries, settings, progress=progress)
     info = _info(table, judgments, queries, settings, command)
     progress("writing tables", None)
-    for contract in RUN_TABLES:
-        write_table(contract, frames[contract.name], folder / f"{contract.name}.parquet")
-    write_database(frames, folder / "run.duckdb")
-    (folder / "settings.json").write_text(_json(info), encoding="utf-8")
+    with _writing():
+        for contract in RUN_TABLES:
+            write_table(contract, frames[contract.name], folder / f"{contract.name}.parquet")
+        write_database(frames, folder / "run.duckdb")
+        # backslashreplace: a path may hold bytes that are no text, and JSON spells them the same way
+        (folder / "settings.json").write_text(_json(info), encoding="utf-8", errors="backslashreplace")
     progress("drawing the report", None)
     from pipeline.report.render import write_report  # noqa: PLC0415 - charts take a second to import
 
     return write_report(frames, info, folder)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Say what keeps tables from being written; `published_folder` does so for errors of the system."""
+    try:
+        yield
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
+        if is_disk_full(error):
+            raise
+        reason = first_line(error)
+        raise OutputError(
+            f"cannot write the tables: {reason}; is the disk full? Free space or choose another --out"
+        ) from error
 
 
 def _info(

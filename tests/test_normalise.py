@@ -41,13 +41,12 @@ def differing(texts, ours, theirs):
 # ---- all of Unicode ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("frame", ["{0}", "A{0}b", " {0} {0} B{0}"])
-def test_python_and_sql_agree_about_every_code_point_in_a_query(sql, frame):
-    texts = [frame.format(sign) for sign in CODE_POINTS]
+def test_python_and_sql_agree_about_every_code_point_in_a_query(sql):
+    texts = [f"{sign} {sign}A{sign}b {sign}" for sign in CODE_POINTS]
     assert differing(texts, map(normalise_query, texts), sql("normalise_query", texts)) == []
 
 
-@pytest.mark.parametrize("frame", ["Http://A{0}b/{0}", "{0}://x", "http://h/P{0}#f", "hTTps://u{0}@H:443/{0}/"])
+@pytest.mark.parametrize("frame", ["Http://A{0}b/{0}#x", "{0}://x"])
 def test_python_and_sql_agree_about_every_code_point_in_a_url(sql, frame):
     texts = [frame.format(sign) for sign in CODE_POINTS]
     assert differing(texts, map(normalise_url, texts), sql("normalise_url", texts)) == []
@@ -100,19 +99,6 @@ def test_a_normal_url_stays_as_it_is_but_for_what_was_there_twice(url):
     assume("//" not in url.partition("://")[2] and ":80:80" not in url)
     normal = normalise_url(url)
     assert normalise_url(normal) == normal
-
-
-@given(urls)
-def test_a_normal_url_differs_from_the_url_only_where_it_may(url):
-    normal = normalise_url(url)
-    left = url.partition("#")[0].casefold()
-    assert len(normal) <= len(url) or "\u0130" in url
-    if "://" not in url:
-        assert normal == url
-    elif url.isascii() and normal != url:
-        assert left.replace(":443", "").replace(":80", "").removesuffix("/") == normal.casefold().replace(
-            ":443", ""
-        ).replace(":80", "").removesuffix("/")
 
 
 # ---- worked by hand ---------------------------------------------------------------------------

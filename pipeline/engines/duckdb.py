@@ -20,7 +20,8 @@ from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.publish import is_disk_full
 from pipeline.sqlfiles import sql_text
 
-_BATCH_ROWS = 200_000
+_BATCH_ROWS = 400_000
+_INTERRUPTED = "Query interrupted"
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -38,21 +39,25 @@ class DuckDBEngine:
         with self._mended():
             self._connection.execute(sql_text("macros/duckdb"))
 
-    def table(self, name: str, step: str, **values: Value) -> None:
-        """Create table `name` from the SELECT of `step`."""
-        self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql_text(step)}", values)
+    def table(self, name: str, step: str, **values: Value) -> int:
+        """Create table `name` from the SELECT of `step`; return its number of rows."""
+        rows = self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql_text(step)}", values)
         self._tables.add(name)
+        return rows
+
+    def has(self, name: str) -> bool:
+        """Tell whether table `name` is there."""
+        return name in self._tables
 
     def view(self, name: str, step: str) -> None:
         """Name the SELECT of `step`."""
         self._run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql_text(step)}", {})
 
-    def append(self, name: str, step: str, **values: Value) -> None:
-        """Add the rows of `step` to table `name`."""
+    def append(self, name: str, step: str, **values: Value) -> int:
+        """Add the rows of `step` to table `name`; return how many."""
         if name not in self._tables:
-            self.table(name, step, **values)
-        else:
-            self._run(f"INSERT INTO {name} {sql_text(step)}", values)
+            return self.table(name, step, **values)
+        return self._run(f"INSERT INTO {name} {sql_text(step)}", values)
 
     def drop(self, *names: str) -> None:
         """Forget tables."""
@@ -73,10 +78,13 @@ class DuckDBEngine:
         self.drop("fetched")
         return frame
 
-    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> None:
+    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> int:
         """Read `frame` once; for each batch, show its numbers as table ``<what>_read`` and call `handle`."""
+        read = 0
 
         def each(batch: pl.DataFrame) -> None:
+            nonlocal read
+            read += batch.height
             self.show(f"{what}_read", numbers_of(what, batch))
             handle(batch)
 
@@ -84,6 +92,7 @@ class DuckDBEngine:
             rows = fingerprinted(what, frame)
             each(rows.clear().collect())  # so that every table is there, even without a row
             rows.sink_batches(each, chunk_size=_BATCH_ROWS, maintain_order=False)
+        return read
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
@@ -94,9 +103,10 @@ class DuckDBEngine:
         """Let go of memory and temporary files."""
         self._connection.close()
 
-    def _run(self, statement: str, values: dict[str, Value]) -> None:
+    def _run(self, statement: str, values: dict[str, Value]) -> int:
         with self._mended():
-            self._execute(statement, values).fetchall()
+            counted = self._execute(statement, values).fetchall()
+        return int(counted[0][0]) if counted and isinstance(counted[0][0], int) else 0
 
     def _execute(self, statement: str, values: dict[str, Value]) -> duckdb.DuckDBPyConnection:
         named = set(_PARAMETER.findall(statement))
@@ -108,6 +118,10 @@ class DuckDBEngine:
         try:
             yield
         except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except RuntimeError as error:  # how DuckDB's Python layer tells of Ctrl-C
+            if _INTERRUPTED not in str(error):
+                raise
             raise KeyboardInterrupt from None
         except duckdb.OutOfMemoryException as error:
             raise EngineError(_out_of_memory(error)) from error

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-_TEXT_OF_PAIR, _MARKET_OF_PAIR = 0, 1  # seeds: independent hashes, so that their XOR names the pair
+_TEXT_OF_PAIR, _MARKET_OF_PAIR, _LIST = 0, 1, 2  # seeds: independent hashes, so that an XOR names a pair
 
 
 def fingerprinted(what: str, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -26,14 +26,32 @@ def numbers_of(what: str, batch: pl.DataFrame) -> pl.DataFrame:
 
 
 def places_of(lists: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per place of each (query_fp, list_fp) of `lists`: place from 1, url_fp."""
+    """Return one row per place of each list: list_fp, place (from 1), url_fp, odd and the url."""
     return (
         lists.lazy()
-        .select("query_fp", "list_fp", url="results", place=pl.int_ranges(1, pl.col("results").list.len() + 1))
+        .select("list_fp", url="results", place=pl.int_ranges(1, pl.col("results").list.len() + 1))
         .explode("url", "place")
-        .select("query_fp", "list_fp", pl.col("place").cast(pl.Int64), url_fp=pl.col("url").hash())
+        .select(
+            "list_fp",
+            pl.col("place").cast(pl.Int64),
+            pl.col("url").hash().alias("url_fp"),
+            pl.col("url").str.contains(_MAY_BE_ODD).alias("odd"),
+            "url",
+        )
         .collect()
     )
+
+
+def odd_urls(urls: pl.Series) -> pl.Series:
+    """Return the URLs that may have another normal form; nearly all others are ruled out cheaply."""
+    return urls.filter(urls.str.contains(_MAY_BE_ODD))
+
+
+_MAY_BE_ODD = (
+    r"(?s)^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*://"  # upper case in the scheme
+    r"|^[^/]*://[^/?#]*[A-Z\x{80}-\x{10FFFF}]"  # upper case or foreign letters in the host
+    r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"
+)
 
 
 def fingerprints_of(texts: pl.DataFrame) -> pl.DataFrame:
@@ -51,7 +69,8 @@ def _searches(frame: pl.LazyFrame) -> pl.LazyFrame:
         _fingerprint(frame, "user_id").alias("user_fp"),
         "user_id",
         pair.alias("query_fp"),
-        pl.col("results").hash().alias("list_fp"),
+        # the list and its query in one number: equal lists of two queries are two configurations
+        (pl.col("results").hash(_LIST) ^ pair.hash(_LIST)).alias("list_fp"),
         pl.col("query").is_null().alias("no_query"),
         pl.col("market").is_null().alias("no_market"),
         pl.col("results").list.len().cast(pl.Int64).alias("n_results"),
@@ -74,7 +93,9 @@ def _clicks(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _ids(frame: pl.LazyFrame) -> pl.LazyFrame:
-    return frame.select(_fingerprint(frame, "search_id").alias("search_fp"), pl.col("search_id").alias("id_value"))
+    return frame.select(
+        _fingerprint(frame, "search_id").alias("search_fp"), pl.col("search_id").alias("id_value")
+    )
 
 
 _FINGERPRINTED: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
@@ -91,14 +112,10 @@ def _fingerprint(frame: pl.LazyFrame, name: str) -> pl.Expr:
     return pl.when(column.is_not_null()).then(column.hash())
 
 
-def _missing_results(batch: pl.DataFrame) -> pl.Expr:
-    """Tell which lists hold a null: the column as a whole knows cheaply that none does."""
-    holes = batch["results"].list.explode().null_count() if _may_hold_null(batch["results"]) else 0
-    if not holes:
-        return pl.lit(False).alias("holds_null")  # noqa: FBT003 - a literal, not a flag
-    return batch["results"].list.eval(pl.element().is_null()).list.any().alias("holds_null")  # type: ignore[return-value]
-
-
-def _may_hold_null(results: pl.Series) -> bool:
-    lists = results.to_arrow(compat_level=pl.CompatLevel.newest())
-    return bool(lists.values.null_count)
+def _missing_results(batch: pl.DataFrame) -> pl.Series:
+    """Tell which lists hold a null: the places of all lists together know cheaply that none does."""
+    results = batch["results"]
+    places = results.drop_nulls().filter(results.drop_nulls().list.len() > 0).explode()
+    if not places.null_count():
+        return pl.repeat(False, batch.height, eager=True).alias("holds_null")
+    return results.list.eval(pl.element().is_null()).list.any().fill_null(False).alias("holds_null")

@@ -4,7 +4,7 @@ Two yardsticks beside the correlations (contract 5; *ours*, not in Chapelle et a
 
 - the mean grade and the grade of the first result know nothing of discounts or cascades;
 - SS looks at the grades itself, so it correlates with editorial metrics even when the click
-  patterns of the log are dealt to the configurations at random.
+  patterns of a sample are dealt to its configurations at random.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 NO_VARIANCE = "no variance"
 BASELINES = ("mean grade", "grade of the first result")
 PATTERNS_USED = 20_000
-"""Most frequent click patterns that stand for the log: bounds the work at great depths."""
+"""Most frequent click patterns that stand for all: bounds the work at great depths."""
 _CELLS_AT_ONCE = 10_000_000
 _ROUNDING = 1e-20
 """A weighted sum of squares below this part of the raw one is rounding: (1e-10)² of the scale."""
@@ -68,7 +68,10 @@ def baselines(run: Run, sample: SampleKey) -> SampleBaselines | None:
     if frame.is_empty():
         return None
     weights = frame["n_sessions"].cast(pl.Float64).to_numpy()
-    success = random_success(frame, run.frames["patterns"], sample.depth, _success_grade(run))
+    patterns = run.frames["patterns"].join(
+        frame.select("configuration_id"), on="configuration_id", how="semi"
+    )
+    success = random_success(frame, patterns, sample.depth, _success_grade(run))
     noise = success_noise(success, weights)
     return SampleBaselines(
         {
@@ -85,8 +88,8 @@ def baselines(run: Run, sample: SampleKey) -> SampleBaselines | None:
 def random_success(frame: pl.DataFrame, patterns: pl.DataFrame, depth: int, success_grade: int) -> Floats:
     """Return the (N,) SS that each configuration would have if click patterns were dealt at random.
 
-    The expectation over the pooled patterns of the log, cut to `depth`: the share of sessions whose
-    clicked positions meet a position with a grade of at least `success_grade`. Range 0..1.
+    The expectation over the pooled `patterns`, cut to `depth`: the share of sessions whose clicked
+    positions meet a position with a grade of at least `success_grade`. Range 0..1.
     """
     masks, sessions = _pooled_patterns(patterns, depth)
     good, place = np.unique(_good_masks(frame, success_grade), return_inverse=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline.contracts import EVERY
-from pipeline.report.baselines import SampleBaselines
+from pipeline.report.baselines import BASELINES, SampleBaselines
 from pipeline.report.model import HEADLINE_CLICK, Estimate, Run, SampleKey, by_pair, in_order
 from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span, visible
 
@@ -167,7 +167,7 @@ def interval_words(found: Estimate) -> str:
     return f"95 % interval {span(found.low, found.high)}"
 
 
-def second_finding(run: Run) -> Finding:
+def second_finding(run: Run, ranking: Ranking | None) -> Finding:
     """Whether the metric also sees which of two rankings gets the better clicks."""
     lead = "Choosing between two rankings cannot be judged"
     if run.headline is None:
@@ -186,9 +186,10 @@ def second_finding(run: Run) -> Finding:
     sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
     text = f"Between two rankings of the same queries, differences in {best} correlate "
     text += f"{number(known[best].value)} "
-    text += (
-        f"({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, the highest of all metrics; "
-    )
+    first = ranking.best if ranking is not None and ranking.values else best
+    beside = f" ({first}: {number(known[first].value)})" if first != best and first in known else ""
+    text += f"({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, the highest of all "
+    text += f"metrics{beside}; "
     text += f"the two then name the same ranking as better in {percent(sign)} of the cases (50 % is chance)"
     return Finding(percent(sign), sentence(text))
 
@@ -245,11 +246,14 @@ def scope(run: Run) -> str:
 
 def caveats(run: Run, found: SampleBaselines | None) -> tuple[str, ...]:
     """Say what the findings do not show."""
+    first = None if found is None else found.order_blind[BASELINES[1]].value
+    plain = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
     return (
         "Correlation is not validity. A metric that goes with clicks need not measure whether people "
         "found what they wanted; it may share with clicks what has nothing to do with quality.",
         "Position bias. People click high results more whatever stands there, and the click metrics "
-        "reward high clicks; metrics that weigh the top strongly agree with them for that reason too.",
+        "reward high clicks; metrics that weigh the top strongly agree with them for that reason "
+        f"too{plain}.",
         sentence(f"Coverage. {_covered(run)}"),
         sentence(f"SS looks at the grades itself{_random_ss(found)}"),
         "Intervals resample queries. They hold neither errors of the judges nor change over time, and "

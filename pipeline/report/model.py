@@ -210,13 +210,16 @@ class Run:
     @property
     def editorial(self) -> tuple[str, ...]:
         """Editorial metrics of the run in the order of reports, variants last."""
-        found = self.frames["correlations"]["editorial_metric"].unique().to_list()
-        return in_order(found, EDITORIAL_METRICS)
+        return in_order(self._names("editorial_metric"), EDITORIAL_METRICS)
 
     @property
     def clicks(self) -> tuple[str, ...]:
         """Click metrics of the run in the order of reports, QCTR last."""
-        return in_order(self.frames["correlations"]["click_metric"].unique().to_list(), CLICK_METRICS)
+        return in_order(self._names("click_metric"), CLICK_METRICS)
+
+    def _names(self, column: str) -> list[str]:
+        both = [self.frames[name][column] for name in ("correlations", "differences")]
+        return pl.concat(both).unique().to_list()
 
     @property
     def good(self) -> str:

@@ -78,7 +78,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     three = (
         findings.first_finding(run, ranking),
-        findings.second_finding(run),
+        findings.second_finding(run, ranking),
         findings.third_finding(run, ranking),
     )
     return Report(

@@ -29,7 +29,7 @@ class Style:
 
 def _second_line(found: Estimate) -> str:
     # the style sheet keeps the line end and sets what follows smaller
-    return f"\n{span(found.low, found.high, 2)}"
+    return f"\n{span(found.low, found.high)}"
 
 
 def _in_brackets(found: Estimate) -> str:
@@ -94,7 +94,14 @@ def csv_text(frame: pl.DataFrame) -> str:
 def _built(table: Table, style: Style, identity: str) -> GT:
     grouped = any(row.group for row in table.shown)
     columns = [f"c{place}" for place in range(len(table.heads))]
-    rows = [(row.group, row.name, *(cell_text(cell, style) for cell in row.cells)) for row in table.shown]
+    rows = [
+        (
+            visible(row.group, limit=400),
+            visible(row.name, limit=400),
+            *(cell_text(cell, style) for cell in row.cells),
+        )
+        for row in table.shown
+    ]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(["group", "name", *columns], pl.String), orient="row")
     # an id of our own: great-tables would draw a random one
     built = GT(

@@ -53,11 +53,11 @@ def percent(share: float | None, decimals: int = 1) -> str:
     return MISSING if share is None else f"{number(100 * share, decimals)} %"
 
 
-def span(low: float | None, high: float | None, decimals: int = 3) -> str:
+def span(low: float | None, high: float | None) -> str:
     """Return ``low to high``, or what is missing."""
     if low is None or high is None:
         return "no interval"
-    return f"{number(low, decimals)} to {number(high, decimals)}"
+    return f"{number(low)} to {number(high)}"
 
 
 def plural(amount: int, noun: str, many: str | None = None) -> str:

@@ -2,20 +2,20 @@
 WITH landed AS (
     SELECT
         f.position,
-        f.page
+        f.on_first_page
     FROM click_fates AS f
     ANTI JOIN session_searches AS s ON f.search_fp = s.search_fp
-    WHERE f.fate = 'kept'
+    WHERE f.in_time
     UNION ALL
     SELECT
         c.position,
-        c.page
+        c.on_first_page
     FROM session_clicks AS c
 )
 
 SELECT
     position,
-    page = 1 AS on_first_page,
+    on_first_page,
     CAST(count(*) AS BIGINT) AS clicks
 FROM landed
-GROUP BY position, page = 1
+GROUP BY position, on_first_page

@@ -4,5 +4,5 @@ SELECT
     s.on_first_page,
     CAST(sum(s.sessions) AS BIGINT) AS sessions
 FROM session_patterns AS s
-INNER JOIN session_configurations AS c ON s.query_fp = c.query_fp AND s.list_fp = c.list_fp
+INNER JOIN session_configurations AS c ON s.list_fp = c.list_fp
 GROUP BY c.market, s.on_first_page

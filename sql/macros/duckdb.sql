@@ -59,7 +59,9 @@ CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT regexp_matches(url, '^[A-Za-z][A-Za-z0-9+.-]*://') THEN url
     ELSE rebuilt_url(url)
 END;
-CREATE OR REPLACE TEMP MACRO normalise_urls(urls) AS list_transform(urls, lambda url: normalise_url(url));
+CREATE OR REPLACE TEMP MACRO normal_results(wanted, odd, urls) AS CASE
+    WHEN wanted AND odd THEN list_transform(urls, lambda url: normalise_url(url)) ELSE urls
+END;
 
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');

@@ -1,8 +1,15 @@
--- one row per configuration
-SELECT DISTINCT
-    c.configuration_id,
-    c.market,
-    c.query,
-    c.results
-FROM session_configurations AS c
-SEMI JOIN session_patterns AS s ON c.query_fp = s.query_fp AND c.list_fp = s.list_fp AND s.on_first_page
+-- one row per configuration: the texts of one of the lists that show it
+WITH chosen AS (
+    SELECT min(list_fp) AS list_fp
+    FROM session_configurations
+    WHERE on_first_page
+    GROUP BY configuration_id
+)
+
+SELECT
+    s.configuration_id,
+    s.market,
+    s.query,
+    s.results
+FROM session_configurations AS s
+SEMI JOIN chosen AS c ON s.list_fp = c.list_fp

@@ -5,6 +5,6 @@ SELECT
     s.click_mask,
     CAST(sum(s.sessions) AS BIGINT) AS sessions
 FROM session_patterns AS s
-INNER JOIN session_configurations AS c ON s.query_fp = c.query_fp AND s.list_fp = c.list_fp
+INNER JOIN session_configurations AS c ON s.list_fp = c.list_fp
 WHERE s.on_first_page
 GROUP BY c.configuration_id, s.fold, s.click_mask

@@ -4,5 +4,5 @@ SELECT
     c.query,
     bit_or(s.user_buckets) AS user_buckets
 FROM session_patterns AS s
-INNER JOIN session_configurations AS c ON s.query_fp = c.query_fp AND s.list_fp = c.list_fp
+INNER JOIN session_configurations AS c ON s.list_fp = c.list_fp
 GROUP BY c.market, c.query

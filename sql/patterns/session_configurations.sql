@@ -1,10 +1,29 @@
--- one row per (query, list) as shown that a session began with: its configuration
+-- one row per list as shown that a session began with: its configuration
+WITH begun AS (
+    SELECT
+        list_fp,
+        bool_or(on_first_page) AS on_first_page
+    FROM session_patterns
+    GROUP BY list_fp
+),
+
+cut AS (
+    SELECT
+        t.list_fp,
+        q.market,
+        q.query,
+        b.on_first_page,
+        normal_results($normalise_urls, t.odd_urls, top_of(t.raw_results, $depth)) AS results
+    FROM shown_texts AS t
+    INNER JOIN begun AS b ON t.list_fp = b.list_fp
+    INNER JOIN shown_queries AS q ON t.query_fp = q.query_fp
+)
+
 SELECT
-    t.query_fp,
-    t.list_fp,
-    t.market,
-    t.query,
-    top_of(t.results, $depth) AS results,
-    configuration_digest(t.market, t.query, top_of(t.results, $depth)) AS configuration_id
-FROM shown_texts AS t
-SEMI JOIN session_patterns AS s ON t.query_fp = s.query_fp AND t.list_fp = s.list_fp
+    list_fp,
+    market,
+    query,
+    results,
+    on_first_page,
+    configuration_digest(market, query, results) AS configuration_id
+FROM cut

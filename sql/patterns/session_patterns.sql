@@ -1,6 +1,5 @@
--- one row per (query, list) as shown, fold, first or later page, and click mask: sessions and their users' buckets
+-- one row per list as shown, fold, first or later page, and click mask: sessions and their users' buckets
 SELECT
-    query_fp,
     list_fp,
     CAST(user_digest % $folds AS INTEGER) AS fold,
     page = 1 AS on_first_page,
@@ -8,4 +7,4 @@ SELECT
     CAST(count(*) AS BIGINT) AS sessions,
     bit_or(bucket_bit(user_digest)) AS user_buckets
 FROM sessions
-GROUP BY query_fp, list_fp, CAST(user_digest % $folds AS INTEGER), page = 1, click_mask
+GROUP BY list_fp, CAST(user_digest % $folds AS INTEGER), page = 1, click_mask

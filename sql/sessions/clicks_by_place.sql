@@ -4,5 +4,6 @@ SELECT
     c.time_ms,
     p.url_fp
 FROM usable_clicks AS c
-LEFT JOIN searches AS s ON c.search_fp = s.search_fp AND c.search_fp NOT IN (SELECT a.search_fp FROM ambiguous_ids AS a)
-LEFT JOIN list_places AS p ON s.query_fp = p.query_fp AND s.list_fp = p.list_fp AND c.place = p.place
+LEFT JOIN ambiguous_ids AS a ON c.search_fp = a.search_fp
+LEFT JOIN searches AS s ON c.search_fp = s.search_fp AND a.search_fp IS NULL
+LEFT JOIN list_places AS p ON s.list_fp = p.list_fp AND c.place = p.place

@@ -1,6 +1,5 @@
--- one row per place of each (query, result list): the normalised URL there
+-- one row per place of each result list: the normalised URL there
 SELECT
-    p.query_fp,
     p.list_fp,
     p.place,
     coalesce(r.normal_fp, p.url_fp) AS url_fp

@@ -1,8 +1,7 @@
--- one row per (query, result list) and URL: the URL's position is its first place
+-- one row per result list and URL: the URL's position is its first place
 SELECT
-    query_fp,
     list_fp,
     url_fp,
-    CAST(min(place) AS BIGINT) AS position
+    CAST(min(place) AS SMALLINT) AS position
 FROM list_places
-GROUP BY query_fp, list_fp, url_fp
+GROUP BY list_fp, url_fp

@@ -1,7 +1,20 @@
--- one row per reason for which clicks are unusable
+-- one row per reason for which clicks of this batch are unusable: the first that applies
+WITH faulty AS (
+    SELECT
+        CASE
+            WHEN search_fp IS NULL THEN 'null search_id'
+            WHEN time_ms IS NULL THEN 'null timestamp'
+            WHEN time_ms < $first_ms OR time_ms >= $end_ms THEN 'time out of range'
+            WHEN $by_url AND url_fp IS NULL THEN 'null url'
+            WHEN NOT $by_url AND place IS NULL THEN 'null position'
+            WHEN NOT $by_url AND place < 1 THEN 'position below 1'
+        END AS reason
+    FROM clicks_read
+)
+
 SELECT
     reason,
     CAST(count(*) AS BIGINT) AS rows_rejected
-FROM scanned_clicks
+FROM faulty
 WHERE reason IS NOT NULL
 GROUP BY reason

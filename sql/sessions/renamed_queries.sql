@@ -1,17 +1,9 @@
 -- one row per (market, query) read that is not the one by which its normal form goes: the least of its fingerprints
-WITH normal_forms AS (
-    SELECT DISTINCT
-        query_fp,
-        market,
-        query
-    FROM shown_texts
-),
-
-named AS (
+WITH named AS (
     SELECT
         query_fp,
         min(query_fp) OVER (PARTITION BY market, query) AS normal_fp
-    FROM normal_forms
+    FROM shown_queries
 )
 
 SELECT

@@ -1,5 +1,19 @@
 -- one row per search among those whose search_id is repeated: delivery repeats count once
-WITH ranked AS (
+WITH repeats AS (
+    SELECT
+        s.search_fp,
+        s.user_fp,
+        s.query_fp,
+        s.list_fp,
+        s.time_ms,
+        s.page,
+        s.user_digest,
+        s.normal_fp
+    FROM normal_searches AS s
+    SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
+),
+
+ranked AS (
     SELECT
         s.search_fp,
         s.user_fp,
@@ -11,11 +25,11 @@ WITH ranked AS (
         s.normal_fp,
         row_number() OVER (
             PARTITION BY s.search_fp, s.user_fp, s.time_ms
-            ORDER BY t.market, t.query, t.results, s.page, s.query_fp, s.list_fp
+            ORDER BY q.market, q.query, normal_results($normalise_urls, t.odd_urls, t.raw_results), s.page, s.list_fp
         ) AS delivery
-    FROM normal_searches AS s
-    SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
-    INNER JOIN shown_texts AS t ON s.query_fp = t.query_fp AND s.list_fp = t.list_fp
+    FROM repeats AS s
+    INNER JOIN shown_texts AS t ON s.list_fp = t.list_fp
+    INNER JOIN shown_queries AS q ON s.query_fp = q.query_fp
 )
 
 SELECT

@@ -3,5 +3,5 @@ SELECT
     search_fp,
     bit_or(position_bit(position)) AS click_mask
 FROM click_fates
-WHERE fate = 'kept' AND position <= $depth
+WHERE in_time AND position <= $depth
 GROUP BY search_fp

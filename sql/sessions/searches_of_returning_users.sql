@@ -3,7 +3,6 @@ WITH concerned AS (
     SELECT
         s.search_fp,
         s.user_fp,
-        s.query_fp,
         s.list_fp,
         s.time_ms,
         s.page,
@@ -15,18 +14,18 @@ WITH concerned AS (
 
 latest AS (
     SELECT
-        f.search_fp,
-        max(f.time_ms) AS click_ms
-    FROM click_fates AS f
-    SEMI JOIN concerned AS c ON f.search_fp = c.search_fp
-    WHERE f.fate = 'kept'
-    GROUP BY f.search_fp
+        c.search_fp,
+        max(k.time_ms) AS click_ms
+    FROM usable_clicks AS k
+    INNER JOIN concerned AS c ON k.search_fp = c.search_fp
+    LEFT JOIN ambiguous_ids AS a ON k.search_fp = a.search_fp
+    WHERE a.search_fp IS NULL AND abs(k.time_ms - c.time_ms) <= $idle_ms
+    GROUP BY c.search_fp
 )
 
 SELECT
     c.search_fp,
     c.user_fp,
-    c.query_fp,
     c.list_fp,
     c.time_ms,
     c.page,

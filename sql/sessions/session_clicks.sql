@@ -1,12 +1,13 @@
--- one row per kept click of those sessions: its position in the list of the session's first search
+-- one row per click in time of those sessions: its position in the list of the session's first search
 SELECT
     s.user_fp,
     s.normal_fp,
     s.visit,
-    s.page,
     u.position,
+    s.page = 1 AS on_first_page,
     coalesce(u.position <= $depth, FALSE) AS on_top
-FROM click_fates AS f
-INNER JOIN session_searches AS s ON f.search_fp = s.search_fp
-LEFT JOIN list_urls AS u ON s.query_fp = u.query_fp AND s.list_fp = u.list_fp AND f.url_fp = u.url_fp
-WHERE f.fate = 'kept'
+FROM clicks AS c
+INNER JOIN session_searches AS s ON c.search_fp = s.search_fp
+LEFT JOIN ambiguous_ids AS a ON c.search_fp = a.search_fp
+LEFT JOIN list_urls AS u ON s.list_fp = u.list_fp AND c.url_fp = u.url_fp
+WHERE a.search_fp IS NULL AND abs(c.time_ms - s.time_ms) <= $idle_ms

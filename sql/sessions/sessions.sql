@@ -1,6 +1,5 @@
--- one row per session: the query and list it began with, and its click mask
+-- one row per session: the list it began with, and its click mask
 SELECT
-    s.query_fp,
     s.list_fp,
     s.page,
     s.user_digest,
@@ -10,7 +9,6 @@ ANTI JOIN repeated_pairs AS p ON s.user_fp = p.user_fp AND s.normal_fp = p.norma
 LEFT JOIN search_masks AS m ON s.search_fp = m.search_fp
 UNION ALL
 SELECT
-    s.query_fp,
     s.list_fp,
     s.page,
     s.user_digest,

@@ -1,6 +1,5 @@
--- one row per place of each (query, result list) shown: the URL there, as it was read
+-- one row per place of each result list shown: the URL there, as it was read
 SELECT
-    query_fp,
     list_fp,
     place,
     url_fp

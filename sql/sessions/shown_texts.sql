@@ -1,9 +1,9 @@
--- one row per (query, result list) shown: its texts, normalised
+-- one row per (query, result list) shown, by the fingerprint of both: its texts as they were read
 SELECT
     query_fp,
     list_fp,
+    odd_urls,
     market,
     query AS raw_query,
-    normalise_query(query) AS query,
-    CASE WHEN $normalise_urls THEN normalise_urls(results) ELSE results END AS results
+    results AS raw_results
 FROM texts_read

@@ -3,7 +3,6 @@ WITH earlier AS (
     SELECT
         search_fp,
         user_fp,
-        query_fp,
         list_fp,
         time_ms,
         page,
@@ -21,7 +20,6 @@ WITH earlier AS (
 SELECT
     search_fp,
     user_fp,
-    query_fp,
     list_fp,
     time_ms,
     page,

@@ -4,12 +4,11 @@ import itertools
 from functools import cache
 
 import polars as pl
-from report.report_world import CLICKS, EDITORIAL, HOSTILE, QUERY_TEXT, sample_tables
+from report.report_world import CLICKS, EDITORIAL, QUERY_TEXT, sample_tables
 
 from pipeline import contracts
 
 SHA = "0123456789abcdef" * 4
-__all__ = ["CLICKS", "EDITORIAL", "HOSTILE", "QUERY_TEXT"]
 
 
 def funnel_rows(markets, depths, judges, kept, n_all):
@@ -89,6 +88,11 @@ def run_tables(
     rows["statistics"] = statistics
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
     return {table.name: table.canonical(framed(table, rows[table.name])) for table in contracts.RUN_TABLES}
+
+
+def small_tables():
+    """A run of one market and depth with two judges."""
+    return run_tables(("m1",), (5,), ("a", "b"), n_queries=12)
 
 
 def framed(table, rows):
@@ -189,14 +193,31 @@ def canonical(tables):
 
 def run_info(**changes):
     info = {
-        "settings": {"depth": [5, 10], "idle_minutes": 60.0, "idle_scope": "user", "normalise_urls": True,
-                     "scale": ["bad", "fair", "good", "excellent", "perfect"], "max_grade": 4, "relevant_grade": 3,
-                     "success_grade": 2, "persistence": 0.8, "pool": "judged", "iterations": 1000, "resamples": 1000,
-                     "seed": 0, "threads": None},
-        "inputs": {name: {"path": f"data/{name}.parquet", "files": 1, "bytes": 1_234_567, "sha256": SHA}
-                   for name in ("searches", "clicks", "judgments", "queries")},
+        "settings": {
+            "depth": [5, 10],
+            "idle_minutes": 60.0,
+            "idle_scope": "user",
+            "normalise_urls": True,
+            "scale": ["bad", "fair", "good", "excellent", "perfect"],
+            "max_grade": 4,
+            "relevant_grade": 3,
+            "success_grade": 2,
+            "persistence": 0.8,
+            "pool": "judged",
+            "iterations": 1000,
+            "resamples": 1000,
+            "seed": 0,
+            "threads": None,
+        },
+        "inputs": {
+            name: {"path": f"data/{name}.parquet", "files": 1, "bytes": 1_234_567, "sha256": SHA}
+            for name in ("searches", "clicks", "judgments", "queries")
+        },
         "versions": {"clickassay": "0.1.0", "polars": "2.1.0", "duckdb": "2.0.0"},
         "command": "clickassay run --searches data/searches.parquet --out run",
-        "seed": 0, "skipped_attributes": ["topic"], "has_navigational": True, "notes": ["the log is in order of time"],
-    }  # fmt: skip
+        "seed": 0,
+        "skipped_attributes": ["topic"],
+        "has_navigational": True,
+        "notes": ["the log is in order of time"],
+    }
     return {**info, **changes}

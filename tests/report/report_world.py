@@ -10,6 +10,7 @@ import math
 from functools import cache
 
 import numpy as np
+
 CLICKS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
 EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
 HOSTILE = "<script>alert(1)</script>|`x`*_#{{7*7}}\u2028\n\"'&\\end{tabular}%$~^\u202e"
@@ -21,10 +22,14 @@ def click_values(mask, grades):
     if not places:
         return dict.fromkeys(CLICKS, 0.0)
     return {
-        "UCTR": 1.0, "MaxRR": 1 / places[0], "MinRR": 1 / places[-1],
-        "MeanRR": sum(1 / p for p in places) / len(places), "PLC": len(places) / places[-1],
-        "SS": float(any(grades[p - 1] >= 2 for p in places)), "QCTR": float(len(places)),
-    }  # fmt: skip
+        "UCTR": 1.0,
+        "MaxRR": 1 / places[0],
+        "MinRR": 1 / places[-1],
+        "MeanRR": sum(1 / p for p in places) / len(places),
+        "PLC": len(places) / places[-1],
+        "SS": float(any(grades[p - 1] >= 2 for p in places)),
+        "QCTR": float(len(places)),
+    }
 
 
 def editorial_values(grades, pool):
@@ -238,7 +243,8 @@ def difference_rows(key, x, y, place, rng):
         exact = xy / math.sqrt(xx * yy)
         draws = rng.integers(len(groups), size=(40, len(groups)))
         again = parts[draws].sum(1)
-        low, high = np.percentile(again[:, 1] / np.sqrt(again[:, 0] * again[:, 2]), [2.5, 97.5])
+        scale = np.sqrt(again[:, 0] * again[:, 2])
+        low, high = ends(again[scale > 0, 1] / scale[scale > 0])
         rows.append(
             {
                 **key,

@@ -12,6 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.cli import app, run_command
+from pipeline.run import analyse, log_to_patterns
+from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 QUERIES = ("maps", "weather today", "news")
@@ -177,6 +179,13 @@ def counted(log: Log, *more: str) -> dict[tuple[str, str, str], int]:
     outcome = inside(*log.options("patterns"), *more)
     assert outcome.code == 0, outcome
     return funnel(log.out)
+
+
+def analysed(log: Log, **settings: object) -> dict[str, pl.DataFrame]:
+    """Compute the tables of a run without its report."""
+    chosen = Settings(depth=(3,), iterations=10, resamples=10, threads=1, **settings)
+    table = log_to_patterns(log.searches, log.clicks, chosen)
+    return analyse(table, log.judgments, None, chosen)
 
 
 def patterns(folder: Path) -> bytes:

@@ -116,7 +116,7 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
     """Which editorial metrics differ, for the headline click metric of the headline sample."""
     data = run.frames["comparisons"]
     title = "Which metrics can be told apart"
-    if run.headline is None or ranking is None:
+    if run.headline is None:
         rows: pl.DataFrame = data.head(0)
     else:
         rows = run.headline.rows(data).filter(click_metric=HEADLINE_CLICK)
@@ -166,6 +166,8 @@ def _comparisons_reading(run: Run, rows: pl.DataFrame) -> tuple[str, ...]:
     tested = [pair for pair in verdicts if pair[2] != "not tested"]
     alike = [f"{a} and {b}" for a, b, verdict in verdicts if verdict == "no"]
     where = run.headline.label if run.headline else ""
+    if not tested:
+        return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
     text = f"At {where}, {len(tested) - len(alike)} of {plural(len(tested), 'pair')} can be told apart"
     if alike:
         text += f"; not {'; '.join(alike[:6])}" + (f" and {len(alike) - 6} more" if len(alike) > 6 else "")
@@ -194,7 +196,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
 def good_section(run: Run) -> Section:
     """Table 3: AP and RR with the grade below `relevant_grade` counted not relevant or relevant."""
     title = "Does the border of relevance matter?"
-    pairs = _variants(run.editorial)
+    pairs = _variants(run.frames["correlations"]["editorial_metric"].unique().to_list())
     data = run.frames["correlations"].filter(
         pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY
     )
@@ -234,7 +236,7 @@ def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str
 
 def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Pairs of a binary metric and its variant with a lower border, as present."""
-    found = [(match[1], name) for name in editorial if (match := _VARIANT.match(name))]
+    found = [(match[1], name) for name in sorted(editorial) if (match := _VARIANT.match(name))]
     return tuple((base, variant) for base, variant in found if base in editorial)
 
 
@@ -315,11 +317,17 @@ def _yardsticks_reading(run: Run, found: Mapping[SampleKey, SampleBaselines]) ->
     ahead = (
         f", the best metric ({which}) {number(best.value)}" if which and isinstance(best, Estimate) else ""
     )
+    top = best.value if isinstance(best, Estimate) else None
+    beaten = [name for name, value in one.order_blind.items() if (value.value or -1.0) >= (top or 1.0)]
+    verdict = (
+        f"No metric is above the {listed(beaten)}."
+        if beaten
+        else "Only what a metric has above these two is due to how it weighs the positions."
+    )
     return (
-        f"Correlation with {HEADLINE_CLICK} at {run.headline.label}: {', '.join(blind)}{ahead}. Only what a "
-        "metric has above these two is due to how it weighs the positions.",
+        f"Correlation with {HEADLINE_CLICK} at {run.headline.label}: {', '.join(blind)}{ahead}. {verdict}",
         "SS asks whether a clicked result has a good grade, so it goes with editorial metrics by itself: the "
-        "second row of each sample shows how much, when the click patterns of the log meet the "
+        "second row of each sample shows how much, when its click patterns meet its "
         "configurations at random.",
     )
 

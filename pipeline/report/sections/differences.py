@@ -40,6 +40,7 @@ def differences_section(run: Run) -> Section:
             EXACT_HEADS,
             _exact_rows(run, own),
             data=data,
+            notes=_beyond_one(own),
         ),
         Table(
             "table6_samples",
@@ -58,6 +59,16 @@ def differences_section(run: Run) -> Section:
         figures,
         legend=_legend(run) if figures else (),
         folded=tables,
+    )
+
+
+def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
+    beyond = own.filter(pl.col("noise_corrected").abs() > 1).height
+    if not beyond:
+        return ()
+    return (
+        f"{plural(beyond, 'noise-corrected value')} beyond 1, not drawn: there the log has too few sessions "
+        "to tell the noise of clicks from their differences.",
     )
 
 
@@ -120,10 +131,8 @@ def _sample_rows(run: Run) -> tuple[Row, ...]:
 
 def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
     everything = [estimate(row, "exact") for row in known.iter_rows(named=True)]
-    marks = [
-        *known["monte_carlo"].to_list(),
-        *[one for one in known["noise_corrected"].to_list() if one is not None],
-    ]
+    known = known.with_columns(pl.when(pl.col("noise_corrected").abs() <= 1).then("noise_corrected"))
+    marks = [*known["monte_carlo"].to_list(), *known["noise_corrected"].to_list()]
     domain = common_domain(everything, marks)
     rows = _ordered(run, known)
     return tuple(
@@ -162,7 +171,7 @@ def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...
         f"{number(best['exact'])} in the closed form, so in the limit both prefer the same ranker in "
         f"{percent(best['sign_agreement'])} of the cases"
     )
-    if best["noise_corrected"] is not None:
+    if best["noise_corrected"] is not None and abs(best["noise_corrected"]) <= 1:
         text += f"; with endless sessions the correlation would be {number(best['noise_corrected'])}"
     return (sentence(text), _agreement(run, known))
 
@@ -175,5 +184,6 @@ def _agreement(run: Run, known: pl.DataFrame) -> str:
     iterations = count(int(run.settings.get("iterations", 1000)))
     return (
         f"Algorithm 3 with {iterations} random iterations estimates the closed form: it lies within two "
-        f"standard errors of it in {near} of {plural(both.height, 'case')}."
+        f"standard errors of it in {near} of {plural(both.height, 'case')}. All cases share the same draws, "
+        "so they tend to err together."
     )
