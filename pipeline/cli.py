@@ -150,7 +150,15 @@ def run(
     )
     with shown_progress(quiet=quiet) as progress:
         findings = make_run(
-            searches, clicks, judgments, queries, out, chosen, command=_command(), force=force, progress=progress
+            searches,
+            clicks,
+            judgments,
+            queries,
+            out,
+            chosen,
+            command=_command(),
+            force=force,
+            progress=progress,
         )
     _tell_findings(out, findings)
 
@@ -193,7 +201,9 @@ def patterns(
     )
     with shown_progress(quiet=quiet) as progress:
         make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
-    _say(f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …")
+    _say(
+        f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …"
+    )
 
 
 @app.command()
@@ -255,7 +265,9 @@ def simulate(
     searches: Annotated[int, typer.Option(help="Number of searches to write.")],
     out: OUT,
     world: Annotated[str, typer.Option(help="web, cascade, rbp, dcg, rr or null.")] = "web",
-    queries: Annotated[int | None, typer.Option(help="Distinct queries; by default grows with the searches.")] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="Distinct queries; by default grows with the searches.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
     quiet: QUIET = False,
 ) -> None:
@@ -299,10 +311,14 @@ def query(
 
 @imports.command("yandex")
 def import_yandex(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")
+    ],
     out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Judgments: query, url, relevance.")] = None,
-    query_map: Annotated[Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")] = None,
+    query_map: Annotated[
+        Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")
+    ] = None,
     time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
     quiet: QUIET = False,
 ) -> None:
@@ -316,7 +332,12 @@ def import_yandex(
 
     with shown_progress(quiet=quiet) as progress:
         imported = read(
-            log, judgments=judgments, query_map=query_map, out=out, time_unit_ms=time_unit_ms, progress=progress
+            log,
+            judgments=judgments,
+            query_map=query_map,
+            out=out,
+            time_unit_ms=time_unit_ms,
+            progress=progress,
         )
     _tell_import(imported.folder, imported.counts, imported.notes)
 

@@ -27,7 +27,9 @@ def run_command(command: Callable[[], object]) -> int:
     except BrokenPipeError:
         return _drop_output()
     except OSError as error:
-        return _complain(f"{error.filename or 'the system'}: {error.strerror or error}; check the path and its rights")
+        return _complain(
+            f"{error.filename or 'the system'}: {error.strerror or error}; check the path and its rights"
+        )
     except SystemExit as end:
         if end.code != _TYPER_INTERRUPTED:
             raise

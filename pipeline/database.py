@@ -11,4 +11,4 @@ def write_database(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     """Write every frame as a table of its name into a new DuckDB database."""
     with duckdb.connect(str(file)) as connection:
         for name, frame in tables.items():
-            connection.from_arrow(frame.to_arrow()).create(name)
+            connection.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.newest())).create(name)

@@ -7,7 +7,7 @@ Nothing is read here but schemas; rows are judged by the stage that uses them.
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
@@ -129,6 +129,7 @@ def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
     """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
     place = Path(path)
     if place.is_file():
+        _check_names_are_text(what, [place])
         return (place,)
     if place.is_dir():
         found = [file for file in place.rglob("*") if _is_data(file, place)]
@@ -141,12 +142,26 @@ def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
     if not found:
         known = ", ".join(FORMATS)
         raise InputError(f"{what}: no data file in {path}; expected files that end in {known}")
+    _check_names_are_text(what, found)
     return tuple(sorted(set(found)))
+
+
+def _check_names_are_text(what: str, files: Sequence[Path]) -> None:
+    for file in files:
+        if not is_text(file):
+            raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a path is text: names on disk may be any bytes, but libraries take text only."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in str(path))
 
 
 def _is_data(file: Path, root: Path) -> bool:
     parts = file.relative_to(root).parts if file.is_relative_to(root) else file.parts
-    return file.is_file() and not any(part.startswith(("_", ".")) for part in parts[-2:]) and bool(_format(file))
+    return (
+        file.is_file() and not any(part.startswith(("_", ".")) for part in parts[-2:]) and bool(_format(file))
+    )
 
 
 def _format(file: Path) -> str | None:
@@ -201,10 +216,6 @@ def _schema(what: str, file: Path, format_: str) -> pl.Schema:
     if file.stat().st_size == 0:
         raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
     try:
-        if format_ == "parquet":
-            return pl.Schema(pl.read_parquet_schema(file))
-        if format_ == "json":
-            return pl.scan_ndjson(file, infer_schema_length=_INFERRED_ROWS).collect_schema()
         return _scan([file], format_).collect_schema()
     except READ_ERRORS as error:
         raise _unreadable(what, file, error) from error
@@ -215,7 +226,10 @@ def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
     if format_ == "parquet":
         return pl.scan_parquet(members, glob=False, hive_partitioning=False)
     if format_ == "json":
-        return pl.scan_ndjson(members, infer_schema_length=_INFERRED_ROWS)
+        # scan_ndjson takes every path for a pattern; the others can be told not to
+        return pl.scan_ndjson(
+            [Path(escape(str(file))) for file in members], infer_schema_length=_INFERRED_ROWS
+        )
     separator = "\t" if format_ == "tsv" else ","
     return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
 
@@ -226,7 +240,9 @@ def _check_same_columns(what: str, parts: Sequence[_Part], names: set[str]) -> N
         other = names & set(part.schema)
         if other != first:
             odd = ", ".join(sorted(first ^ other))
-            raise InputError(f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column {odd}; all files need it")
+            raise InputError(
+                f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column {odd}; all files need it"
+            )
 
 
 def _canonical(what: str, part: _Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
@@ -313,7 +329,9 @@ _JSON_ITEM = (
     r"""(?:null|-?(?:0|[1-9]\d*)|"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}"""
     r"""|[dD][0-7][0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*")"""
 )
-_JSON_ARRAY = rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
+_JSON_ARRAY = (
+    rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
+)
 
 
 def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
@@ -361,7 +379,9 @@ def unreadable(tables: Sequence[Input]) -> InputError | None:
 def _read_through(table: Input, file: Path) -> None:
     rows = _scan([file], _format(file) or "parquet")
     needed = table.frame.collect_schema().names()
-    rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(lambda _rows: None)
+    rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(
+        lambda _rows: None
+    )
 
 
 def _unreadable(what: str, file: Path, error: BaseException) -> InputError:

@@ -42,8 +42,11 @@ class Judged:
 
 def configuration_id(market: str, query: str, results: list[str]) -> str:
     """Return the content address of a configuration: md5 of its texts, joined so that no two look alike."""
-    texts = (text.replace("\\", "\\\\").replace("\x1f", "\\u") for text in (market, query, *results))
-    return hashlib.md5("\x1f".join(texts).encode(), usedforsecurity=False).hexdigest()
+    joined = "\x1f".join((market, query, *results))
+    if "\\" in joined or joined.count("\x1f") > len(results) + 1:
+        texts = (text.replace("\\", "\\\\").replace("\x1f", "\\u") for text in (market, query, *results))
+        joined = "\x1f".join(texts)
+    return hashlib.md5(joined.encode(), usedforsecurity=False).hexdigest()
 
 
 def judge_configurations(table: PatternTable, judgments: Judgments, *, judge: str, depth: int, max_grade: int) -> Judged:
@@ -60,7 +63,7 @@ def judge_configurations(table: PatternTable, judgments: Judgments, *, judge: st
     matrix = _grade_matrix(candidates, grades, [*on, "url"], depth)
     full = (matrix >= 0).all(axis=1)
     kept = candidates.filter(pl.Series(full, dtype=pl.Boolean))
-    cut, index = _cut(kept, depth)
+    cut, index = _cut(kept.with_row_index("place"), depth)
     first = _first_of_each(index, cut.height)
     return Judged(
         rows=cut,
@@ -82,10 +85,16 @@ def _grade_matrix(candidates: pl.DataFrame, grades: pl.DataFrame, on: list[str],
 
 def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Cut lists to the depth; return the distinct configurations, and for each row of `kept` which one it became."""
-    top = kept.select("market", "query", pl.col("results").list.head(depth))
-    ids = [configuration_id(*row) for row in top.iter_rows()]
-    named = top.with_columns(configuration_id=pl.Series(ids, dtype=pl.String))
-    distinct = named.unique("configuration_id", keep="any").sort("market", "query", "configuration_id")
+    longer = pl.col("results").list.len() > depth
+    top = kept.filter(longer).select("market", "query", pl.col("results").list.head(depth))
+    ids = pl.Series([configuration_id(*row) for row in top.iter_rows()], dtype=pl.String)
+    named = pl.concat(
+        [
+            kept.filter(~longer).select("market", "query", "results", "configuration_id", "place"),
+            top.with_columns(ids.alias("configuration_id"), kept.filter(longer)["place"]),
+        ]
+    ).sort("place")
+    distinct = named.drop("place").unique("configuration_id", keep="any").sort("market", "query", "configuration_id")
     numbered = distinct.with_columns(n=pl.int_range(pl.len(), dtype=pl.Int64))
     index = named.join(numbered.select("configuration_id", "n"), on="configuration_id", maintain_order="left")["n"]
     return numbered, index.to_numpy()

@@ -8,7 +8,7 @@ import polars as pl
 
 from pipeline.contracts import EVERY, FUNNEL
 from pipeline.errors import JudgmentError
-from pipeline.normalise import normalise_query, normalise_url
+from pipeline.normalise import MAY_BE_ODD, normalise_query, normalise_url
 from pipeline.rejection import check_rejected
 from pipeline.settings import Settings
 
@@ -122,13 +122,17 @@ def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], setting
 
 
 def _normalised(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    rows = _mapped(rows, "query", normalise_query)
-    return _mapped(rows, "url", normalise_url) if settings.normalise_urls else rows
+    rows = _mapped(rows, "query", rows["query"].unique(), normalise_query)
+    if not settings.normalise_urls:
+        return rows
+    odd = rows["url"].filter(rows["url"].str.contains(MAY_BE_ODD)).unique()
+    return _mapped(rows, "url", odd, normalise_url)
 
 
-def _mapped(rows: pl.DataFrame, column: str, function: Callable[[str], str]) -> pl.DataFrame:
-    """Apply `function` to the few distinct values of a text column."""
-    distinct = rows[column].unique()
+def _mapped(
+    rows: pl.DataFrame, column: str, distinct: pl.Series, function: Callable[[str], str]
+) -> pl.DataFrame:
+    """Apply `function` to the `distinct` values of a text column, and leave all others alone."""
     normal = pl.Series("normal", [function(text) for text in distinct], dtype=pl.String)
     mapping = pl.DataFrame({column: distinct, "normal": normal}).filter(pl.col(column) != pl.col("normal"))
     joined = rows.join(mapping, on=column, how="left", maintain_order="left")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, ContractError, Table
+from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, ContractError
 from pipeline.errors import PatternError
 
 FOLDER_TABLES = {
@@ -44,15 +44,15 @@ class PatternTable:
         return int(self.info["stored_depth"])
 
 
-def write_table(table: Table, frame: pl.DataFrame, file: Path) -> None:
-    """Write a frame in its contract's form as Parquet: same rows, same bytes."""
-    table.canonical(frame).write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
+def write_table(frame: pl.DataFrame, file: Path) -> None:
+    """Write a frame that is in its contract's form as Parquet: same rows, same bytes."""
+    frame.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
 
 
 def write_patterns(table: PatternTable, folder: Path) -> None:
     """Write a pattern table into an existing folder."""
     for name, contract in FOLDER_TABLES.items():
-        write_table(contract, getattr(table, name), folder / f"{name}.parquet")
+        write_table(contract.canonical(getattr(table, name)), folder / f"{name}.parquet")
     text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
     (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
 

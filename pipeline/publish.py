@@ -76,6 +76,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
     OutputError
         If `place` is taken.
     """
+    _check_name(place)
     try:
         taken = place.is_symlink() or (place.exists() and not (place.is_dir() and not any(place.iterdir())))
     except OSError as error:
@@ -88,6 +89,15 @@ def check_free(place: Path, *, force: bool = False) -> None:
         raise OutputError(
             f"{place} was not made by clickassay (no folder with {MARK} in it); --force does not replace it; "
             "choose another --out"
+        )
+
+
+def _check_name(place: Path) -> None:
+    if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+        raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
+    if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
+        raise OutputError(
+            f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
         )
 
 

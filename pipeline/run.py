@@ -20,7 +20,17 @@ from pipeline.correlation.tables import comparisons, correlations, differences
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
 from pipeline.errors import InputError, OutputError
-from pipeline.inputs import CLICKS, JUDGMENTS, QUERIES, READ_ERRORS, SEARCHES, Input, first_line, read_input, unreadable
+from pipeline.inputs import (
+    CLICKS,
+    JUDGMENTS,
+    QUERIES,
+    READ_ERRORS,
+    SEARCHES,
+    Input,
+    first_line,
+    read_input,
+    unreadable,
+)
 from pipeline.judged import judge_configurations
 from pipeline.judgments import prepare_judgments
 from pipeline.logs import build_pattern_table
@@ -38,7 +48,12 @@ _LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-
 
 
 def log_to_patterns(
-    searches: str | Path, clicks: str | Path, settings: Settings, *, work: Path | None = None, progress: Progress = silent
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    *,
+    work: Path | None = None,
+    progress: Progress = silent,
 ) -> PatternTable:
     """Turn a log into its pattern table, on the embedded engine.
 
@@ -56,7 +71,12 @@ def log_to_patterns(
     with _files_named(search_input, click_input), _engine(settings, work) as engine:
         table = build_pattern_table(engine, search_input, click_input, settings, progress=progress)
     inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
-    info = {"stored_depth": settings.stored_depth, "settings": _plain(settings), "inputs": inputs, "versions": versions()}
+    info = {
+        "stored_depth": settings.stored_depth,
+        "settings": _plain(settings),
+        "inputs": inputs,
+        "versions": versions(),
+    }
     return replace(table, info=info)
 
 
@@ -84,7 +104,12 @@ def _files_named(*tables: Input) -> Iterator[None]:
 
 
 def analyse(
-    table: PatternTable, judgments: str | Path, queries: str | Path | None, settings: Settings, *, progress: Progress = silent
+    table: PatternTable,
+    judgments: str | Path,
+    queries: str | Path | None,
+    settings: Settings,
+    *,
+    progress: Progress = silent,
 ) -> Frames:
     """Join a pattern table with judgments and compute every table of a run (contract 10).
 
@@ -99,11 +124,17 @@ def analyse(
     -------
     Frames by table name, in the forms of `contracts.RUN_TABLES`.
     """
-    return _analyse(table, read_input("judgments", judgments, JUDGMENTS), _attributes(queries), settings, progress)
+    return _analyse(
+        table, read_input("judgments", judgments, JUDGMENTS), _attributes(queries), settings, progress
+    )
 
 
 def _analyse(
-    table: PatternTable, judgments: Input, attributes: pl.DataFrame | None, settings: Settings, progress: Progress
+    table: PatternTable,
+    judgments: Input,
+    attributes: pl.DataFrame | None,
+    settings: Settings,
+    progress: Progress,
 ) -> Frames:
     check_depths(table, settings.depth)
     progress("reading judgments", None)
@@ -178,7 +209,13 @@ def _attributes(queries: str | Path | None) -> pl.DataFrame | None:
 
 
 def make_patterns(
-    searches: str, clicks: str, out: Path, settings: Settings, *, force: bool = False, progress: Progress = silent
+    searches: str,
+    clicks: str,
+    out: Path,
+    settings: Settings,
+    *,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> Path:
     """Logs to a stored pattern table folder."""
     with published_folder(out, force=force) as folder:
@@ -241,7 +278,7 @@ def _write_run(
     progress("writing tables", None)
     with _writing():
         for contract in RUN_TABLES:
-            write_table(contract, frames[contract.name], folder / f"{contract.name}.parquet")
+            write_table(frames[contract.name], folder / f"{contract.name}.parquet")
         write_database(frames, folder / "run.duckdb")
         # backslashreplace: a path may hold bytes that are no text, and JSON spells them the same way
         (folder / "settings.json").write_text(_json(info), encoding="utf-8", errors="backslashreplace")
@@ -269,7 +306,10 @@ def _info(
     table: PatternTable, judgments: str, queries: str | None, settings: Settings, command: str
 ) -> dict[str, Any]:
     attributes = _attributes(queries)
-    inputs = {**table.info["inputs"], "judgments": read_input("judgments", judgments, JUDGMENTS).fingerprint()}
+    inputs = {
+        **table.info["inputs"],
+        "judgments": read_input("judgments", judgments, JUDGMENTS).fingerprint(),
+    }
     if queries is not None:
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in _OF_THE_LOG}

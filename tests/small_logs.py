@@ -82,7 +82,9 @@ def session_counts(table, *, by_fold=False):
     counts = Counter()
     for row in joined.iter_rows(named=True):
         fold = (row["fold"],) if by_fold else ()
-        counts[row["market"], row["query"], tuple(row["results"]), *fold, row["click_mask"]] += row["sessions"]
+        counts[row["market"], row["query"], tuple(row["results"]), *fold, row["click_mask"]] += row[
+            "sessions"
+        ]
     return counts
 
 
@@ -130,7 +132,9 @@ def drawn_searches(draw, search_id, user):
     shown = draw(st.permutations(URLS))[: draw(st.integers(1, len(URLS)))]
     market = draw(st.sampled_from(("uk", "us")))
     page = draw(st.sampled_from((1, 1, 1, 2)))
-    return search(search_id, minutes, shown, user=user, query=draw(st.sampled_from("qr")), market=market, page=page)
+    return search(
+        search_id, minutes, shown, user=user, query=draw(st.sampled_from("qr")), market=market, page=page
+    )
 
 
 @st.composite

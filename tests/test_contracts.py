@@ -18,7 +18,9 @@ from pipeline.contracts import (
 )
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
-PAIR = Table("pair", "one row per name", (Column("name", pl.String, "n"), Column("size", pl.Int8, "s")), ("name",))
+PAIR = Table(
+    "pair", "one row per name", (Column("name", pl.String, "n"), Column("size", pl.Int8, "s")), ("name",)
+)
 OPEN = Table("open", "one row per name", PAIR.columns, ("name",), more_floats=True)
 
 # contract 10, by hand: columns (at least)
@@ -53,15 +55,19 @@ def test_keys_are_columns_and_every_column_says_what_it_means(table):
 
 def test_a_frame_is_put_into_order_of_columns_types_and_key():
     frame = pl.DataFrame({"size": [3, 1, 2], "name": ["b", None, "a"]})
-    expected = pl.DataFrame({"name": [None, "a", "b"], "size": [1, 2, 3]}, schema={"name": pl.String, "size": pl.Int8})
+    expected = pl.DataFrame(
+        {"name": [None, "a", "b"], "size": [1, 2, 3]}, schema={"name": pl.String, "size": pl.Int8}
+    )
     for rows in itertools.permutations(range(3)):
         assert PAIR.canonical(frame[list(rows)]).equals(expected)
         assert PAIR.canonical(frame[list(rows)]).schema == expected.schema
 
 
-@pytest.mark.parametrize("columns", [{"name": ["a"]}, {"name": ["a"], "size": [1], "more": [2]}, {"size": [1]}])
+@pytest.mark.parametrize(
+    "columns", [{"name": ["a"]}, {"name": ["a"], "size": [1], "more": [2]}, {"size": [1]}]
+)
 def test_missing_and_unknown_columns_are_refused(columns):
-    with pytest.raises(ContractError, match="table pair: missing columns .* unknown columns"):
+    with pytest.raises(ContractError, match=r"table pair: missing columns .* unknown columns"):
         PAIR.canonical(pl.DataFrame(columns))
 
 
@@ -90,7 +96,9 @@ def test_only_configurations_have_a_column_per_metric():
 
 def test_text_keys_sort_by_code_point():
     frame = PATTERNS.canonical(
-        pl.DataFrame({"configuration_id": ["b", "B", "\u00e9", "a"], "fold": 0, "click_mask": 0, "sessions": 1})
+        pl.DataFrame(
+            {"configuration_id": ["b", "B", "\u00e9", "a"], "fold": 0, "click_mask": 0, "sessions": 1}
+        )
     )
     assert frame["configuration_id"].to_list() == ["B", "a", "b", "\u00e9"]
 

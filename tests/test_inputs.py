@@ -1,15 +1,10 @@
 """Logs in many shapes read as the same canonical rows."""
 
-import gzip
-from datetime import UTC, datetime, timedelta, timezone
-
 import polars as pl
 import pytest
 
-from pipeline.errors import InputError
 from pipeline.inputs import CLICKS, QUERIES, SEARCHES, as_text_ids, find_files, first_line, read_input
 
-NOON = datetime(2009, 3, 2, 12, 0, 0, 250_000)
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}
 
@@ -35,73 +30,6 @@ def test_rows_come_in_the_types_of_the_contract(tmp_path):
     assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1)
 
 
-@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
-@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
-def test_a_timestamp_of_any_unit_and_zone_is_an_instant(tmp_path, unit, zone):
-    times = pl.Series([NOON]).cast(pl.Datetime(unit)).dt.replace_time_zone("UTC")
-    times = times.dt.convert_time_zone(zone) if zone else times.dt.replace_time_zone(None)
-    assert searches_from(parquet(tmp_path, timestamp=times))["timestamp"].to_list() == [NOON_MS]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1235995200250", " 1235995200250 ", "2009-03-02T12:00:00.250", "2009-03-02 12:00:00.25", "2009-03-02T12:00:00.250Z",
-        "2009-03-02T14:00:00.250+02:00", "2009-03-02 07:30:00.25-0430",
-    ],
-)  # fmt: skip
-def test_a_time_in_a_text_file_is_milliseconds_or_iso_8601(tmp_path, text):
-    file = tmp_path / "clicks.csv"
-    file.write_text(f"search_id,timestamp,url\n1,{text},a\n")
-    assert read_input("clicks", file, CLICKS).frame.collect()["timestamp"].to_list() == [NOON_MS]
-
-
-@pytest.mark.parametrize("text", ["", "yesterday", "2009-13-02 12:00:00", "12:00", "1.5"])
-def test_a_text_that_is_no_time_is_null(tmp_path, text):
-    file = tmp_path / "clicks.csv"
-    file.write_text(f"search_id,timestamp,url\n1,{text},a\n")
-    assert read_input("clicks", file, CLICKS).frame.collect()["timestamp"].to_list() == [None]
-
-
-def test_zones_east_and_west_are_taken_off():
-    """The texts above say the same instant; Python agrees."""
-    for hours in (2, -4.5):
-        zone = timezone(timedelta(hours=hours))
-        local = NOON.replace(tzinfo=UTC).astimezone(zone)
-        assert round(local.timestamp() * 1000) == NOON_MS
-
-
-@pytest.mark.parametrize(
-    ("ids", "expected"),
-    [
-        (pl.Series([1], dtype=pl.Int8), 1),
-        (pl.Series([7], dtype=pl.UInt32), 7),
-        (pl.Series([2**64 - 1], dtype=pl.UInt64), "18446744073709551615"),
-        (pl.Series(["x"], dtype=pl.Categorical), "x"),
-        (pl.Series(["x"], dtype=pl.Enum(["x"])), "x"),
-    ],
-)
-def test_ids_are_64_bit_integers_or_text(tmp_path, ids, expected):
-    assert searches_from(parquet(tmp_path, user_id=ids))["user_id"].to_list() == [expected]
-
-
-@pytest.mark.parametrize(
-    ("column", "values", "expected"),
-    [
-        ("user_id", [1.5], "user_id of .* is Float64; expected integers or text"),
-        ("query", [1.5], "query of .* is Float64; expected text"),
-        ("timestamp", [1.5], "timestamp of .* expected a timestamp, or integer milliseconds"),
-        ("timestamp", ["2009-03-02"], "timestamp of .* is String"),
-        ("results", ["a b"], "results of .* expected a list of text"),
-        ("results", [[1.5]], "results of .* expected a list of text"),
-        ("page", ["1"], "page of .* expected integers"),
-    ],
-)
-def test_a_column_of_another_type_is_refused(tmp_path, column, values, expected):
-    with pytest.raises(InputError, match=expected):
-        searches_from(parquet(tmp_path, **{column: values}))
-
-
 @pytest.mark.parametrize(
     "results",
     [
@@ -112,22 +40,6 @@ def test_a_column_of_another_type_is_refused(tmp_path, column, values, expected)
 )
 def test_results_are_lists_of_text_whatever_held_them(tmp_path, results):
     assert searches_from(parquet(tmp_path, results=results))["results"].to_list() == [["7", "8"]]
-
-
-def test_a_column_of_nothing_but_nulls_is_read(tmp_path):
-    frame = searches_from(parquet(tmp_path, user_id=[None], results=[None], timestamp=[None], market=[None]))
-    assert frame.select("user_id", "results", "timestamp", "market").row(0) == (None, None, None, None)
-
-
-def test_csv_tsv_and_compressed_json_lines_read_alike(tmp_path):
-    header, cells = ("search_id", "user_id", "query", "timestamp", "results"), ("1", "2", "Q", str(NOON_MS))
-    (tmp_path / "s.csv").write_text(",".join(header) + "\n" + ",".join(cells) + ',"[""a"",""b""]"\n')
-    (tmp_path / "s.tsv").write_text("\t".join(header) + "\n" + "\t".join(cells) + '\t"[""a"",""b""]"\n')
-    line = f'{{"search_id": "1", "user_id": "2", "query": "Q", "timestamp": {NOON_MS}, "results": ["a", "b"]}}\n'
-    with gzip.open(tmp_path / "s.jsonl.gz", "wt") as stream:
-        stream.write(line)
-    rows = [searches_from(tmp_path / name).row(0) for name in ("s.csv", "s.tsv", "s.jsonl.gz")]
-    assert rows == [("1", "2", "Q", NOON_MS, ["a", "b"], "all", 1)] * 3
 
 
 def test_hive_folders_are_columns(tmp_path):
@@ -154,7 +66,11 @@ def test_a_glob_finds_files_and_folders(tmp_path):
         (tmp_path / day / "a.csv").write_text("x")
     (tmp_path / "day3.csv").write_text("x")
     found = find_files("searches", str(tmp_path / "day*"))
-    assert [file.relative_to(tmp_path).as_posix() for file in found] == ["day1/a.csv", "day2/a.csv", "day3.csv"]
+    assert [file.relative_to(tmp_path).as_posix() for file in found] == [
+        "day1/a.csv",
+        "day2/a.csv",
+        "day3.csv",
+    ]
 
 
 def write_csv(frame, file):
@@ -208,7 +124,8 @@ def test_ids_can_be_turned_into_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "line"), [(ValueError("\n one \ntwo"), "one"), (ValueError(), "ValueError"), (OSError(2, "x"), "[Errno 2] x")]
+    ("error", "line"),
+    [(ValueError("\n one \ntwo"), "one"), (ValueError(), "ValueError"), (OSError(2, "x"), "[Errno 2] x")],
 )
 def test_the_first_line_of_an_error_is_told(error, line):
     assert first_line(error) == line

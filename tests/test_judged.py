@@ -19,7 +19,13 @@ def patterns_of(judged):
 def test_lists_that_the_cut_makes_the_same_become_one_configuration():
     judged = judged_at(2)
     assert judged.rows.to_dicts() == [
-        {"market": "all", "query": "q", "results": ["a", "b"], "configuration_id": md5("all\x1fq\x1fa\x1fb"), "n": 0}
+        {
+            "market": "all",
+            "query": "q",
+            "results": ["a", "b"],
+            "configuration_id": md5("all\x1fq\x1fa\x1fb"),
+            "n": 0,
+        }
     ]
     assert judged.grades.tolist() == [[3, 1]]
     assert patterns_of(judged) == [(0, 0, 5), (0, 1, 2), (0, 2, 4)]  # the click on third place is cut off
@@ -90,7 +96,12 @@ def test_a_result_shown_twice_has_its_grade_twice():
 
 def test_without_a_judged_configuration_there_are_no_rows():
     judged = judged_at(2, rows=judgment_rows([("other", "a", 1)]))
-    assert (judged.rows.height, judged.patterns.height, judged.grades.shape, judged.pool.shape) == (0, 0, (0, 2), (0, 5))
+    assert (judged.rows.height, judged.patterns.height, judged.grades.shape, judged.pool.shape) == (
+        0,
+        0,
+        (0, 2),
+        (0, 5),
+    )
 
 
 def test_no_two_lists_of_texts_look_alike_when_joined():

@@ -56,7 +56,9 @@ def test_with_the_pool_of_what_is_shown_the_ideal_is_the_best_order_of_the_list(
     assert (row["NDCG"], row["AP"]) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize(("success", "expected"), [(0, 6 / 11), (1, 6 / 11), (2, 2 / 11), (3, 2 / 11), (4, 0)])
+@pytest.mark.parametrize(
+    ("success", "expected"), [(0, 6 / 11), (1, 6 / 11), (2, 2 / 11), (3, 2 / 11), (4, 0)]
+)
 def test_a_click_is_a_success_from_the_success_grade_on(success, expected):
     (row,) = measured_at(2, success_grade=success).configurations.iter_rows(named=True)
     assert row["SS"] == pytest.approx(expected)
@@ -86,7 +88,9 @@ def test_the_entropy_of_a_query_is_over_its_clicked_urls():
 
 
 def test_entropy_adds_the_clicks_on_a_url_over_the_lists_of_its_query():
-    table = table_of([("all", "q", "ab"), ("all", "q", "ba"), ("all", "r", "x")], [{1: 3}, {2: 2, 1: 5}, {0: 1}])
+    table = table_of(
+        [("all", "q", "ab"), ("all", "q", "ba"), ("all", "r", "x")], [{1: 3}, {2: 2, 1: 5}, {0: 1}]
+    )
     rows = judgment_rows([("q", "a", 1), ("q", "b", 2), ("r", "x", 1)])
     (sample,) = measured_at(2, table, rows).samples
     assert sample.click_entropy.tolist() == pytest.approx([1.0])  # a and b were clicked 5 times each
@@ -119,7 +123,10 @@ def test_a_market_without_a_judged_configuration_has_statistics_but_no_sample():
     table = table_of([("uk", "q", "ab"), ("us", "q", "xy")], [{1: 3}, {0: 4}])
     measured = measured_at(2, table)
     assert [sample.market for sample in measured.samples] == ["uk"]
-    assert measured.statistics.select("market", "n_sessions", "coverage").rows() == [("uk", 3, 1.0), ("us", 0, 0.0)]
+    assert measured.statistics.select("market", "n_sessions", "coverage").rows() == [
+        ("uk", 3, 1.0),
+        ("us", 0, 0.0),
+    ]
 
 
 def test_a_log_without_a_session_on_a_first_page_has_no_coverage():

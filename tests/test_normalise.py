@@ -26,7 +26,9 @@ def sql():
     def apply(macro, *columns):
         names = [f"c{number}" for number in range(len(columns))]
         connection.register("given", pl.DataFrame(dict(zip(names, columns, strict=True))).to_arrow())
-        return [value for (value,) in connection.sql(f"SELECT {macro}({', '.join(names)}) FROM given").fetchall()]
+        return [
+            value for (value,) in connection.sql(f"SELECT {macro}({', '.join(names)}) FROM given").fetchall()
+        ]
 
     yield apply
     connection.close()
@@ -64,11 +66,17 @@ def test_white_space_is_what_unicode_says_it_is():
 
 # ---- drawn URLs and queries -------------------------------------------------------------------
 
-schemes = st.sampled_from(["http", "HTTP", "https", "Https", "ftp", "x-y+z.1", "1x", "", "mailto", "h\u0131ttp"])
+schemes = st.sampled_from(
+    ["http", "HTTP", "https", "Https", "ftp", "x-y+z.1", "1x", "", "mailto", "h\u0131ttp"]
+)
 users = st.sampled_from(["", "", "user@", "U:p@w@", "@", "a/b@"])
-hosts = st.sampled_from(["host", "Host.Example", "M\u00dcNCHEN.de", "\u0130\u03a3\u03c2", "", "[::1]", "H%41", "a b"])
+hosts = st.sampled_from(
+    ["host", "Host.Example", "M\u00dcNCHEN.de", "\u0130\u03a3\u03c2", "", "[::1]", "H%41", "a b"]
+)
 ports = st.sampled_from(["", "", ":80", ":443", ":8080", ":80:80", ":", ":080"])
-paths = st.sampled_from(["", "/", "//", "/A", "/A/", "/A//", "/a%2F/", "/\u00c4\n/", "/a;b/", "/x:80", "/http://B/"])
+paths = st.sampled_from(
+    ["", "/", "//", "/A", "/A/", "/A//", "/a%2F/", "/\u00c4\n/", "/a;b/", "/x:80", "/http://B/"]
+)
 queries = st.sampled_from(["", "?", "?Q=A", "?a/", "??", "?x:443", "?\u03a3/"])
 fragments = st.sampled_from(["", "#", "#F", "#a#b", "#/", "#?", "#\n"])
 separators = st.sampled_from(["://", "://", "://", ":", ":/", ":///", ""])
@@ -170,7 +178,7 @@ def test_a_configuration_id_is_the_md5_of_the_texts_with_a_separator():
 
 
 def digest(number):
-    """Mix a user number in whole numbers of any size: (low * 48271 + high * 69621 + 11) * 1103515245 + 12345."""
+    """Mix a user number: (low * 48271 + high * 69621 + 11) * 1103515245 + 12345, all modulo the prime."""
     high = abs(number) // PRIME * (1 if number >= 0 else -1)
     mixed = (number % PRIME * 48_271 + high % PRIME * 69_621 + 11) % PRIME
     return (mixed * 1_103_515_245 + 12_345) % PRIME
@@ -208,4 +216,6 @@ def test_users_in_a_row_spread_evenly_over_folds(sql, folds):
     sizes = Counter(value % folds for value in sql("user_digest", list(range(20_000))))
     expected = 20_000 / folds
     chi_square = sum((sizes[fold] - expected) ** 2 / expected for fold in range(folds))
-    assert chi_square < folds + 5 * (2 * folds) ** 0.5  # mean and deviation of chi-square by degrees of freedom
+    assert (
+        chi_square < folds + 5 * (2 * folds) ** 0.5
+    )  # mean and deviation of chi-square by degrees of freedom

@@ -25,14 +25,18 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 def run(*command, cwd):
     """Run a command without PYTHONPATH; return what it prints."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def sources(folder, *endings):
     """Return the files below a folder of the checkout, by their paths from the folder's parent."""
-    files = (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = (
+        path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
     kept = (path for path in files if not endings or path.suffix in endings)
     return {path.relative_to(ROOT).as_posix() for path in kept if not path.name.startswith(".")}
 
@@ -84,7 +88,10 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     names = set(zipfile.ZipFile(wheel).namelist())
     packed = {name for name in names if ".dist-info/" not in name}
     sql = {f"pipeline/{name}" for name in sources("sql", ".sql")}
-    assert packed - {f"pipeline/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")} == sources("pipeline") | sql
+    assert (
+        packed - {f"pipeline/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
+        == sources("pipeline") | sql
+    )
     assert "pipeline/py.typed" in packed
     assert len(sql) > 50
     assert {"pipeline/report/templates/report.html.j2", "pipeline/report/templates/report.md.j2"} <= packed
@@ -114,14 +121,18 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert sources("pipeline") | sources("sql", ".sql") | {"pyproject.toml", "README.md"} <= names
-    assert [name for name in names if name.startswith(("tests", "benchmarks", "data_samples", "reports"))] == []
+    assert [
+        name for name in names if name.startswith(("tests", "benchmarks", "data_samples", "reports"))
+    ] == []
 
 
 # ---- what it does -----------------------------------------------------------------------------
 
 
 def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
-    place = Path(run(installed / "python", "-c", "import pipeline; print(pipeline.__file__)", cwd=elsewhere).strip())
+    place = Path(
+        run(installed / "python", "-c", "import pipeline; print(pipeline.__file__)", cwd=elsewhere).strip()
+    )
     assert place.is_relative_to(installed.parent)
     assert not place.is_relative_to(ROOT)
 
@@ -132,12 +143,30 @@ def test_the_installed_command_tells_the_version_of_the_project(installed, elsew
 
 def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):
     clickassay = installed / "clickassay"
-    run(clickassay, "simulate", "--world", "cascade", "--searches", 500, "--queries", 5, "--out", "log", cwd=elsewhere)
-    inputs = [part for name in ("searches", "clicks", "judgments", "queries") for part in (f"--{name}", f"log/{name}.parquet")]
+    run(
+        clickassay,
+        "simulate",
+        "--world",
+        "cascade",
+        "--searches",
+        500,
+        "--queries",
+        5,
+        "--out",
+        "log",
+        cwd=elsewhere,
+    )
+    inputs = [
+        part
+        for name in ("searches", "clicks", "judgments", "queries")
+        for part in (f"--{name}", f"log/{name}.parquet")
+    ]
     quick = ("--depth", 5, "--iterations", 20, "--resamples", 20)
     printed = run(clickassay, "run", *inputs, *quick, "--out", "reports/first", cwd=elsewhere)
     assert printed.startswith("Report: reports/first/report.html\n1. ")
     assert "<html" in (elsewhere / "reports" / "first" / "report.html").read_text(encoding="utf-8")
-    assert pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")["n_sessions"].to_list() == [500]
+    assert pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")[
+        "n_sessions"
+    ].to_list() == [500]
     answered = run(clickassay, "query", "reports/first", "--name", "coverage", "--csv", cwd=elsewhere)
     assert len(answered.splitlines()) == 2

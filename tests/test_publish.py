@@ -62,7 +62,9 @@ def test_a_block_that_fails_leaves_the_old_folder_as_it_was(tmp_path):
 def test_a_place_that_is_taken_is_refused_before_any_work(tmp_path):
     publish(tmp_path / "out", "old")
     with (
-        pytest.raises(OutputError, match="out exists already; choose another --out, or replace it with --force"),
+        pytest.raises(
+            OutputError, match="out exists already; choose another --out, or replace it with --force"
+        ),
         published_folder(tmp_path / "out"),
     ):
         pytest.fail("the block must not begin")
@@ -103,19 +105,21 @@ def folder_whose_mark_is_a_folder(place):
     (place / MARK).mkdir(parents=True)
 
 
-@pytest.mark.parametrize("taken", [folder_of_others, file_of_others, broken_link, folder_whose_mark_is_a_folder])
+@pytest.mark.parametrize(
+    "taken", [folder_of_others, file_of_others, broken_link, folder_whose_mark_is_a_folder]
+)
 def test_force_does_not_replace_what_is_not_ours(tmp_path, taken):
     taken(tmp_path / "out")
     with pytest.raises(OutputError, match="exists already"):
         check_free(tmp_path / "out")
-    with pytest.raises(OutputError, match="was not made by clickassay .*--force does not replace it"):
+    with pytest.raises(OutputError, match=r"was not made by clickassay .*--force does not replace it"):
         publish(tmp_path / "out", force=True)
     assert names(tmp_path) == ["out"]
 
 
 def test_a_place_below_a_file_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(OutputError, match="cannot write .*choose another --out"):
+    with pytest.raises(OutputError, match=r"cannot write .*choose another --out"):
         publish(tmp_path / "file" / "out")
 
 

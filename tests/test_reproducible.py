@@ -65,7 +65,10 @@ def as_json_lines(frame, folder):
 def as_csv(frame, folder):
     folder.mkdir()
     if "results" in frame.columns:
-        texts = [None if urls is None else pl.DataFrame({"x": [urls]}).write_json()[6:-2] for urls in frame["results"]]
+        texts = [
+            None if urls is None else pl.DataFrame({"x": [urls]}).write_json()[6:-2]
+            for urls in frame["results"]
+        ]
         frame = frame.with_columns(pl.Series("results", texts, dtype=pl.String))
     frame.with_columns(pl.col("timestamp").dt.to_string("iso:strict")).write_csv(folder / "all.csv")
     return folder
@@ -81,7 +84,9 @@ def stored_anew(log, way, folder):
 
 def files_of(folder, *endings):
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.suffix in endings
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in endings
     }
 
 
@@ -103,14 +108,15 @@ def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log,
     run = files_of(tmp_path / "run", ".parquet", ".csv", ".tex")
     assert run == files_of(tmp_path / "again", ".parquet", ".csv", ".tex")
     assert {"correlations.parquet", "tables/funnel.csv"} <= run.keys()
+    assert told_by(tmp_path / "run") == told_by(tmp_path / "again")
 
 
-def test_a_report_drawn_again_has_the_same_bytes(log, stored, tmp_path):
-    chosen = load_settings(iterations=20, resamples=20, depth=[5])
-    for name in ("once", "again"):
-        make_report(stored, log["judgments"], log["queries"], tmp_path / name, chosen)
-    kinds = (".md", ".html", ".json", ".csv", ".tex", ".parquet")
-    assert files_of(tmp_path / "once", *kinds) == files_of(tmp_path / "again", *kinds)
+def told_by(folder):
+    """Return the lines of the report but the number of threads and the digests of the input files."""
+    lines = (folder / "report.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) > 100
+    own = ("| threads |", "| searches |", "| clicks |", "| judgments |", "| queries |")
+    return [line for line in lines if not (line.startswith(own) and (len(line) > 70 or "threads" in line))]
 
 
 @pytest.fixture(scope="module")

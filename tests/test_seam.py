@@ -102,7 +102,9 @@ def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, th
 def test_shifting_all_times_changes_nothing(log, by_ms):
     searches, clicks = with_searches(log)
     assume(631_152_000_000 + DAY < searches[0]["timestamp"] + by_ms < 4_133_980_800_000 - DAY)
-    assert same_table(patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms)))
+    assert same_table(
+        patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms))
+    )
 
 
 @few
@@ -141,13 +143,22 @@ def test_folds_sum_to_the_unfolded_table(log, folds):
 
 def test_all_sessions_of_a_user_are_in_one_fold_and_folds_share_the_users(tmp_path):
     searches = [
-        {"search_id": 10 * user + day, "user_id": user, "query": f"user {user}", "timestamp": 10**12 + day * DAY}
+        {
+            "search_id": 10 * user + day,
+            "user_id": user,
+            "query": f"user {user}",
+            "timestamp": 10**12 + day * DAY,
+        }
         | {"results": ["a"]}
         for user in range(60)
         for day in range(3)
     ]
     table = patterns_of(searches, [], folds=3)
-    users = table.patterns.join(table.configurations, on="configuration_id").group_by("query").agg("fold", "sessions")
+    users = (
+        table.patterns.join(table.configurations, on="configuration_id")
+        .group_by("query")
+        .agg("fold", "sessions")
+    )
     assert users["sessions"].to_list() == [[3]] * 60
     sizes = Counter(users["fold"].list.first())
     assert set(sizes) == {0, 1, 2}
@@ -206,7 +217,9 @@ def broken(stored, tmp_path):
 
 def files_of(folder):
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -241,7 +254,7 @@ def test_a_folder_that_is_no_pattern_table_is_refused(tmp_path):
 @pytest.mark.parametrize("missing", ["configurations", "patterns", "queries", "funnel"])
 def test_a_table_with_a_file_missing_is_refused(broken, missing):
     (broken / f"{missing}.parquet").unlink()
-    with pytest.raises(PatternError, match="broken: .*make it again"):
+    with pytest.raises(PatternError, match=r"broken: .*make it again"):
         read_patterns(broken)
 
 
@@ -264,7 +277,7 @@ def test_a_table_with_a_row_twice_is_refused(broken):
     file = broken / "patterns.parquet"
     rows = pl.read_parquet(file)
     pl.concat([rows, rows.head(1)]).write_parquet(file)
-    with pytest.raises(PatternError, match="key .* is not unique"):
+    with pytest.raises(PatternError, match=r"key .* is not unique"):
         read_patterns(broken)
 
 

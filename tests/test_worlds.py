@@ -26,7 +26,9 @@ def run_of(tmp_path_factory):
 
     def run(world):
         if world not in runs:
-            log = simulated(tmp_path_factory.mktemp(world) / "log", world, searches=60_000, queries=30, seed=5)
+            log = simulated(
+                tmp_path_factory.mktemp(world) / "log", world, searches=60_000, queries=30, seed=5
+            )
             chosen = load_settings(iterations=200, resamples=200, depth=[5, 10])
             table = log_to_patterns(log["searches"], log["clicks"], chosen)
             runs[world] = analyse(table, log["judgments"], log["queries"], chosen)
@@ -59,7 +61,10 @@ def test_the_pair_of_the_law_correlates_and_comes_first(run_of, world, depth):
 def test_the_means_of_the_law_lie_on_a_line_through_zero_with_its_factor(run_of, world):
     law = WORLDS[world].law
     rows = run_of(world)["configurations"].filter(depth=10)
-    weighted = {name: float((rows[name] * rows["n_sessions"]).sum()) for name in (law.click_metric, law.editorial_metric)}
+    weighted = {
+        name: float((rows[name] * rows["n_sessions"]).sum())
+        for name in (law.click_metric, law.editorial_metric)
+    }
     assert weighted[law.click_metric] == pytest.approx(law.factor * weighted[law.editorial_metric], rel=0.03)
 
 
@@ -85,7 +90,10 @@ def test_clicks_that_heed_nothing_correlate_with_nothing_beyond_chance(run_of, d
     assert rows.height > 30
     for row in rows.iter_rows(named=True):
         standard_error = (row["ci_high"] - row["ci_low"]) / (2 * 1.96)
-        assert math.fabs(row["exact"]) < CHANCE * standard_error, (row["click_metric"], row["editorial_metric"])
+        assert math.fabs(row["exact"]) < CHANCE * standard_error, (
+            row["click_metric"],
+            row["editorial_metric"],
+        )
 
 
 def test_success_finds_something_even_there_because_it_looks_at_the_grades(run_of):

@@ -28,7 +28,9 @@ def table_of(lists=LISTS, masks=MASKS, *, stored_depth=3):
     names = [configuration_id(market, query, list(urls)) for market, query, urls in lists]
     configurations = [(name, *one[:2], list(one[2])) for name, one in zip(names, lists, strict=True)]
     patterns = [
-        (name, 0, mask, sessions) for name, own in zip(names, masks, strict=True) for mask, sessions in own.items()
+        (name, 0, mask, sessions)
+        for name, own in zip(names, masks, strict=True)
+        for mask, sessions in own.items()
     ]
     queries = sorted({(market, query, 1) for market, query, _ in lists})
     formed = {}

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import polars as pl
 
+from pipeline.normalise import MAY_BE_ODD
+
 _TEXT_OF_PAIR, _MARKET_OF_PAIR, _LIST = 0, 1, 2  # seeds: independent hashes, so that an XOR names a pair
 
 
@@ -35,7 +37,7 @@ def places_of(lists: pl.DataFrame) -> pl.DataFrame:
             "list_fp",
             pl.col("place").cast(pl.Int64),
             pl.col("url").hash().alias("url_fp"),
-            pl.col("url").str.contains(_MAY_BE_ODD).alias("odd"),
+            pl.col("url").str.contains(MAY_BE_ODD).alias("odd"),
             "url",
         )
         .collect()
@@ -44,14 +46,7 @@ def places_of(lists: pl.DataFrame) -> pl.DataFrame:
 
 def odd_urls(urls: pl.Series) -> pl.Series:
     """Return the URLs that may have another normal form; nearly all others are ruled out cheaply."""
-    return urls.filter(urls.str.contains(_MAY_BE_ODD))
-
-
-_MAY_BE_ODD = (
-    r"(?s)^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*://"  # upper case in the scheme
-    r"|^[^/]*://[^/?#]*[A-Z\x{80}-\x{10FFFF}]"  # upper case or foreign letters in the host
-    r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"
-)
+    return urls.filter(urls.str.contains(MAY_BE_ODD))
 
 
 def fingerprints_of(texts: pl.DataFrame) -> pl.DataFrame:

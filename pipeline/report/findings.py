@@ -114,7 +114,7 @@ def title(run: Run, ranking: Ranking | None) -> str:
         return "No offline metric can be said to predict clicks"
     if ranking.tied:
         return f"{ranking.best} comes first, but cannot be told apart from {_few(ranking.tied)}"
-    if ranking.untested:
+    if ranking.untested or not ranking.others:
         return f"{ranking.best} has the highest correlation with clicks"
     return f"{ranking.best} predicts clicks best"
 
@@ -203,10 +203,10 @@ def third_finding(run: Run, ranking: Ranking | None) -> Finding:
     rest = set(kept["editorial_metric"].to_list()) - {ranking.best}
     instead = f"; elsewhere {listed(in_order(tuple(rest), run.editorial), 'or')} leads" if rest else ""
     text = (
-        f"{ranking.best} leads in {won} of {plural(kept.height, 'combination')} of market, depth, judge and "
-        f"click metric (without SS, which uses the grades itself, and QCTR){instead}"
+        f"{ranking.best} leads in {count(won)} of {plural(kept.height, 'combination')} of market, depth, "
+        f"judge and click metric (without SS, which uses the grades itself, and QCTR){instead}"
     )
-    return Finding(f"{won} of {kept.height}", sentence(text))
+    return Finding(f"{count(won)} of {count(kept.height)}", sentence(text))
 
 
 def leaders(run: Run) -> pl.DataFrame:

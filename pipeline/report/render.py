@@ -118,6 +118,8 @@ def write_report(
     ContractError
         If a table has not the form of its contract.
     """
+    if not folder.is_dir():
+        raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
     report = build_report(tables, info)
     try:
         _write(folder / "report.html", html_report(report))
@@ -126,9 +128,7 @@ def write_report(
         for table in [table for section in report.sections for table in section.every_table]:
             _write_table(folder / "tables", table)
     except OSError as error:
-        raise ReportError(
-            f"cannot write the report to {folder}: {error}; name a folder that exists"
-        ) from error
+        raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return tuple(finding.text for finding in report.findings)
 
 

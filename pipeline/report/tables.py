@@ -29,7 +29,7 @@ class Style:
 
 def _second_line(found: Estimate) -> str:
     # the style sheet keeps the line end and sets what follows smaller
-    return f"\n{span(found.low, found.high)}"
+    return "\n" + span(found.low, found.high).replace(" to ", "…")
 
 
 def _in_brackets(found: Estimate) -> str:

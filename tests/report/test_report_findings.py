@@ -129,7 +129,7 @@ def test_a_single_metric_is_reported_without_rivals():
     title, finding = told(
         run_of(correlations=correlations({"ERR": (0.4, 0.3, 0.5), "AP": (None, None, None)}))
     )
-    assert title == "ERR predicts clicks best"
+    assert title == "ERR has the highest correlation with clicks"
     assert finding.text.endswith("no other metric has a value.")
 
 

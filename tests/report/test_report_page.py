@@ -260,7 +260,8 @@ def test_latex_files_hold_whole_tables(reports, name):
 def test_the_same_input_gives_the_same_bytes_in_another_process(reports, tmp_path):
     code = (
         "import sys; from pathlib import Path; from report.report_tables import *; "
-        "from pipeline.report import write_report; write_report(small_tables(), run_info(), Path(sys.argv[1]))"
+        "from pipeline.report import write_report; "
+        "write_report(small_tables(), run_info(), Path(sys.argv[1]))"
     )
     paths = [str(TESTS), str(TESTS.parent)]
     environment = {
@@ -284,5 +285,11 @@ def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_a_report_error(tmp_path):
-    with pytest.raises(ReportError, match="cannot write the report to"):
+    with pytest.raises(ReportError, match=r"no folder .*missing to write the report to"):
         write_report(empty_tables(), {}, tmp_path / "missing")
+
+
+def test_a_folder_that_cannot_be_written_is_a_report_error(tmp_path):
+    (tmp_path / "tables").write_text("in the way", encoding="utf-8")
+    with pytest.raises(ReportError, match="cannot write the report to"):
+        write_report(empty_tables(), {}, tmp_path)

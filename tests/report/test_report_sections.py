@@ -203,7 +203,7 @@ def test_tables_by_class_are_in_the_order_of_the_paper(run):
         "1 word",
         "2 words",
         "3 words",
-        "4 or more words",
+        "4 or more",
     ]
     assert [row.name for row in tables["table5_navigational"].rows] == ["navigational", "not navigational"]
 

@@ -82,7 +82,7 @@ def test_cells_point_to_headings_that_are_there():
 def test_cells_are_spelled_by_their_kind():
     cells = (Estimate(-0.1234, -0.2, 0.1), Estimate(0.5), Estimate(None), Share(0.0583), 12345, "x\ty", None)
     assert [cell_text(cell, HTML) for cell in cells] == [
-        "\N{MINUS SIGN}0.123\n\N{MINUS SIGN}0.200 to 0.100",
+        "\N{MINUS SIGN}0.123\n\N{MINUS SIGN}0.200…0.100",
         "0.500",
         "\N{EN DASH}",
         "5.8 %",

@@ -17,12 +17,18 @@ MISTYPED = [
     *(("searches", "user_id", value) for value in (FLOAT, FLAG, pl.struct(a=1))),
     *(("searches", "query", value) for value in (FLOAT, FLAG, pl.lit(b"maps"), pl.concat_list("query"))),
     *(("searches", "timestamp", value) for value in (FLOAT, FLAG, DAY, pl.lit("2024-05-01 12:00:00"))),
-    *(("searches", "results", value) for value in (FLOAT, pl.lit("a"), pl.lit('["a"]'), pl.concat_list(FLOAT))),
+    *(
+        ("searches", "results", value)
+        for value in (FLOAT, pl.lit("a"), pl.lit('["a"]'), pl.concat_list(FLOAT))
+    ),
     ("searches", "results", pl.concat_list(pl.struct(a=1))),
     *(("searches", "market", value) for value in (FLOAT, FLAG)),
     *(("searches", "page", value) for value in (FLOAT, pl.lit("1"))),
     *(("clicks", "search_id", value) for value in (FLOAT, FLAG)),
-    *(("clicks", "timestamp", value) for value in (FLOAT, pl.lit("2024-05-01 12:00:00"), pl.lit("1714564800000"))),
+    *(
+        ("clicks", "timestamp", value)
+        for value in (FLOAT, pl.lit("2024-05-01 12:00:00"), pl.lit("1714564800000"))
+    ),
     *(("clicks", "url", value) for value in (FLOAT, pl.concat_list("url"))),
     *(("clicks", "position", value) for value in (FLOAT, pl.lit("1"), pl.lit(float("nan")))),
     *(("judgments", "query", value) for value in (FLOAT, FLAG)),
@@ -64,12 +70,18 @@ def test_a_mistyped_column_is_named_with_what_was_found_and_expected(tmp_path, t
 @pytest.mark.parametrize("value", [FLAG, DAY, pl.concat_list("url"), pl.struct(a=1)])
 def test_grades_of_a_type_that_is_none_of_grades_are_refused(tmp_path, value):
     frame = tiny.judgments().with_columns(value.alias("grade"))
-    tiny.refused(tiny.write_log(tmp_path, judgments=frame), "judgments: column grade is ", "expected integers or labels")
+    tiny.refused(
+        tiny.write_log(tmp_path, judgments=frame),
+        "judgments: column grade is ",
+        "expected integers or labels",
+    )
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_every_integer_type_may_hold_ids(tmp_path, dtype):
-    searches = tiny.searches().with_columns(pl.col("search_id").cast(dtype), (pl.col("user_id") - 1000).cast(dtype))
+    searches = tiny.searches().with_columns(
+        pl.col("search_id").cast(dtype), (pl.col("user_id") - 1000).cast(dtype)
+    )
     clicks = tiny.clicks().with_columns(pl.col("search_id").cast(dtype))
     counts = tiny.counted(tiny.write_log(tmp_path, searches=searches, clicks=clicks))
     assert (counts["searches", "kept", ""], counts["clicks", "kept", ""]) == (tiny.ROWS, tiny.CLICKS)
@@ -91,7 +103,9 @@ def test_ids_may_be_integers_in_one_table_and_text_in_the_other(tmp_path):
 @pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(tiny.QUERIES)])
 def test_queries_may_be_categories(tmp_path, dtype):
     plain = tiny.write_log(tmp_path / "plain")
-    coded = tiny.write_log(tmp_path / "coded", searches=tiny.searches().with_columns(pl.col("query").cast(dtype)))
+    coded = tiny.write_log(
+        tmp_path / "coded", searches=tiny.searches().with_columns(pl.col("query").cast(dtype))
+    )
     assert tiny.counted(plain) == tiny.counted(coded)
     assert tiny.patterns(plain.out) == tiny.patterns(coded.out)
 
@@ -99,13 +113,21 @@ def test_queries_may_be_categories(tmp_path, dtype):
 @pytest.mark.parametrize("column", ["search_id", "user_id", "query", "timestamp", "results"])
 def test_a_column_of_nothing_but_nulls_is_unusable(tmp_path, column):
     frame = tiny.searches().with_columns(pl.lit(None).alias(column))
-    line = tiny.refused(tiny.write_log(tmp_path, searches=frame), "searches: 24 of 24 rows are unusable", "--max-rejected")
+    line = tiny.refused(
+        tiny.write_log(tmp_path, searches=frame), "searches: 24 of 24 rows are unusable", "--max-rejected"
+    )
     assert f"24 with null {column}" in line
 
 
-@pytest.mark.parametrize("dtype", [pl.List(pl.Int64), pl.List(pl.UInt16), pl.Array(pl.Int32, 3), pl.List(pl.Categorical)])
+@pytest.mark.parametrize(
+    "dtype", [pl.List(pl.Int64), pl.List(pl.UInt16), pl.Array(pl.Int32, 3), pl.List(pl.Categorical)]
+)
 def test_results_and_clicked_urls_may_be_integers_or_categories(tmp_path, dtype):
-    pages = {tiny.url_of(query, page): str(3 * number + page) for number, query in enumerate(tiny.QUERIES) for page in range(3)}
+    pages = {
+        tiny.url_of(query, page): str(3 * number + page)
+        for number, query in enumerate(tiny.QUERIES)
+        for page in range(3)
+    }
     named = pl.element().replace_strict(pages)
     lists = tiny.searches().with_columns(pl.col("results").list.eval(named))
     clicks = tiny.clicks().with_columns(pl.col("url").replace_strict(pages))

@@ -45,13 +45,17 @@ def test_a_grade_off_the_scale_is_shown_with_its_row(tmp_path, grade, dtype, wor
 
 def test_grades_that_are_true_or_false_are_refused(tmp_path):
     frame = tiny.judgments().with_columns(pl.col("grade") > 2)
-    tiny.refused(tiny.write_log(tmp_path, judgments=frame), "judgments: column grade is Boolean", "integers or labels")
+    tiny.refused(
+        tiny.write_log(tmp_path, judgments=frame), "judgments: column grade is Boolean", "integers or labels"
+    )
 
 
 @pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.String])
 def test_whole_grades_of_any_type_are_the_same(tmp_path, dtype):
     good = tiny.analysed(tiny.write_log(tmp_path / "good"))
-    cast = tiny.write_log(tmp_path / "cast", judgments=tiny.judgments().with_columns(pl.col("grade").cast(dtype)))
+    cast = tiny.write_log(
+        tmp_path / "cast", judgments=tiny.judgments().with_columns(pl.col("grade").cast(dtype))
+    )
     assert tiny.analysed(cast)["configurations"].equals(good["configurations"])
 
 
@@ -59,7 +63,9 @@ def test_labels_of_the_scale_are_grades_whatever_their_case(tmp_path):
     labels = {0: "Bad", 2: " GOOD ", 4: "perfect"}
     good = tiny.analysed(tiny.write_log(tmp_path / "good"))
     frame = tiny.judgments().with_columns(pl.col("grade").replace_strict(labels))
-    assert tiny.analysed(tiny.write_log(tmp_path / "labels", judgments=frame))["configurations"].equals(good["configurations"])
+    assert tiny.analysed(tiny.write_log(tmp_path / "labels", judgments=frame))["configurations"].equals(
+        good["configurations"]
+    )
 
 
 def test_a_scale_of_ones_own_names_its_grades(tmp_path):
@@ -100,7 +106,13 @@ def test_each_rule_settles_conflicts_as_it_says(tmp_path, grades, rule, grade):
 
 def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
     log = tiny.write_log(tmp_path, judgments=contradicting((1, 2)))
-    tiny.refused(log, "1 contradict each other", "has grades 1, 2", MAPS_FIRST[1], "--conflicts max|mean-rounded|latest")
+    tiny.refused(
+        log,
+        "1 contradict each other",
+        "has grades 1, 2",
+        MAPS_FIRST[1],
+        "--conflicts max|mean-rounded|latest",
+    )
 
 
 def test_equal_judgments_collapse(tmp_path):
@@ -111,7 +123,10 @@ def test_equal_judgments_collapse(tmp_path):
 
 def test_different_judges_may_disagree(tmp_path):
     frame = pl.concat(
-        [tiny.judgments().with_columns(judge=pl.lit("ann")), graded(0, pl.Int64).with_columns(judge=pl.lit("llm"))]
+        [
+            tiny.judgments().with_columns(judge=pl.lit("ann")),
+            graded(0, pl.Int64).with_columns(judge=pl.lit("llm")),
+        ]
     )
     frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
     shown = frames["configurations"].filter(query="maps")
@@ -126,7 +141,10 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     assert outcome.code == 0, outcome
     assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
     assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
-    assert "not judged" in (log.out / "report.md").read_text() or "no grade" in (log.out / "report.md").read_text()
+    assert (
+        "not judged" in (log.out / "report.md").read_text()
+        or "no grade" in (log.out / "report.md").read_text()
+    )
 
 
 def test_judgments_of_other_results_only_leave_nothing_judged(tmp_path):

@@ -140,7 +140,9 @@ def published_place_of_nobody(log):
 def small_disk(folder, size: str):
     """Mount a small file system in memory, where the machine lets us."""
     folder.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True
+    )
     if made.returncode:
         pytest.skip("this machine lets us mount nothing")
     try:

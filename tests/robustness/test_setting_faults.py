@@ -84,7 +84,8 @@ def test_an_option_out_of_range_is_said_in_one_line(tmp_path, option, value):
 
 
 @pytest.mark.parametrize(
-    "more", [("--depth", "five"), ("--conflicts", "min"), ("--nonsense",), ("--idle-scope", "page"), ("stray",)]
+    "more",
+    [("--depth", "five"), ("--conflicts", "min"), ("--nonsense",), ("--idle-scope", "page"), ("stray",)],
 )
 def test_options_that_cannot_be_parsed_end_with_code_2_and_no_traceback(tmp_path, more):
     log = tiny.write_log(tmp_path)
@@ -110,7 +111,9 @@ def test_options_win_over_the_settings_file(tmp_path):
 def test_the_deepest_depth_works(tmp_path):
     deep = [[f"r{number}" for number in range(62)]] * tiny.ROWS
     clicks = tiny.clicks().with_columns(url=pl.lit("r61"))
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(pl.Series("results", deep)), clicks=clicks)
+    log = tiny.write_log(
+        tmp_path, searches=tiny.searches().with_columns(pl.Series("results", deep)), clicks=clicks
+    )
     outcome = tiny.inside(*log.options("patterns"), "--depth", "62")
     assert outcome.code == 0, outcome
     assert 2**61 in pl.read_parquet(log.out / "patterns.parquet")["click_mask"].to_list()
@@ -118,14 +121,26 @@ def test_the_deepest_depth_works(tmp_path):
 
 @pytest.mark.parametrize("limit", ["1B", "100KB", "1MB"])
 def test_too_little_memory_names_the_option(tmp_path, limit):
-    tiny.refused(tiny.write_log(tmp_path), "--memory-limit", command="patterns", more=("--memory-limit", limit))
+    tiny.refused(
+        tiny.write_log(tmp_path), "--memory-limit", command="patterns", more=("--memory-limit", limit)
+    )
 
 
 def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.counted(log)
     outcome = tiny.inside(
-        *("report", "--patterns", str(log.out), "--judgments", log.judgments, "--out", str(tmp_path / "r"), "--depth", "9")
+        *(
+            "report",
+            "--patterns",
+            str(log.out),
+            "--judgments",
+            log.judgments,
+            "--out",
+            str(tmp_path / "r"),
+            "--depth",
+            "9",
+        )
     )
     assert "holds 3 results a list, but depth 9" in tiny.one_line(outcome)
     assert not (tmp_path / "r").exists()

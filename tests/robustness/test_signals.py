@@ -43,13 +43,17 @@ def long_log(tmp_path_factory) -> tiny.Log:
     shift = 100_000 * pl.col("copy")
     searches = tiny.searches().join(copies, how="cross").with_columns(pl.col("search_id", "user_id") + shift)
     clicks = tiny.clicks().join(copies, how="cross").with_columns(pl.col("search_id") + shift)
-    return tiny.write_log(tmp_path_factory.mktemp("long"), searches=searches.drop("copy"), clicks=clicks.drop("copy"))
+    return tiny.write_log(
+        tmp_path_factory.mktemp("long"), searches=searches.drop("copy"), clicks=clicks.drop("copy")
+    )
 
 
 def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str, ...] = ()) -> tiny.Outcome:
     """Run the log and send a signal when progress first says `message`."""
     command = [sys.executable, "-c", MARKED, *log.options(), *more]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment(), text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment(), text=True
+    )
     try:
         for line in process.stdout:
             if line.startswith(message):
@@ -112,7 +116,9 @@ def test_an_interrupt_outside_the_stages_is_one_line_too(capsys):
 
 def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
     command = [*tiny.started_with("--help")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment())
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment()
+    )
     process.stdout.close()
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()

@@ -42,7 +42,9 @@ def write_as(ending: str, file, rows: list[dict[str, object]]) -> None:
         write_csv(file, rows, separator="\t" if "tsv" in ending else ",")
 
 
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".CSV"])
+@pytest.mark.parametrize(
+    "ending", [".csv", ".tsv", ".csv.gz", ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".CSV"]
+)
 def test_every_text_format_gives_the_bytes_of_parquet(tmp_path, ending):
     plain = tiny.write_log(tmp_path / "plain")
     places = {name: tmp_path / f"{name}{ending}" for name in ("searches", "clicks", "judgments")}
@@ -81,7 +83,9 @@ def test_times_may_be_spelled_in_many_ways(tmp_path, spelling, ending):
     plain, places = tiny.write_log(tmp_path / "plain"), {}
     for name in ("searches", "clicks"):
         frame = getattr(tiny, name)().with_columns(pl.col("timestamp").dt.epoch("ms"))
-        rows = [{**row, "timestamp": TIMES[spelling](row["timestamp"])} for row in frame.iter_rows(named=True)]
+        rows = [
+            {**row, "timestamp": TIMES[spelling](row["timestamp"])} for row in frame.iter_rows(named=True)
+        ]
         places[name] = tmp_path / f"{name}{ending}"
         write_as(ending, places[name], rows)
     log = tiny.write_log(tmp_path / "text", **places)
@@ -120,7 +124,7 @@ def test_a_cell_that_is_no_json_array_has_null_results(tmp_path, cell):
     ("cell", "expected"),
     [
         ('["a\\"b", "\\u00e9", "\\ud83d\\ude00"]', ['a"b', "é", "😀"]),
-        (" [ \"x\" ,\n 7 , \"\" ] ", ["x", "7", ""]),
+        (' [ "x" ,\n 7 , "" ] ', ["x", "7", ""]),
         ('["c:\\\\d", "e\\/f", "g\\th"]', ["c:\\d", "e/f", "g\th"]),
     ],
 )
@@ -155,7 +159,9 @@ def test_csv_that_is_not_utf_8_is_refused(tmp_path, table):
     rows = as_cells(table)
     rows[5]["query" if "query" in rows[5] else "url"] = "caf\u00e9"
     write_csv(tmp_path / "latin.csv", rows)
-    (tmp_path / "latin.csv").write_bytes((tmp_path / "latin.csv").read_text(encoding="utf-8").encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes(
+        (tmp_path / "latin.csv").read_text(encoding="utf-8").encode("latin-1")
+    )
     log = tiny.write_log(tmp_path, **{table: tmp_path / "latin.csv"})
     tiny.refused(log, f"{table}: cannot read ", "latin.csv", "UTF-8")
 
@@ -173,7 +179,9 @@ def test_csv_with_rows_that_are_too_long_is_refused(tmp_path, table):
     lines = (tmp_path / "ragged.csv").read_text().splitlines()
     lines[3] += ",more,and more"
     (tmp_path / "ragged.csv").write_text("\n".join(lines) + "\n")
-    tiny.refused(tiny.write_log(tmp_path, **{table: tmp_path / "ragged.csv"}), f"{table}: cannot read ", "ragged.csv")
+    tiny.refused(
+        tiny.write_log(tmp_path, **{table: tmp_path / "ragged.csv"}), f"{table}: cannot read ", "ragged.csv"
+    )
 
 
 def test_csv_rows_that_are_too_short_have_nulls(tmp_path):

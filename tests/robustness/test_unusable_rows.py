@@ -29,7 +29,9 @@ def with_nulls(frame: pl.DataFrame, column: str, rows: int) -> pl.DataFrame:
 def changed(frame: pl.DataFrame, column: str, value: object) -> pl.DataFrame:
     """Put `value` into the first row."""
     first = pl.int_range(pl.len()) == 0
-    return frame.with_columns(pl.when(first).then(pl.lit(value, dtype=frame.schema[column])).otherwise(pl.col(column)).alias(column))
+    return frame.with_columns(
+        pl.when(first).then(pl.lit(value, dtype=frame.schema[column])).otherwise(pl.col(column)).alias(column)
+    )
 
 
 @pytest.mark.parametrize(("table", "column"), CASES)
@@ -38,7 +40,9 @@ def test_a_few_nulls_are_counted_by_reason(tmp_path, table, column):
     counts = tiny.counted(tiny.write_log(tmp_path, **{table: with_nulls(frame, column, 3)}), *FEW)
     assert counts[table, "read", ""] == frame.height
     assert counts[table, "rejected", f"null {column}"] == 3
-    assert sum(rows for (source, step, _), rows in counts.items() if (source, step) == (table, "rejected")) == 3
+    assert (
+        sum(rows for (source, step, _), rows in counts.items() if (source, step) == (table, "rejected")) == 3
+    )
 
 
 @pytest.mark.parametrize(("table", "column"), CASES)
@@ -52,7 +56,9 @@ def test_many_nulls_stop_the_run(tmp_path, table, column):
 def test_clicks_by_place_without_a_place_are_counted(tmp_path):
     clicks = tiny.clicks().drop("url").with_columns(position=pl.lit(1))
     few = with_nulls(clicks, "position", 2)
-    few = few.with_columns(pl.when(pl.int_range(pl.len()) == 2).then(0).otherwise("position").alias("position"))
+    few = few.with_columns(
+        pl.when(pl.int_range(pl.len()) == 2).then(0).otherwise("position").alias("position")
+    )
     counts = tiny.counted(tiny.write_log(tmp_path, clicks=few), *FEW)
     assert counts["clicks", "rejected", "null position"] == 2
     assert counts["clicks", "rejected", "position below 1"] == 1
@@ -64,7 +70,9 @@ def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
     log = tiny.write_log(tmp_path, judgments=frame)
     tiny.refused(log, f"judgments: 1 of 9 rows are unusable (1 with null {column})", "--max-rejected")
     funnel = tiny.analysed(log, max_rejected=0.2)["funnel"]
-    counts = {(row["source"], row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)}
+    counts = {
+        (row["source"], row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)
+    }
     assert counts["judgments", "read", ""] == 9
     assert counts["judgments", "rejected", f"null {column}"] == 1
     assert counts["judgments", "kept", ""] == 8
@@ -117,7 +125,9 @@ def test_clicks_of_an_id_that_two_searches_share_are_rejected(tmp_path):
 
 
 def test_clicks_of_no_search_are_counted_and_never_stop(tmp_path):
-    clicks = tiny.clicks().with_columns(pl.when(pl.int_range(pl.len()) < 9).then(-1).otherwise("search_id").alias("search_id"))
+    clicks = tiny.clicks().with_columns(
+        pl.when(pl.int_range(pl.len()) < 9).then(-1).otherwise("search_id").alias("search_id")
+    )
     counts = tiny.counted(tiny.write_log(tmp_path, clicks=clicks))
     assert counts["clicks", "unmatched", "no usable search"] == 9
     assert counts["clicks", "kept", ""] == tiny.CLICKS - 9
@@ -139,7 +149,9 @@ def test_integer_times_that_are_no_milliseconds_stop_with_a_hint(tmp_path, table
     frame = getattr(tiny, table)()
     times = (pl.col("timestamp").dt.epoch("ms") * FACTORS[unit]).cast(pl.Int64)
     log = tiny.write_log(tmp_path, **{table: frame.with_columns(times)})
-    tiny.refused(log, f"{table}: {frame.height} of {frame.height} rows", "time out of range", "seconds or microseconds")
+    tiny.refused(
+        log, f"{table}: {frame.height} of {frame.height} rows", "time out of range", "seconds or microseconds"
+    )
 
 
 @pytest.mark.parametrize("table", ["searches", "clicks"])

@@ -86,7 +86,11 @@ class Log:
     def options(self, command: str = "run") -> list[str]:
         """Return the command with its inputs and output."""
         inputs = ["--searches", self.searches, "--clicks", self.clicks]
-        judged = ["--judgments", self.judgments, *QUICK] if command == "run" else ["--depth", "3", "--threads", "1"]
+        judged = (
+            ["--judgments", self.judgments, *QUICK]
+            if command == "run"
+            else ["--depth", "3", "--threads", "1"]
+        )
         return [command, *inputs, *judged, "--out", str(self.out)]
 
 
@@ -126,7 +130,9 @@ def inside(*arguments: str) -> Outcome:
 
 def outside(*arguments: str, **more: object) -> Outcome:
     """Run the command line in a process of its own."""
-    ended = subprocess.run(started_with(*arguments), capture_output=True, timeout=60, env=environment(), **more)
+    ended = subprocess.run(
+        started_with(*arguments), capture_output=True, timeout=60, env=environment(), **more
+    )
     return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
@@ -190,4 +196,6 @@ def analysed(log: Log, **settings: object) -> dict[str, pl.DataFrame]:
 
 def patterns(folder: Path) -> bytes:
     """Return the bytes of a stored pattern table: its configurations, patterns and queries."""
-    return b"".join((folder / f"{name}.parquet").read_bytes() for name in ("configurations", "patterns", "queries"))
+    return b"".join(
+        (folder / f"{name}.parquet").read_bytes() for name in ("configurations", "patterns", "queries")
+    )

@@ -33,7 +33,7 @@ CLASS_ORDER = (
     *("low", "middle", "high", "true", "false", "unknown"),
 )
 CLASS_WORDS = {
-    "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more words"},
+    "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more"},
     "navigational": {"true": "navigational", "false": "not navigational"},
     "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
     FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
