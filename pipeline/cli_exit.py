@@ -10,37 +10,36 @@ from contextlib import contextmanager
 from pipeline.errors import ClickassayError, Interrupted
 
 _INTERRUPTED = "interrupted; nothing was left behind"
-_TYPER_INTERRUPTED = 130
-"""What typer exits with when Ctrl-C comes before a command has begun its work."""
-
-_DUCKDB_INTERRUPTED = "Query interrupted"
 
 
 def run_command(command: Callable[[], object]) -> int:
     """Run `command` and turn what it raises into an exit code."""
     try:
         command()
-    except ClickassayError as error:
-        return _complain(str(error))
-    except MemoryError:
-        return _complain("out of memory; lower --memory-limit so that the engine spills to disk earlier")
     except BrokenPipeError:
         return _drop_output()
-    except OSError as error:
-        return _complain(
-            f"{error.filename or 'the system'}: {error.strerror or error}; check the path and its rights"
-        )
-    except SystemExit as end:
-        if end.code != _TYPER_INTERRUPTED:
+    except (ClickassayError, MemoryError, OSError, RuntimeError, SystemExit, KeyboardInterrupt) as error:
+        message = _message(error)
+        if message is None:
             raise
-        return _complain(_INTERRUPTED)
-    except KeyboardInterrupt:
-        return _complain(_INTERRUPTED)
-    except RuntimeError as error:
-        if str(error) != _DUCKDB_INTERRUPTED:
-            raise
-        return _complain(_INTERRUPTED)
+        return _complain(message)
     return 0
+
+
+def _message(error: BaseException) -> str | None:
+    """Say what the user can mend; None for an error that is a fault of ours, or no error at all."""
+    match error:
+        case ClickassayError():
+            return str(error)
+        case MemoryError():
+            return "out of memory; lower --memory-limit so that the engine spills to disk earlier"
+        case OSError():
+            found = f"{error.filename or 'the system'}: {error.strerror or error}"
+            return f"{found}; check the path and its rights"
+        case KeyboardInterrupt() | SystemExit(code=130) | RuntimeError(args=("Query interrupted",)):
+            # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB tell of it
+            return _INTERRUPTED
+    return None
 
 
 @contextmanager

@@ -9,15 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
 from pathlib import Path
-from typing import Literal
 from urllib.parse import unquote
 
 import polars as pl
 
 from pipeline.contracts import EVERY
+from pipeline.conversions import EXPECTED, Kind, converted
 from pipeline.errors import InputError
 
-Kind = Literal["id", "text", "time", "texts", "integer", "any"]
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
@@ -134,7 +133,7 @@ def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
     if place.is_dir():
         found = [file for file in place.rglob("*") if _is_data(file, place)]
     elif has_magic(str(path)):
-        matches = [Path(match) for match in glob(str(path), recursive=True)]
+        matches = [Path(match) for match in glob(str(path), recursive=True)]  # noqa: PTH207 - it may be absolute
         found = [file for match in matches for file in (match.rglob("*") if match.is_dir() else [match])]
         found = [file for file in found if _is_data(file, Path(file.anchor))]
     else:
@@ -188,7 +187,7 @@ def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
     for file in files:
         format_ = _format(file) or _format_by_content(what, file)
         schema = _schema(what, file, format_)
-        key = (format_, tuple(schema.items()), _partition(file, root))
+        key: tuple[object, ...] = (format_, tuple(schema.items()), _partition(file, root))
         groups.setdefault(key, []).append(file)
         schemas[key] = schema
     for key, members in groups.items():
@@ -257,92 +256,17 @@ def _column(what: str, part: _Part, want: Wanted) -> pl.Expr:
     if want.name not in part.schema:
         if not want.optional:
             raise InputError(f"{what}: column {want.name} is missing in {part.files[0]}; it has: {has}")
-        dtype = pl.Int64 if want.kind == "integer" else pl.String
-        return pl.lit(want.absent, dtype=dtype).alias(want.name)
+        absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
+        return absent.alias(want.name)
     dtype = part.schema[want.name]
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
-    converted = _converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
-    if converted is None:
+    canonical = converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    if canonical is None:
         raise InputError(
-            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {_EXPECTED[want.kind]}; "
+            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
             f"write it so, or name another column {want.name} (the columns are {has})"
         )
-    return converted.alias(want.name)
-
-
-_EXPECTED = {
-    "id": "integers or text",
-    "text": "text",
-    "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
-    "texts": "a list of text",
-    "integer": "integers",
-    "any": "integers or text",
-}
-
-
-def _converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool) -> pl.Expr | None:
-    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
-    if isinstance(dtype, pl.Null):
-        return column.cast(pl.List(pl.String) if kind == "texts" else _PLAIN[kind])
-    if kind == "any":
-        return column
-    if kind in ("id", "text"):
-        return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
-    if kind == "time":
-        return _time(column, dtype, is_text=is_text and from_text)
-    if kind == "integer":
-        if is_text and from_text:
-            return column.str.strip_chars().str.to_integer(strict=False)
-        return column.cast(pl.Int64) if dtype.is_integer() else None
-    return _texts(column, dtype, is_text=is_text and from_text)
-
-
-_PLAIN = {"id": pl.Int64, "time": pl.Int64, "integer": pl.Int64, "text": pl.String, "any": pl.String}
-
-
-def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
-    if is_text:
-        return column.cast(pl.String)
-    if not dtype.is_integer():
-        return None
-    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
-    return column.cast(pl.String if text_only or dtype == pl.UInt64 else pl.Int64)
-
-
-def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    if isinstance(dtype, pl.Datetime):
-        return column.dt.epoch("ms")
-    if is_text:
-        return _parsed_time(column.str.strip_chars())
-    return column.cast(pl.Int64) if dtype.is_integer() else None
-
-
-def _parsed_time(text: pl.Expr) -> pl.Expr:
-    """Integer milliseconds, or ISO 8601 with or without a zone (none = UTC); null where it is neither."""
-    iso = text.str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
-    zoned = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="ms", time_zone="UTC", strict=False)
-    naive = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
-    return pl.coalesce(text.str.to_integer(strict=False), zoned.dt.epoch("ms"), naive.dt.epoch("ms"))
-
-
-_JSON_ITEM = (
-    r"""(?:null|-?(?:0|[1-9]\d*)|"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}"""
-    r"""|[dD][0-7][0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*")"""
-)
-_JSON_ARRAY = (
-    rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
-)
-
-
-def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    if is_text:  # a JSON array in a CSV cell; what is none has no results, and does not stop the reader
-        return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
-    if not isinstance(dtype, (pl.List, pl.Array)):
-        return None
-    inner = dtype.inner
-    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or inner.is_integer()):
-        return None
-    return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
+    return canonical.alias(want.name)
 
 
 def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -> pl.LazyFrame:

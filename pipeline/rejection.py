@@ -4,7 +4,10 @@ from collections.abc import Mapping
 
 from pipeline.errors import InputError
 
-_TIME_HINT = " Times must be timestamps or milliseconds since 1970 from 1990 to 2100; are these seconds or microseconds?"
+_TIME_HINT = (
+    " Times must be timestamps or milliseconds since 1970, from 1990 to 2100; "
+    "are these seconds or microseconds?"
+)
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:

@@ -217,7 +217,7 @@ def make_patterns(
     force: bool = False,
     progress: Progress = silent,
 ) -> Path:
-    """Logs to a stored pattern table folder."""
+    """Turn logs into a stored pattern table folder."""
     with published_folder(out, force=force) as folder:
         table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
         progress("writing", None)
@@ -237,14 +237,14 @@ def make_report(
     force: bool = False,
     progress: Progress = silent,
 ) -> tuple[str, ...]:
-    """Stored pattern table and judgments to a run folder; return the main findings."""
+    """Turn a stored pattern table and judgments into a run folder; return the main findings."""
     check_free(out, force=force)
     table = read_patterns(patterns)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 
 
-def make_run(
+def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     searches: str,
     clicks: str,
     judgments: str,
@@ -256,7 +256,7 @@ def make_run(
     force: bool = False,
     progress: Progress = silent,
 ) -> tuple[str, ...]:
-    """Logs and judgments to a run folder; return the main findings."""
+    """Turn logs and judgments into a run folder; return the main findings."""
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
     _attributes(queries)
     with published_folder(out, force=force) as folder:

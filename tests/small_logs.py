@@ -57,7 +57,9 @@ def write_rows(folder, **tables):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for name, rows in tables.items():
-        fields = [(column, kind) for column, kind in SCHEMAS[name].items() if not rows or column in rows[0]]
+        fields = [field for field in SCHEMAS[name].items() if not rows or field[0] in rows[0]]
+        if rows and isinstance(rows[0].get("search_id"), str):
+            fields = [(column, pa.string() if column == "search_id" else kind) for column, kind in fields]
         paths[name] = str(folder / f"{name}.parquet")
         pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(fields)), paths[name])
     return paths

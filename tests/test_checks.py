@@ -1,10 +1,12 @@
 """The checks of the big step stop a run whose numbers would be wrong, instead of writing it."""
 
+import duckdb
 import polars as pl
 import pytest
 from small_logs import click, patterns_of, search
 
 from pipeline.errors import EngineError
+from pipeline.sqlfiles import sql_text
 
 SEARCHES = [
     search(1, 0, "ab", user=1, query="q"),
@@ -30,7 +32,7 @@ def weakened(monkeypatch, concerns):
 
 
 def test_with_fingerprints_as_they_are_the_log_passes():
-    assert patterns_of(SEARCHES, CLICKS)["sessions"].sum() == 3 if False else True
+    assert patterns_of(SEARCHES, CLICKS).patterns["sessions"].sum() == 3
 
 
 def test_two_queries_that_share_a_fingerprint_stop_the_run(monkeypatch):
@@ -43,3 +45,32 @@ def test_lists_of_two_queries_that_share_a_fingerprint_stop_the_run(monkeypatch)
     weakened(monkeypatch, lambda seeds: seeds == (2,))
     with pytest.raises(EngineError, match="check checks/list_fingerprints found rows"):
         patterns_of(SEARCHES, CLICKS)
+
+
+def test_two_search_ids_that_share_a_fingerprint_stop_the_run(monkeypatch):
+    searches, clicks = with_text_ids(SEARCHES), with_text_ids(CLICKS)
+    assert patterns_of(searches, clicks).patterns["sessions"].sum() == 3
+    weakened(monkeypatch, lambda seeds: seeds == ())
+    with pytest.raises(EngineError, match="check checks/search_id_fingerprints found rows"):
+        patterns_of(searches, clicks, max_rejected=1)
+
+
+@pytest.mark.parametrize(
+    ("sessions", "searches", "places", "found"),
+    [
+        ([2, 3], 5, [1, 1], False),
+        ([2, 3], 6, [1, 2], False),  # the second search of a session of two
+        ([2, 3], 6, [1, 1], True),  # a search in no session
+        ([2, 3], 5, [1, 2], True),  # a search in two
+        ([], 0, [], False),
+    ],
+)
+def test_searches_and_sessions_must_add_up(sessions, searches, places, found):
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for name, column, values in (
+            ("session_patterns", "sessions", sessions),
+            ("searches", "search_fp", list(range(searches))),
+            ("session_searches", "place_in_session", places),
+        ):
+            connection.register(name, pl.DataFrame({column: values}, schema={column: pl.Int64}).to_arrow())
+        assert bool(connection.sql(sql_text("checks/sessions_add_up")).fetchall()) == found

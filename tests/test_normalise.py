@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from pipeline.engines.scan import odd_urls
 from pipeline.judged import configuration_id
 from pipeline.normalise import normalise_query, normalise_url
 from pipeline.sqlfiles import sql_text
@@ -87,6 +88,23 @@ urls = st.builds("".join, st.tuples(schemes, separators, users, hosts, ports, pa
 @given(st.lists(st.one_of(urls, st.text(), st.text("hHtTpPsS:/?#@80.4 \n")), min_size=20, max_size=60))
 def test_python_and_sql_agree_about_drawn_urls(sql, texts):
     assert differing(texts, map(normalise_url, texts), sql("normalise_url", texts)) == []
+
+
+def missed(texts):
+    """Return the URLs that are not in normal form although the reader passes them by as if they were."""
+    normalised = {text for text in texts if normalise_url(text) != text}
+    return [ascii(text) for text in normalised - set(odd_urls(pl.Series(texts, dtype=pl.String)))][:5]
+
+
+def test_the_reader_passes_by_no_code_point_that_a_normal_url_lacks():
+    assert missed([f"http://a{sign}b/c" for sign in CODE_POINTS]) == []
+    assert missed([f"http://a/{sign}" for sign in CODE_POINTS]) == []
+
+
+@settings(max_examples=40)
+@given(st.lists(st.one_of(urls, st.text("hHtTpPsS:/?#@80.4 \n")), min_size=20, max_size=60))
+def test_the_reader_passes_by_no_drawn_url_that_is_not_normal(texts):
+    assert missed(texts) == []
 
 
 @settings(max_examples=20)

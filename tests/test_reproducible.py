@@ -6,7 +6,7 @@ from small_logs import simulated
 
 from pipeline.contracts import RUN_TABLES
 from pipeline.patterns import read_patterns, write_table
-from pipeline.run import analyse, make_patterns, make_report, make_run
+from pipeline.run import analyse, make_patterns, make_run
 from pipeline.settings import load_settings
 
 SEEDED = {

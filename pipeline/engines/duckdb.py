@@ -74,7 +74,7 @@ class DuckDBEngine:
         """Return the rows of `step` as a frame."""
         self.table("fetched", step, **values)
         with self._mended():
-            frame = self._connection.table("fetched").pl()
+            frame: pl.DataFrame = self._connection.table("fetched").pl()
         self.drop("fetched")
         return frame
 

@@ -1,10 +1,9 @@
-"""Files that are missing, empty, cut, overwritten or not what their name says: one line each, nothing left behind."""
+"""Files that are missing, empty, cut, overwritten or not what their name says: one line, nothing left."""
 
 import gzip
 
 import polars as pl
 import pytest
-
 from robustness import tiny
 
 TABLES = ("searches", "clicks", "judgments")
@@ -79,7 +78,7 @@ def test_a_parquet_file_without_its_end_is_named(tmp_path, table, kept):
 
 
 def overwritten_in_the_middle(table: pl.DataFrame, file, *, compression: str) -> None:
-    """Write a Parquet file whose footer is whole and whose pages are not: zeros or ones over the first half."""
+    """Write a Parquet file whose footer is whole and whose first pages are overwritten."""
     table.write_parquet(file, compression=compression)
     content = bytearray(file.read_bytes())
     for place in range(4, len(content) // 3):

@@ -1,8 +1,7 @@
-"""Columns that are missing or of another type: the message names the column, the file and what there is instead."""
+"""Columns that are missing or of another type: the message names column, file and what there is instead."""
 
 import polars as pl
 import pytest
-
 from robustness import tiny
 
 NEEDED = {

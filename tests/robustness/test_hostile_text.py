@@ -9,7 +9,6 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-
 from robustness import tiny
 
 HARMS = (
@@ -45,7 +44,7 @@ PLACES = ("a b'c\"d[1]*?$(x)", "ünï <b>&amp;\u202e=1")
 
 
 def hostile_log(folder: Path) -> tuple[tiny.Log, Path]:
-    """Make the good log, with every query, URL, market and judge a harm (three harms each), in a hostile folder."""
+    """Make a log whose every query, URL, user, market, judge, attribute and folder is a harm."""
     searches, clicks, judgments = [], [], []
     number = 0
     for place, harm in enumerate(HARMS):
@@ -78,7 +77,7 @@ def hostile_log(folder: Path) -> tuple[tiny.Log, Path]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
-    """Make the run of the hostile log as a process of its own; the folder also holds what the terminal saw."""
+    """Make the run of the hostile log as a process of its own; beside it lies what the terminal saw."""
     folder = tmp_path_factory.mktemp("hostile")
     log, queries = hostile_log(folder)
     out = folder / OUT / "run"
@@ -261,7 +260,7 @@ NAMES = (
     "a b'c\"d[1]*?$(x)",
     "*",
     "[a-z]",
-    "日本語 – ünï",
+    "日本語 ünï",
     "-leading",
     "per%20cent%",
     "new\nline",

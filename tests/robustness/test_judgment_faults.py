@@ -2,9 +2,9 @@
 
 import polars as pl
 import pytest
+from robustness import tiny
 
 from pipeline.errors import JudgmentError
-from robustness import tiny
 
 MAPS_FIRST = ("maps", tiny.url_of("maps", 0))
 
@@ -90,7 +90,7 @@ RULED = [(grades, rule, grade) for grades, by_rule in CONFLICTS for rule, grade 
 
 
 def contradicting(grades: tuple[int, ...]) -> pl.DataFrame:
-    """Return the good judgments with several grades of the first result of ``maps``, one in another spelling."""
+    """Return the good judgments with several grades of the first result of ``maps``, in two spellings."""
     spelled = [("maps", "  MAPS ")[number % 2] for number in range(len(grades))]
     rows = [(query, MAPS_FIRST[1], grade) for query, grade in zip(spelled, grades, strict=True)]
     others = tiny.judgments().filter(pl.col("url") != MAPS_FIRST[1])

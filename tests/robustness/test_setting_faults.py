@@ -4,7 +4,6 @@ import json
 
 import polars as pl
 import pytest
-
 from robustness import tiny
 
 

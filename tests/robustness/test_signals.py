@@ -8,9 +8,9 @@ import time
 
 import polars as pl
 import pytest
+from robustness import tiny
 
 from pipeline.cli_exit import run_command
-from robustness import tiny
 
 COPIES = 15_000
 LONG = ("--iterations", "1000000", "--resamples", "100000")

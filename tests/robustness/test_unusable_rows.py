@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
-
 from robustness import tiny
 
 FEW = ("--max-rejected", "0.2")
@@ -215,7 +214,7 @@ def test_a_query_of_100_000_characters_is_a_query(tmp_path):
 
 
 def test_a_list_of_10_000_results_is_cut(tmp_path):
-    results = [[f"r{number}" for number in range(10_000)]] + tiny.searches()["results"].to_list()[1:]
+    results = [[f"r{number}" for number in range(10_000)], *tiny.searches()["results"].to_list()[1:]]
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(pl.Series("results", results)))
     tiny.counted(log)
     stored = pl.read_parquet(log.out / "configurations.parquet")

@@ -1,4 +1,4 @@
-"""A good log of a few rows, and two ways to hand it to the command line: in this process, or in one of its own."""
+"""A good log of a few rows, and the command line to hand it to: in this process, or in one of its own."""
 
 import contextlib
 import io
@@ -95,7 +95,7 @@ class Log:
 
 
 def write_log(folder: Path, **changed: pl.DataFrame | str | Path) -> Log:
-    """Write the good log as Parquet; a table given by name takes the place of the good one, a path is used as it is."""
+    """Write the good log as Parquet; a table given by name takes the place of the good one, a path stays."""
     folder.mkdir(parents=True, exist_ok=True)
     places = {}
     for name, good in (("searches", searches), ("clicks", clicks), ("judgments", judgments)):
@@ -131,7 +131,7 @@ def inside(*arguments: str) -> Outcome:
 def outside(*arguments: str, **more: object) -> Outcome:
     """Run the command line in a process of its own."""
     ended = subprocess.run(
-        started_with(*arguments), capture_output=True, timeout=60, env=environment(), **more
+        started_with(*arguments), check=False, capture_output=True, timeout=60, env=environment(), **more
     )
     return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
@@ -152,7 +152,7 @@ def tree(folder: Path) -> list[str]:
 
 
 def refused(log: Log, *words: str, command: str = "run", more: tuple[str, ...] = ()) -> str:
-    """Run the log; hold that it ends with code 2 and one line that has all `words`, and leaves nothing behind.
+    """Run the log; hold that it ends with code 2 and one line with all `words`, and leaves nothing behind.
 
     Returns the line.
     """

@@ -36,39 +36,42 @@ _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
 def correlations_section(run: Run) -> Section:
     """Table 2: every click metric against every editorial metric, per sample."""
-    overall = run.frames["correlations"].filter(split=EVERY)
     known = {sample: by_pair(run.correlations(sample)) for sample in run.shown}
     drawn = {sample: found for sample, found in known.items() if found}
-    figures = tuple(
-        Figure(
-            f"correlations-{place}",
-            capital(sample.label),
-            _heat_words(run, sample, found),
-            heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
-        )
-        for place, (sample, found) in enumerate(drawn.items())
-    )
-    rows = [
-        Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in run.editorial))
-        for sample, found in drawn.items()
-        for click in _present(run.clicks, found, 0)
-    ]
+    figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(drawn.items()))
     table = Table(
         "table2_correlations",
         "Table 2. Weighted correlation, with 95 % interval",
         "Click metric",
         run.editorial,
-        tuple(rows),
-        data=overall,
+        tuple(row for sample, found in drawn.items() for row in _metric_rows(run, sample, found)),
+        data=run.frames["correlations"].filter(split=EVERY),
     )
-    reading = _correlations_reading(run) if drawn else (NO_CORRELATIONS,)
     return Section(
         "correlations",
         "Which metric goes with which click",
-        reading,
+        _correlations_reading(run) if drawn else (NO_CORRELATIONS,),
         figures,
         legend=HEAT_LEGEND if figures else (),
         folded=(table,),
+    )
+
+
+def _metric_rows(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> list[Row]:
+    return [
+        Row(sample.label, click, tuple(found.get((click, name), _absent()) for name in run.editorial))
+        for click in _present(run.clicks, found, 0)
+    ]
+
+
+def _heat_figure(
+    run: Run, place: int, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]
+) -> Figure:
+    return Figure(
+        f"correlations-{place}",
+        capital(sample.label),
+        _heat_words(run, sample, found),
+        heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
     )
 
 

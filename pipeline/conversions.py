@@ -1,0 +1,109 @@
+"""Columns as they were read, brought to the canonical types of contract 2."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import polars as pl
+
+Kind = Literal["id", "text", "time", "texts", "integer", "any"]
+EXPECTED = {
+    "id": "integers or text",
+    "text": "text",
+    "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
+    "texts": "a list of text",
+    "integer": "integers",
+    "any": "integers or text",
+}
+"""What a message says of each kind."""
+
+
+def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool) -> pl.Expr | None:
+    """Bring a column to the canonical type of its kind.
+
+    Parameters
+    ----------
+    column, dtype
+        The column, and its type as it was read.
+    kind
+        What it has to hold.
+    from_text
+        Whether the file holds text only, so that times, numbers and lists are spelled out.
+
+    Returns
+    -------
+    Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
+    Int64 for an integer; null where a text spells none of these. None if the type cannot hold the kind.
+    """
+    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if isinstance(dtype, pl.Null):
+        return column.cast(pl.List(pl.String) if kind == "texts" else _PLAIN[kind])
+    convert: dict[Kind, Callable[[], pl.Expr | None]] = {
+        "any": lambda: column,
+        "id": lambda: _id_or_text(column, dtype, is_text=is_text, text_only=False),
+        "text": lambda: _id_or_text(column, dtype, is_text=is_text, text_only=True),
+        "time": lambda: _time(column, dtype, is_text=is_text and from_text),
+        "integer": lambda: _integer(column, dtype, is_text=is_text and from_text),
+        "texts": lambda: _texts(column, dtype, is_text=is_text and from_text),
+    }
+    return convert[kind]()
+
+
+_PLAIN: dict[Kind, type[pl.DataType]] = {
+    "id": pl.Int64,
+    "time": pl.Int64,
+    "integer": pl.Int64,
+    "text": pl.String,
+    "any": pl.String,
+}
+
+
+def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if is_text:
+        return column.str.strip_chars().str.to_integer(strict=False)
+    return column.cast(pl.Int64) if dtype.is_integer() else None
+
+
+def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
+    if is_text:
+        return column.cast(pl.String)
+    if not dtype.is_integer():
+        return None
+    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    return column.cast(pl.String if text_only or dtype == pl.UInt64 else pl.Int64)
+
+
+def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if isinstance(dtype, pl.Datetime):
+        return column.dt.epoch("ms")
+    if is_text:
+        return _parsed_time(column.str.strip_chars())
+    return column.cast(pl.Int64) if dtype.is_integer() else None
+
+
+def _parsed_time(text: pl.Expr) -> pl.Expr:
+    """Integer milliseconds, or ISO 8601 with or without a zone (none = UTC); null where it is neither."""
+    iso = text.str.replace("T", " ", literal=True).str.replace(r"[Zz]$", "+0000")
+    zoned = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="ms", time_zone="UTC", strict=False)
+    naive = iso.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="ms", strict=False)
+    return pl.coalesce(text.str.to_integer(strict=False), zoned.dt.epoch("ms"), naive.dt.epoch("ms"))
+
+
+# one item of a JSON array (RFC 8259): null, an integer, or a string whose surrogates come in pairs
+_JSON_ITEM = (
+    r"""(?:null|-?(?:0|[1-9]\d*)|"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u(?:[0-9a-ce-fA-CE-F][0-9a-fA-F]{3}"""
+    r"""|[dD][0-7][0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}))*")"""
+)
+_JSON_ARRAY = (
+    rf"^[ \t\r\n]*\[[ \t\r\n]*(?:{_JSON_ITEM}[ \t\r\n]*(?:,[ \t\r\n]*{_JSON_ITEM}[ \t\r\n]*)*)?\][ \t\r\n]*$"
+)
+
+
+def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
+    if is_text:  # a JSON array in a CSV cell; what is none has no results, and does not stop the reader
+        return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
+    if not isinstance(dtype, (pl.List, pl.Array)):
+        return None
+    inner = dtype.inner
+    if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or inner.is_integer()):
+        return None
+    return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
