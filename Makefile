@@ -42,7 +42,8 @@ $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 	@touch $@
 
 samples: $(VENV)/installed
-	$(BIN)/python $(SAMPLE)/make_samples.py
+	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh
+	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
 
 truth: $(VENV)/installed
 	$(BIN)/python benchmarks/truth.py

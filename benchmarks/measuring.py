@@ -27,7 +27,7 @@ class Cost:
 def measured(command: Sequence[str]) -> Cost:
     """Run `command` to its end and return what it cost; a failure stops the benchmark."""
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own commands
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None  # noqa: S101 - asked for above
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -30,7 +30,8 @@ def main() -> None:
     largest = statistics.sort("n_configurations").row(-1, named=True)
     correlation = pl.read_parquet(WORK / "report" / "correlations.parquet")["correlation"].sum()
     print(machine())
-    print(f"report {middle(costs, 'cpu'):6.2f} CPU s {middle(costs, 'wall'):6.2f} s wall {middle(costs, 'peak_mb'):,.0f} MB "
+    wall, memory = middle(costs, "wall"), middle(costs, "peak_mb")
+    print(f"report {middle(costs, 'cpu'):6.2f} CPU s {wall:6.2f} s wall {memory:,.0f} MB "
           f"  {statistics['n_configurations'].to_list()} configurations, {largest['n_queries']:,} queries "
           f"  check {correlation:.9f}")  # fmt: skip
 
@@ -40,7 +41,8 @@ def made_patterns(queries: int, configurations: int) -> tuple[Path, Path]:
     log = made_log("cascade", 2_000_000, queries)
     whole, cut = WORK / "report-patterns-whole", WORK / f"report-patterns-{configurations}"
     if not cut.exists():
-        measured(clickassay("patterns", "--searches", log / "searches.parquet", "--clicks", log / "clicks.parquet",
+        measured(clickassay("patterns", "--searches", log / "searches.parquet",
+                            "--clicks", log / "clicks.parquet",
                             "--out", whole, "--force", "--quiet"))  # fmt: skip
         cut_patterns(whole, cut, configurations)
     return log, cut

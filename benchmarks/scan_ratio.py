@@ -41,7 +41,8 @@ def main() -> None:
     print(f"{machine()}; world {options.world}, {options.searches:,} searches")
     print(f"floor    {middle(floors, 'cpu'):7.2f} CPU s   check {floors[0].output.strip()}")
     print(f"patterns {middle(steps, 'cpu'):7.2f} CPU s {middle(steps, 'wall'):7.2f} s wall "
-          f"{middle(steps, 'peak_mb'):,.0f} MB   check {len(sessions):,} patterns, {sessions.sum():,} sessions")  # fmt: skip
+          f"{middle(steps, 'peak_mb'):,.0f} MB "
+          f"  check {len(sessions):,} patterns, {sessions.sum():,} sessions")  # fmt: skip
     print(f"ratio    {ratio:7.2f}")
 
 

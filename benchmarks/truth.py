@@ -29,7 +29,9 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1_000)
     options = parser.parse_args()
     print(f"<!-- {machine()} -->")
-    print("| world | law | correlation [95 %] | first in its row | two rankers, closed form [95 %] | sessions |")
+    print(
+        "| world | law | correlation [95 %] | first in its row | two rankers, closed form [95 %] | sessions |"
+    )
     print("|---|---|---|---|---|---|")
     for world, (click, editorial) in LAWS.items():
         print(row(run(world, options.searches, options.queries), world, click, editorial), flush=True)
@@ -71,11 +73,15 @@ def row(out: Path, world: str, click: str, editorial: str) -> str:
 
 def null_row(out: Path) -> str:
     """Return the table row of the world without a law."""
-    rows = pl.read_parquet(out / "differences.parquet").filter(pl.col("click_metric") != "SS").drop_nulls("exact")
+    rows = (
+        pl.read_parquet(out / "differences.parquet")
+        .filter(pl.col("click_metric") != "SS")
+        .drop_nulls("exact")
+    )
     outside = rows.filter((pl.col("ci_low") > 0) | (pl.col("ci_high") < 0)).height
     sessions = pl.read_parquet(out / "statistics.parquet")["n_sessions"].sum()
     return (
-        f"| `null` | clicks ignore grades | {outside} of {rows.height} intervals leave out 0 | – "
+        f"| `null` | clicks ignore grades | {outside} of {rows.height} intervals leave out 0 | - "
         f"| largest {rows['exact'].abs().max():.4f} | {sessions:,} |"
     )
 

@@ -123,7 +123,7 @@ def run(
 
     Example:
 
-        clickassay run --searches logs/searches --clicks logs/clicks --judgments judgments.csv --out reports/june
+        clickassay run --searches logs/searches --clicks logs/clicks --judgments grades.csv --out reports/june
     """
     from pipeline.run import make_run  # noqa: PLC0415 - keeps --help fast
 
@@ -202,7 +202,8 @@ def patterns(
     with shown_progress(quiet=quiet) as progress:
         make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
     _say(
-        f"Pattern table: {out}\nNext: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …"
+        f"Pattern table: {out}\n"
+        f"Next: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …"
     )
 
 
@@ -233,7 +234,7 @@ def report(
 
     Example:
 
-        clickassay report --patterns june-patterns --judgments judgments.csv --relevant-grade 2 --out reports/june-2
+        clickassay report --patterns june-patterns --judgments grades.csv --relevant-grade 2 --out reports/june-2
     """
     from pipeline.run import make_report  # noqa: PLC0415
 
@@ -295,8 +296,8 @@ def query(
 ) -> None:
     """Ask a run a question in SQL.
 
-    Examples:
-
+    Examples
+    --------
         clickassay query reports/june "SELECT * FROM statistics"
 
         clickassay query reports/june --name worst_disagreements --csv

@@ -42,7 +42,8 @@ OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not a
 FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 SETTINGS = Annotated[
-    Path | None, typer.Option(metavar="FILE.toml", help="Settings by the names of these options; options win.")
+    Path | None,
+    typer.Option(metavar="FILE.toml", help="Settings by the names of these options; options win."),
 ]
 DEPTH = Annotated[
     list[int] | None,
@@ -55,35 +56,45 @@ IDLE_SCOPE = Annotated[
     IdleScope | None, typer.Option(help=f"Idleness per user, or per user and query.{_default('idle_scope')}")
 ]
 NORMALISE_URLS = Annotated[
-    bool | None, typer.Option("--normalise-urls/--raw-urls", help="Bring URLs to a normal form. [default: normalise]")
+    bool | None,
+    typer.Option("--normalise-urls/--raw-urls", help="Bring URLs to a normal form. [default: normalise]"),
 ]
 MAX_REJECTED = Annotated[
-    float | None, typer.Option(help=f"Stop when a larger part of an input is unusable.{_default('max_rejected')}")
+    float | None,
+    typer.Option(help=f"Stop when a larger part of an input is unusable.{_default('max_rejected')}"),
 ]
-FOLDS = Annotated[int | None, typer.Option(help=f"Parts of users to keep apart in the patterns.{_default('folds')}")]
+FOLDS = Annotated[
+    int | None, typer.Option(help=f"Parts of users to keep apart in the patterns.{_default('folds')}")
+]
 THREADS = Annotated[int | None, typer.Option(help="Threads of the engine. [default: all cores]")]
 MEMORY_LIMIT = Annotated[
-    str | None, typer.Option(help="Memory of the engine, e.g. 4GB; beyond it spills to disk. [default: 80 % of RAM]")
+    str | None,
+    typer.Option(help="Memory of the engine, e.g. 4GB; beyond it spills to disk. [default: 80 % of RAM]"),
 ]
 MAX_GRADE = Annotated[int | None, typer.Option(help=f"Highest grade of the scale.{_default('max_grade')}")]
 SCALE = Annotated[
     str | None, typer.Option(help=f"Labels of the grades, worst first, with commas.{_default('scale')}")
 ]
 RELEVANT_GRADE = Annotated[
-    int | None, typer.Option(help=f"Lowest grade that AP and RR count as relevant.{_default('relevant_grade')}")
+    int | None,
+    typer.Option(help=f"Lowest grade that AP and RR count as relevant.{_default('relevant_grade')}"),
 ]
 SUCCESS_GRADE = Annotated[
     int | None, typer.Option(help=f"Lowest grade whose click is a success (SS).{_default('success_grade')}")
 ]
 PERSISTENCE = Annotated[float | None, typer.Option(help=f"p of RBP.{_default('persistence')}")]
 POOL = Annotated[
-    Pool | None, typer.Option(help=f"Ideal and relevant results from all judgments, or those shown.{_default('pool')}")
+    Pool | None,
+    typer.Option(help=f"Ideal and relevant results from all judgments, or those shown.{_default('pool')}"),
 ]
 CONFLICTS = Annotated[
-    Conflicts | None, typer.Option(help=f"Rule for judgments that contradict each other.{_default('conflicts')}")
+    Conflicts | None,
+    typer.Option(help=f"Rule for judgments that contradict each other.{_default('conflicts')}"),
 ]
 ITERATIONS = Annotated[int | None, typer.Option(help=f"Iterations of Algorithm 3.{_default('iterations')}")]
-RESAMPLES = Annotated[int | None, typer.Option(help=f"Resamples of the query bootstrap.{_default('resamples')}")]
+RESAMPLES = Annotated[
+    int | None, typer.Option(help=f"Resamples of the query bootstrap.{_default('resamples')}")
+]
 SEED = Annotated[int | None, typer.Option(help=f"Seed of every random draw.{_default('seed')}")]
 CSV = Annotated[bool, typer.Option("--csv", help="Answer as CSV.")]
 JSON = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]

@@ -35,7 +35,9 @@ def answer(
         If not exactly one of `sql` and `name`, or both formats, are given, or the question fails.
     """
     if (sql is None) == (name is None):
-        raise QueryError("give either SQL or --name NAME; `clickassay query RUN --list` shows the ready questions")
+        raise QueryError(
+            "give either SQL or --name NAME; `clickassay query RUN --list` shows the ready questions"
+        )
     if as_csv and as_json:
         raise QueryError("give --csv or --json, not both")
     frame = ask(run, question(name).sql if name is not None else str(sql))

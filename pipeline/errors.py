@@ -44,5 +44,5 @@ class ReportError(ClickassayError):
     """A report cannot be drawn from what the run holds."""
 
 
-class Interrupted(ClickassayError):
+class Interrupted(ClickassayError):  # noqa: N818 - not an error of anybody
     """The user pressed Ctrl-C."""

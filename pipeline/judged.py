@@ -49,7 +49,9 @@ def configuration_id(market: str, query: str, results: list[str]) -> str:
     return hashlib.md5(joined.encode(), usedforsecurity=False).hexdigest()
 
 
-def judge_configurations(table: PatternTable, judgments: Judgments, *, judge: str, depth: int, max_grade: int) -> Judged:
+def judge_configurations(
+    table: PatternTable, judgments: Judgments, *, judge: str, depth: int, max_grade: int
+) -> Judged:
     """Cut the pattern table to `depth` and keep the configurations that `judge` graded fully.
 
     Lists that become the same by the cut become one configuration; their patterns add up.
@@ -77,14 +79,16 @@ def judge_configurations(table: PatternTable, judgments: Judgments, *, judge: st
 
 def _grade_matrix(candidates: pl.DataFrame, grades: pl.DataFrame, on: list[str], depth: int) -> Grades:
     """Look up the grade of each of the top results; -1 where there is none."""
-    places = candidates.select("market", "query", pl.col("results").list.head(depth).alias("url")).explode("url")
+    places = candidates.select("market", "query", pl.col("results").list.head(depth).alias("url")).explode(
+        "url"
+    )
     found = places.join(grades.select(*on, "grade"), on=on, how="left", maintain_order="left")
     matrix: Grades = found["grade"].fill_null(-1).to_numpy().reshape(candidates.height, depth)
     return matrix
 
 
 def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Cut lists to the depth; return the distinct configurations, and for each row of `kept` which one it became."""
+    """Cut lists to the depth; return the distinct configurations, and which of them each row became."""
     longer = pl.col("results").list.len() > depth
     top = kept.filter(longer).select("market", "query", pl.col("results").list.head(depth))
     ids = pl.Series([configuration_id(*row) for row in top.iter_rows()], dtype=pl.String)
@@ -94,9 +98,13 @@ def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64
             top.with_columns(ids.alias("configuration_id"), kept.filter(longer)["place"]),
         ]
     ).sort("place")
-    distinct = named.drop("place").unique("configuration_id", keep="any").sort("market", "query", "configuration_id")
+    distinct = (
+        named.drop("place").unique("configuration_id", keep="any").sort("market", "query", "configuration_id")
+    )
     numbered = distinct.with_columns(n=pl.int_range(pl.len(), dtype=pl.Int64))
-    index = named.join(numbered.select("configuration_id", "n"), on="configuration_id", maintain_order="left")["n"]
+    index = named.join(
+        numbered.select("configuration_id", "n"), on="configuration_id", maintain_order="left"
+    )["n"]
     return numbered, index.to_numpy()
 
 
@@ -115,11 +123,15 @@ def _pool(rows: pl.DataFrame, grades: pl.DataFrame, on: list[str], max_grade: in
     return pool
 
 
-def _cut_patterns(patterns: pl.DataFrame, ids: pl.Series, index: NDArray[np.int64], depth: int) -> pl.DataFrame:
+def _cut_patterns(
+    patterns: pl.DataFrame, ids: pl.Series, index: NDArray[np.int64], depth: int
+) -> pl.DataFrame:
     numbers = pl.DataFrame({"configuration_id": ids, "n": index})
     mask = pl.col("click_mask") & ((1 << depth) - 1)
     cut = patterns.join(numbers, on="configuration_id").with_columns(mask)
-    return cut.group_by("n", "fold", "click_mask").agg(pl.col("sessions").sum()).sort("n", "fold", "click_mask")
+    return (
+        cut.group_by("n", "fold", "click_mask").agg(pl.col("sessions").sum()).sort("n", "fold", "click_mask")
+    )
 
 
 def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:

@@ -41,7 +41,9 @@ class Judgments:
         return tuple(sorted(self.grades["judge"].unique()))
 
 
-def prepare_judgments(rows: pl.DataFrame, log_queries: pl.DataFrame, settings: Settings, *, by_market: bool) -> Judgments:
+def prepare_judgments(
+    rows: pl.DataFrame, log_queries: pl.DataFrame, settings: Settings, *, by_market: bool
+) -> Judgments:
     """Check grades, normalise queries and URLs, settle conflicts, keep the queries of the log.
 
     Parameters
@@ -80,7 +82,9 @@ def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     if isinstance(grade.dtype, (pl.String, pl.Categorical, pl.Enum)):
         rows = _from_labels(rows, settings)
     elif not (grade.dtype.is_numeric() or isinstance(grade.dtype, pl.Null)):
-        raise JudgmentError(f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale")
+        raise JudgmentError(
+            f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale"
+        )
     numbers = rows["grade"].cast(pl.Float64).fill_nan(None)
     off = rows.filter(numbers.is_not_null() & ~numbers.is_between(0, settings.max_grade))
     if off.height:
@@ -106,7 +110,8 @@ def _refuse(rows: pl.DataFrame, reason: str) -> None:
     first = rows.row(0, named=True)
     raise JudgmentError(
         f"judgments: grade {first['grade']!r} of row {first['row'] + 1:,} "
-        f"(query {first['query']!r:.60}, url {first['url']!r:.80}) is {reason}; {rows.height:,} such rows in all"
+        f"(query {first['query']!r:.60}, url {first['url']!r:.80}) is {reason}; "
+        f"{rows.height:,} such rows in all"
     )
 
 
@@ -145,7 +150,9 @@ def _settled(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
         _refuse_conflicts(rows)
     if rule == "latest":
         return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
-    if rule == "mean-rounded":  # halves go up, as people round; in integers, so that no order of addition matters
+    if (
+        rule == "mean-rounded"
+    ):  # halves go up, as people round; in integers, so that no order of addition matters
         total, number = pl.col("grade").cast(pl.Int64).sum(), pl.len().cast(pl.Int64)
         return grouped.agg(((2 * total + number) // (2 * number)).cast(pl.Int8).alias("grade"))
     return grouped.agg(pl.col("grade").max())
@@ -168,4 +175,6 @@ def _refuse_conflicts(rows: pl.DataFrame) -> None:
 
 def _funnel(counts: Counter[tuple[str, str]]) -> pl.DataFrame:
     rows = [("judgments", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
-    return FUNNEL.canonical(pl.DataFrame(rows, schema=[column.name for column in FUNNEL.columns], orient="row"))
+    return FUNNEL.canonical(
+        pl.DataFrame(rows, schema=[column.name for column in FUNNEL.columns], orient="row")
+    )

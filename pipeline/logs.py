@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
+from pipeline.contracts import DataType
 from pipeline.engines.base import Engine, Value
 from pipeline.engines.scan import fingerprints_of, odd_urls, places_of
 from pipeline.errors import EngineError, InputError
@@ -98,7 +99,7 @@ def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value],
 
     def add(batch: pl.DataFrame) -> None:
         _add_rows(engine, "searches", batch.height, values)
-        new = engine.fetch("sessions/new_lists")["row_nr"] if batch.height else []
+        new = engine.fetch("sessions/new_lists")["row_nr"] if batch.height else pl.Series([], dtype=pl.Int64)
         _add_texts(engine, batch.select("list_fp", "query_fp", "market", "query", "results")[new], values)
         report(batch.height)
 
@@ -107,7 +108,7 @@ def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value],
     return engine.batches("searches", searches.frame, add)
 
 
-_TEXTS = {
+_TEXTS: dict[str, DataType] = {
     "query_fp": pl.UInt64,
     "list_fp": pl.UInt64,
     "odd_urls": pl.Boolean,
@@ -196,8 +197,12 @@ def _fetch_ids(engine: Engine, searches: Input) -> None:
     ids = searches.frame.select("search_id")
     if engine.rows("counts/wanted_ids") == [(0,)]:
         ids = ids.clear().lazy()
-    engine.batches("ids", ids, lambda _batch: engine.append("known_ids", "sessions/known_ids"))
+    engine.batches("ids", ids, lambda _batch: _append_ids(engine))
     engine.table("search_order", "sessions/search_order")
+
+
+def _append_ids(engine: Engine) -> None:
+    engine.append("known_ids", "sessions/known_ids")
 
 
 def _place_clicks(engine: Engine, values: Mapping[str, Value], progress: Progress) -> None:

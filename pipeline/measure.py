@@ -1,12 +1,13 @@
 """Judged configurations measured: every click metric and editorial metric, as arrays and as a table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS
+from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS, Column
 from pipeline.judged import Judged
 from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
 from pipeline.metrics.editorial import editorial_values
@@ -33,7 +34,9 @@ class Measured:
     funnel: pl.DataFrame
 
 
-def measure(judged: Judged, formed: dict[str, int], settings: Settings, *, judge: str, depth: int) -> Measured:
+def measure(
+    judged: Judged, formed: dict[str, int], settings: Settings, *, judge: str, depth: int
+) -> Measured:
     """Compute all metrics of judged configurations.
 
     Parameters
@@ -69,7 +72,14 @@ def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
 
 
 def _sample(
-    judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, market: str, *, judge: str, depth: int
+    judged: Judged,
+    clicks: ClickValues,
+    names: tuple[str, ...],
+    editorial: Floats,
+    market: str,
+    *,
+    judge: str,
+    depth: int,
 ) -> Sample:
     rows = judged.rows.filter(pl.col("market") == market)
     chosen = rows["n"].to_numpy()
@@ -92,7 +102,10 @@ def _sample(
 
 
 def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:
-    return pl.DataFrame({"query": queries, "index": np.arange(len(queries), dtype=np.int64)}, schema_overrides={"query": pl.String})
+    return pl.DataFrame(
+        {"query": queries, "index": np.arange(len(queries), dtype=np.int64)},
+        schema_overrides={"query": pl.String},
+    )
 
 
 def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int) -> Floats:
@@ -120,9 +133,14 @@ def _configurations(
     metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
     grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
     frame = judged.rows.drop("n").with_columns(
-        pl.lit(depth).alias("depth"), pl.lit(judge).alias("judge"), grades, pl.Series("n_sessions", clicks.sessions)
+        pl.lit(depth).alias("depth"),
+        pl.lit(judge).alias("judge"),
+        grades,
+        pl.Series("n_sessions", clicks.sessions),
     )
-    return CONFIGURATIONS.canonical(frame.with_columns(pl.Series(name, values) for name, values in metrics.items()))
+    return CONFIGURATIONS.canonical(
+        frame.with_columns(pl.Series(name, values) for name, values in metrics.items())
+    )
 
 
 def _patterns(judged: Judged) -> pl.DataFrame:
@@ -130,7 +148,9 @@ def _patterns(judged: Judged) -> pl.DataFrame:
     return PATTERNS.canonical(judged.patterns.join(ids, on="n").drop("n"))
 
 
-def _statistics(samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int) -> pl.DataFrame:
+def _statistics(
+    samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
+) -> pl.DataFrame:
     by_market = {sample.market: sample for sample in samples}
     rows = []
     for market, every in formed.items():
@@ -159,8 +179,8 @@ def _funnel(
     return FUNNEL.canonical(_frame(FUNNEL.columns, rows))
 
 
-def _frame(columns: tuple[object, ...], rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    schema = {column.name: column.dtype for column in columns}  # type: ignore[attr-defined]
+def _frame(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+    schema = {column.name: column.dtype for column in columns}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

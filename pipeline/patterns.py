@@ -89,6 +89,7 @@ def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:
     """
     if max(depths) > table.stored_depth:
         raise PatternError(
-            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} is asked for; "
+            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} "
+            "is asked for; "
             f"make it again with `clickassay patterns --depth {max(depths)}`"
         )

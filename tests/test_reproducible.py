@@ -5,7 +5,7 @@ import pytest
 from small_logs import simulated
 
 from pipeline.contracts import RUN_TABLES
-from pipeline.patterns import read_patterns, write_table
+from pipeline.patterns import read_patterns
 from pipeline.run import analyse, make_patterns, make_run
 from pipeline.settings import load_settings
 
@@ -136,9 +136,9 @@ def test_judgments_and_attributes_in_another_order_and_format_give_the_same_byte
     first = analysed()
     again = analysed(tmp_path / "judgments.csv", tmp_path / "queries.jsonl")
     for contract in RUN_TABLES:
-        write_table(contract, first[contract.name], tmp_path / "first.parquet")
-        write_table(contract, again[contract.name], tmp_path / "again.parquet")
-        assert (tmp_path / "first.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
+        for frames, name in ((first, "first"), (again, "again")):
+            frames[contract.name].write_parquet(tmp_path / name)
+        assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
 
 
 def test_another_seed_changes_the_drawn_numbers_and_nothing_else(analysed):

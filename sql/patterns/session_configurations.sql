@@ -2,7 +2,7 @@
 WITH begun AS (
     SELECT
         list_fp,
-        bool_or(on_first_page) AS on_first_page
+        max(CASE WHEN on_first_page THEN 1 ELSE 0 END) = 1 AS on_first_page
     FROM session_patterns
     GROUP BY list_fp
 ),

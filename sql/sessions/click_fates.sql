@@ -3,7 +3,7 @@ SELECT
     c.search_fp,
     u.position,
     a.search_fp IS NOT NULL AS ambiguous,
-    s.search_fp IS NOT NULL AS matched,
+    s.search_fp IS NOT NULL AS has_search,
     abs(c.time_ms - s.time_ms) <= $idle_ms AS in_time,
     s.page = 1 AS on_first_page
 FROM clicks AS c

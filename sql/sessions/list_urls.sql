@@ -2,6 +2,6 @@
 SELECT
     list_fp,
     url_fp,
-    CAST(min(place) AS SMALLINT) AS position
+    CAST(min(place) AS BIGINT) AS position
 FROM list_places
 GROUP BY list_fp, url_fp

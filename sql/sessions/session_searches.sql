@@ -21,7 +21,10 @@ SELECT
     visit,
     user_digest,
     time_ms,
-    row_number() OVER (PARTITION BY user_fp, normal_fp, visit ORDER BY time_ms, search_id, search_fp) AS place_in_session,
+    row_number() OVER (
+        PARTITION BY user_fp, normal_fp, visit
+        ORDER BY time_ms, search_id, search_fp
+    ) AS place_in_session,
     first_value(list_fp) OVER (
         PARTITION BY user_fp, normal_fp, visit
         ORDER BY time_ms, search_id, search_fp
