@@ -234,7 +234,7 @@ def report(
 
     Example:
 
-        clickassay report --patterns june-patterns --judgments grades.csv --relevant-grade 2 --out reports/june-2
+        clickassay report --patterns june-patterns --judgments grades.csv --relevant-grade 2 --out june-2
     """
     from pipeline.run import make_report  # noqa: PLC0415
 

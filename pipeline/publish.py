@@ -36,6 +36,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
         try:
             work.chmod(0o755)
             yield work
+            check_free(place, force=force)  # once more: the work took its time
             _move(work, place)
         finally:
             shutil.rmtree(work, ignore_errors=True)

@@ -19,7 +19,7 @@ from pipeline.correlation.classes import query_splits
 from pipeline.correlation.tables import comparisons, correlations, differences
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import InputError, OutputError, PatternError
 from pipeline.inputs import (
     CLICKS,
     JUDGMENTS,
@@ -240,8 +240,20 @@ def make_report(
     """Turn a stored pattern table and judgments into a run folder; return the main findings."""
     check_free(out, force=force)
     table = read_patterns(patterns)
+    _check_info(table, patterns)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def _check_info(table: PatternTable, folder: Path) -> None:
+    """Refuse a pattern table whose settings.json was changed by hand to something else."""
+    info = table.info
+    whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
+    if not whole or not set(_OF_THE_LOG) <= set(info.get("settings") or ()):
+        raise PatternError(
+            f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
+            "make it again"
+        )
 
 
 def make_run(  # noqa: PLR0913 - the whole job has this many inputs

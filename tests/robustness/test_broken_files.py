@@ -1,6 +1,7 @@
 """Files that are missing, empty, cut, overwritten or not what their name says: one line, nothing left."""
 
 import gzip
+import os
 
 import polars as pl
 import pytest
@@ -101,7 +102,7 @@ def test_a_parquet_file_with_a_wrong_byte_anywhere_never_shows_a_traceback(tmp_p
     getattr(tiny, table)().write_parquet(file, compression="uncompressed")
     whole, refusals = file.read_bytes(), 0
     log = tiny.write_log(tmp_path, **{table: file})
-    for place in range(4, len(whole), len(whole) // 40):
+    for place in range(4, len(whole), len(whole) // 15):
         file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
         outcome = tiny.inside(*log.options("patterns"), "--force", "--max-rejected", "1")
         refusals += outcome.code == 2 and bool(tiny.one_line(outcome))
@@ -206,3 +207,17 @@ def test_other_columns_may_differ_between_files(tmp_path):
     tiny.searches().head(half).with_columns(agent=pl.lit("x")).write_parquet(days / "1.parquet")
     tiny.searches().tail(half).with_columns(agent=pl.lit(7)).write_parquet(days / "2.parquet")
     assert tiny.counted(tiny.write_log(tmp_path, searches=days))["searches", "kept", ""] == tiny.ROWS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone who may not read")
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ""])
+def test_a_file_that_may_not_be_read_is_named(tmp_path, ending):
+    log = tiny.write_log(tmp_path)
+    file = tmp_path / f"secret{ending}"
+    file.write_text("PAR1 and more")
+    file.chmod(0)
+    log = tiny.write_log(tmp_path, searches=file)
+    with tiny.as_nobody(tmp_path):
+        outcome = tiny.inside(*log.options("patterns"))
+    assert f"secret{ending}" in tiny.one_line(outcome)
+    assert "ermission denied" in outcome.err

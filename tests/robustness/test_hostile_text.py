@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -252,6 +254,30 @@ def test_an_answer_to_a_question_is_harmless_on_the_terminal(run):
     outcome = tiny.outside("query", str(run), "SELECT DISTINCT query, market, judge FROM configurations")
     assert outcome.code == 0
     assert [sign for sign in set(outcome.out) if not sign.isprintable() and sign != "\n"] == []
+
+
+def test_the_progress_bar_shows_hostile_text_as_text(tmp_path):
+    searches = tiny.searches().with_columns(market=pl.lit("[bold]\x1b]0;title\x07\x1b[31m\u202e"))
+    log = tiny.write_log(tmp_path, searches=searches)
+    control, terminal = os.openpty()
+    command = tiny.started_with(*log.options(), "--iterations", "1000000")
+    environment = {**tiny.environment(), "TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b"".join(iter(lambda: read_terminal(control), b"")).decode()
+    os.close(control)
+    assert process.returncode == 0
+    assert "correlating market [bold]\\x1b]0;title" in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", shown)
+    assert "\x1b]0;title" not in shown
+    assert "\u202e" not in shown
+
+
+def read_terminal(control: int) -> bytes:
+    """Read what was written to a terminal; nothing once its last writer is gone."""
+    try:
+        return os.read(control, 65_536)
+    except OSError:
+        return b""
 
 
 # ---- names of files and folders ---------------------------------------------------------------

@@ -109,28 +109,12 @@ def test_an_output_whose_parent_cannot_hold_it_is_refused(tmp_path, parent):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone who may not write")
 def test_a_parent_that_may_not_be_written_is_refused(tmp_path):
     log = tiny.write_log(tmp_path)
-    with published_place_of_nobody(log):
+    log.out.parent.mkdir()
+    with tiny.as_nobody(tmp_path):
         outcome = tiny.inside(*log.options("patterns"))
     assert "cannot write" in tiny.one_line(outcome)
     assert "ermission denied" in outcome.err
     assert tiny.tree(log.out.parent) == []
-
-
-@contextmanager
-def published_place_of_nobody(log):
-    """Work as a user who may read everything here and write nothing."""
-    log.out.parent.mkdir(mode=0o755)
-    opened = [log.folder, *log.folder.parents][:4]
-    modes = {folder: folder.stat().st_mode for folder in opened}
-    for folder in opened:
-        folder.chmod(0o755)
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        for folder, mode in modes.items():
-            folder.chmod(mode)
 
 
 # ---- full disks -------------------------------------------------------------------------------

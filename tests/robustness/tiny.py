@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -199,3 +200,18 @@ def patterns(folder: Path) -> bytes:
     return b"".join(
         (folder / f"{name}.parquet").read_bytes() for name in ("configurations", "patterns", "queries")
     )
+
+
+@contextlib.contextmanager
+def as_nobody(folder: Path) -> Iterator[None]:
+    """Work as a user who may enter `folder` and read there, and write nothing."""
+    modes = {place: place.stat().st_mode for place in (folder, *folder.parents)}
+    for place, mode in modes.items():
+        place.chmod(mode | 0o555)
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        for place, mode in modes.items():
+            place.chmod(mode)
