@@ -63,7 +63,10 @@ class Input:
         """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
         digest = hashlib.sha256()
         for file in self.files:
-            digest.update(_head_and_tail(file))
+            try:
+                digest.update(_head_and_tail(file))
+            except OSError as error:
+                raise _unreadable(self.what, file, error) from error
         size = sum(file.stat().st_size for file in self.files)
         names = [file.name for file in self.files[:3]]
         return {"names": names, "files": len(self.files), "bytes": size, "sha256": digest.hexdigest()}
@@ -205,16 +208,20 @@ def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
 
 
 def _format_by_content(what: str, file: Path) -> str:
-    with file.open("rb") as stream:
-        if stream.read(4) == b"PAR1":
-            return "parquet"
+    try:
+        with file.open("rb") as stream:
+            first = stream.read(4)
+    except OSError as error:
+        raise _unreadable(what, file, error) from error
+    if first == b"PAR1":
+        return "parquet"
     raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
 
 
 def _schema(what: str, file: Path, format_: str) -> pl.Schema:
-    if file.stat().st_size == 0:
-        raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
     try:
+        if file.stat().st_size == 0:
+            raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
         return _scan([file], format_).collect_schema()
     except READ_ERRORS as error:
         raise _unreadable(what, file, error) from error

@@ -249,7 +249,8 @@ def _check_info(table: PatternTable, folder: Path) -> None:
     """Refuse a pattern table whose settings.json was changed by hand to something else."""
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
-    if not whole or not set(_OF_THE_LOG) <= set(info.get("settings") or ()):
+    used = info.get("settings")
+    if not whole or not isinstance(used, dict) or not used.keys() >= set(_OF_THE_LOG):
         raise PatternError(
             f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
             "make it again"

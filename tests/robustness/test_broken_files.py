@@ -212,11 +212,12 @@ def test_other_columns_may_differ_between_files(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become someone who may not read")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ""])
 def test_a_file_that_may_not_be_read_is_named(tmp_path, ending):
-    log = tiny.write_log(tmp_path)
     file = tmp_path / f"secret{ending}"
     file.write_text("PAR1 and more")
     file.chmod(0)
     log = tiny.write_log(tmp_path, searches=file)
+    log.out.parent.mkdir()
+    log.out.parent.chmod(0o777)
     with tiny.as_nobody(tmp_path):
         outcome = tiny.inside(*log.options("patterns"))
     assert f"secret{ending}" in tiny.one_line(outcome)
