@@ -214,7 +214,6 @@ def report(
     out: OUT,
     queries: QueriesPath = None,
     depth: DEPTH = None,
-    normalise_urls: NORMALISE_URLS = None,
     max_rejected: MAX_REJECTED = None,
     max_grade: MAX_GRADE = None,
     scale: SCALE = None,
@@ -241,7 +240,6 @@ def report(
     chosen = load_settings(
         settings,
         depth=depth or None,
-        normalise_urls=normalise_urls,
         max_rejected=max_rejected,
         max_grade=max_grade,
         scale=_labels(scale),

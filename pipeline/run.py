@@ -15,7 +15,7 @@ import polars as pl
 
 from pipeline import __version__
 from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, EVERY, FUNNEL, RUN_TABLES
-from pipeline.correlation.classes import query_splits
+from pipeline.correlation.classes import left_out_columns, query_splits
 from pipeline.correlation.tables import comparisons, correlations, differences
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
@@ -137,6 +137,7 @@ def _analyse(
     progress: Progress,
 ) -> Frames:
     check_depths(table, settings.depth)
+    settings = _as_the_log(table, settings)
     progress("reading judgments", None)
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
@@ -334,25 +335,19 @@ def _info(
         "command": command,
         "seed": settings.seed,
         "has_navigational": attributes is not None and "navigational" in attributes.columns,
-        "skipped_attributes": _skipped(attributes),
+        "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
         "notes": [],
     }
 
 
-_OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "max_rejected")
+_OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
 """Settings that took effect when the pattern table was made."""
 
 
-def _skipped(attributes: pl.DataFrame | None) -> list[str]:
-    if attributes is None:
-        return []
-    nobody = Sample(EVERY, 1, EVERY, (), *_no_rows())
-    return list(query_splits(nobody, attributes)[1])
-
-
-def _no_rows() -> tuple[Any, ...]:
-    whole, real = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
-    return whole, whole, (), real, real, (), real, np.zeros(0)
+def _as_the_log(table: PatternTable, settings: Settings) -> Settings:
+    """Bring judgments to the normal form that the log's texts have."""
+    used = table.info.get("settings", {})
+    return settings.model_copy(update={"normalise_urls": used.get("normalise_urls", settings.normalise_urls)})
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

@@ -87,6 +87,12 @@ def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Sp
     return splits, tuple(name for name in names if not fits[name])
 
 
+def left_out_columns(attributes: pl.DataFrame) -> tuple[str, ...]:
+    """Name the attribute columns that are no split: too many values, or values without a text form."""
+    names = (name for name in attributes.columns if name not in ("query", "market"))
+    return tuple(name for name in names if not _is_class(attributes[name]))
+
+
 def _check(attributes: pl.DataFrame, names: list[str]) -> None:
     if "query" not in attributes.columns:
         raise InputError(f"query attributes: no column query among {', '.join(attributes.columns)}")
