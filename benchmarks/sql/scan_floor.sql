@@ -3,7 +3,6 @@ WITH searches AS (
     SELECT
         bit_xor(hash(search_id)) AS search_ids,
         bit_xor(hash(user_id)) AS user_ids,
-        bit_xor(hash(market)) AS markets,
         bit_xor(hash(query)) AS queries,
         bit_xor(hash(timestamp)) AS times,
         bit_xor(hash(results)) AS results,
@@ -23,7 +22,6 @@ clicks AS (
 SELECT
     s.search_ids,
     s.user_ids,
-    s.markets,
     s.queries,
     s.times,
     s.results,
