@@ -67,6 +67,10 @@ def read_patterns(folder: Path) -> PatternTable:
     """
     if not (folder / "settings.json").is_file():
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
+    if (folder / "run.duckdb").exists():
+        raise PatternError(
+            f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
+        )
     try:
         info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
         frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}

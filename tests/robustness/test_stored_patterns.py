@@ -37,6 +37,7 @@ def edited(**changes: object):
 
 FAULTS = [
     ("settings.json", Path.unlink, "is not a pattern table"),
+    ("run.duckdb", lambda file: file.write_bytes(b""), "folder of a run, not a pattern table"),
     ("settings.json", lambda file: file.write_text("{"), "is broken"),
     ("settings.json", lambda file: file.write_bytes(b"\xff\xfe"), "is broken"),
     ("settings.json", lambda file: file.write_text("[]"), "no pattern table"),
