@@ -5,8 +5,8 @@ Nothing is read here but schemas; rows are judged by the stage that uses them.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from glob import escape, glob, has_magic
 from pathlib import Path
 from urllib.parse import unquote
@@ -52,12 +52,15 @@ class Input:
         Names of the columns that the files really have.
     frame
         Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
+    opened
+        Gives the same rows of one file: all, or those from an offset on, so many.
     """
 
     what: str
     files: tuple[Path, ...]
     columns: frozenset[str]
     frame: pl.LazyFrame
+    opened: Callable[..., pl.LazyFrame]
 
     def fingerprint(self) -> dict[str, object]:
         """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
@@ -124,7 +127,14 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     _check_same_columns(what, parts, {want.name for want in wanted})
     frames = [_canonical(what, part, wanted, keep_others=keep_others) for part in parts]
     columns = frozenset(parts[0].schema.names()) if parts else frozenset()
-    return Input(what, files, columns, _stacked(what, frames, files))
+
+    part_of = {file: part for part in parts for file in part.files}
+
+    def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        part = part_of[file]
+        return _canonical(what, _of_one_file(part, file, rows), wanted, keep_others=keep_others)
+
+    return Input(what, files, columns, _stacked(what, frames, files), opened)
 
 
 def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
@@ -197,14 +207,29 @@ def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
         format_, partition = str(key[0]), _partition(members[0], root)
         frame = _scan(members, format_)
         full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
-        literals = [pl.lit(value, dtype=pl.String).alias(name) for name, value in partition]
-        yield _Part(tuple(members), format_, full, partition, frame.with_columns(literals))
+        yield _Part(tuple(members), format_, full, partition, _with_partition(frame, partition))
+
+
+def _of_one_file(part: _Part, file: Path, rows: tuple[int, int] | None) -> _Part:
+    frame = _scan([file], part.format)
+    if rows is not None:
+        frame = frame.slice(*rows)
+    return replace(part, files=(file,), frame=_with_partition(frame, part.partition))
+
+
+def _with_partition(frame: pl.LazyFrame, partition: tuple[tuple[str, str | None], ...]) -> pl.LazyFrame:
+    return frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in partition)
 
 
 def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
     folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else file.parts[:-1]
     pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
     return tuple((name, None if value == _NULL_PARTITION else unquote(value)) for name, value in pairs)
+
+
+def is_parquet(file: Path) -> bool:
+    """Tell whether a data file is Parquet, by its name or else by its first bytes."""
+    return (_format(file) or _format_by_content("log", file)) == "parquet"
 
 
 def _format_by_content(what: str, file: Path) -> str:
@@ -292,8 +317,12 @@ def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -
 
 def as_text_ids(table: Input, column: str) -> Input:
     """Return the input with an id column as text (for a log whose tables disagree about the type)."""
-    frame = table.frame.with_columns(pl.col(column).cast(pl.String))
-    return Input(table.what, table.files, table.columns, frame)
+    text = pl.col(column).cast(pl.String)
+    return replace(
+        table,
+        frame=table.frame.with_columns(text),
+        opened=lambda *rows: table.opened(*rows).with_columns(text),
+    )
 
 
 def unreadable(tables: Sequence[Input]) -> InputError | None:

@@ -1,14 +1,18 @@
-"""The big step: raw logs to pattern table, as a sequence of SQL steps on an engine."""
+"""The big step: raw logs to pattern table, batch by batch, as a sequence of SQL steps on an engine.
 
-from collections.abc import Callable, Mapping
+A batch is a window of time. Visits that may still grow when it ends, and clicks whose search may still
+come, are read again with the next batch; everything else is counted once and for all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import polars as pl
 
 from pipeline.contracts import DataType
-from pipeline.engines.base import Engine, Value
-from pipeline.engines.scan import fingerprints_of, odd_urls, places_of
-from pipeline.errors import EngineError, InputError
-from pipeline.inputs import Input, as_text_ids
+from pipeline.engines.base import Engine, Rows, Value
+from pipeline.engines.scan import lists_with_odd_urls, odd_urls, query_fingerprints, url_fingerprints
+from pipeline.errors import EngineError
 from pipeline.log_funnel import LogFunnel
 from pipeline.patterns import PatternTable
 from pipeline.progress import Progress, silent
@@ -16,229 +20,257 @@ from pipeline.settings import Settings
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
+NEVER_MS = 2 * END_MS
+"""The watermark after the last batch of a log that has ended: no row can come any more."""
 
-_FORMED = ("searches_of_returning_users", "visits", "session_searches", "session_clicks", "search_masks")
-_CHECKS = (
-    "checks/query_fingerprints",
-    "checks/list_fingerprints",
-    "checks/search_id_fingerprints",
-    "checks/sessions_add_up",
-)
+_MERGE_ROWS = 8_000_000
+_RENAMES = pl.DataFrame(schema={"old": pl.UInt64, "new": pl.UInt64})
 
 
-def build_pattern_table(
-    engine: Engine, searches: Input, clicks: Input, settings: Settings, *, progress: Progress = silent
-) -> PatternTable:
-    """Turn a log into its pattern table (contract 2 to 4).
+@dataclass(frozen=True)
+class LogBatch:
+    """The rows of a window of time, in canonical types.
+
+    Attributes
+    ----------
+    searches, clicks
+        Rows with a column `carried`: whether they were read with an earlier batch already.
+    watermark_ms
+        No row of a later batch is older (ms since 1970, UTC).
+    """
+
+    searches: pl.LazyFrame
+    clicks: pl.LazyFrame
+    watermark_ms: int
+
+
+@dataclass(frozen=True)
+class Carry:
+    """Rows to be read again with the next batch, as they were read."""
+
+    searches: pl.DataFrame
+    clicks: pl.DataFrame
+
+
+class PatternBuilder:
+    """Adds up the pattern table of a log, one batch after the other, in order of time.
 
     Parameters
     ----------
     engine
-        Runs the SQL; left with the tables of the step.
-    searches, clicks
-        The log, in canonical types.
+        Runs the SQL; holds the sums.
     settings
-        Depth, idle limit and scope, folds, normalisation, part of rows that may be unusable.
-
-    Raises
-    ------
-    InputError
-        If clicks name neither URL nor position, too many rows are unusable, or no usable search is left.
-    EngineError
-        If the engine gives up, or a check of the step fails.
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
     """
-    _check_click_columns(clicks)
-    searches, clicks = _same_id_type(searches, clicks)
-    values = _values(settings, clicks)
-    funnel = LogFunnel(engine, settings)
-    funnel.count_read_searches(_scan_searches(engine, searches, values, progress))
-    clicks_read = _scan_clicks(engine, clicks, values, progress)
-    _resolve_searches(engine, searches, values, progress)
-    funnel.count_repeats()
-    _place_clicks(engine, values, progress)
-    funnel.count_clicks(clicks_read)
-    _form_sessions(engine, values, progress)
-    _check(engine)
-    return _fetched(engine, funnel, values, progress)
 
+    def __init__(self, engine: Engine, settings: Settings, *, by_url: bool) -> None:
+        self._engine = engine
+        self.values: dict[str, Value] = {
+            "first_ms": FIRST_MS,
+            "end_ms": END_MS,
+            "idle_ms": settings.idle_ms,
+            "per_query": settings.idle_scope == "query",
+            "depth": settings.stored_depth,
+            "folds": settings.folds,
+            "normalise_urls": settings.normalise_urls,
+            "by_url": by_url,
+        }
+        self._query_names, self._url_names = _RENAMES, _RENAMES
+        self._odd_lists = pl.Series([], dtype=pl.UInt64)
+        self.funnel = LogFunnel(settings.stored_depth)
+        self._start()
 
-def _check_click_columns(clicks: Input) -> None:
-    if not {"url", "position"} & clicks.columns:
-        has = ", ".join(sorted(clicks.columns))
-        raise InputError(
-            f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}"
+    def _start(self) -> None:
+        self._engine.show("queries_read", pl.DataFrame(schema=_QUERIES))
+        self._engine.table("shown_queries", "sessions/shown_queries")
+        self._engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
+        self._engine.table("shown_texts", "sessions/shown_texts")
+
+    def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> Carry:
+        """Count a batch; return what the next one must read again.
+
+        Parameters
+        ----------
+        batch
+            Rows that come after those of all batches before.
+        report
+            Told how many searches and clicks more are read.
+
+        Raises
+        ------
+        EngineError
+            If the engine gives up, or a check of the step fails.
+        """
+        self.values["watermark_ms"] = batch.watermark_ms
+        searches = self._read_searches(batch.searches, lambda rows: report(rows, 0))
+        clicks = self._engine.read("clicks", batch.clicks, lambda rows: report(0, rows))
+        self._engine.table("rejected_clicks", "sessions/rejected_clicks", **self.values)
+        self._engine.view("usable_clicks", "sessions/usable_clicks")
+        progress("joining clicks to searches", None)
+        self._place_clicks(clicks)
+        progress("forming sessions", None)
+        self._form_sessions(searches)
+        self._count(searches, clicks)
+        return self._carry(searches, clicks)
+
+    def _read_searches(self, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
+        """Read searches once: numbers for SQL, rejected rows told apart, texts kept where first seen."""
+        engine = self._engine
+        rows = engine.read("searches", frame, report)
+        engine.table("rejected_searches", "sessions/rejected_searches", **self.values)
+        engine.table("batch_lists", "sessions/batch_lists")
+        self._keep_queries(rows)
+        self._keep_lists(rows)
+        rows.rename("query_fp", self._query_names)
+        rows.rename("urls", self._url_names, only=("list_fp", self._odd_lists))
+        engine.view("usable_searches", "sessions/usable_searches")
+        engine.table("superseded_searches", "sessions/superseded_searches", **self.values)
+        engine.view("searches", "sessions/searches")
+        return rows
+
+    def _keep_queries(self, rows: Rows) -> None:
+        """Keep the texts of queries first seen, and the fingerprints of normal forms."""
+        engine = self._engine
+        new = engine.fetch("sessions/new_queries")
+        texts = rows.texts(new["row_nr"], ("market", "query"))
+        engine.show("queries_read", texts.select("market", raw_query="query").with_columns(new["query_fp"]))
+        engine.append("shown_queries", "sessions/shown_queries")
+        odd = engine.fetch("sessions/odd_queries")
+        found = odd.select(old="query_fp").with_columns(new=query_fingerprints(odd))
+        self._query_names = pl.concat([self._query_names, found])
+
+    def _keep_lists(self, rows: Rows) -> None:
+        """Keep the texts of lists first seen, and the fingerprints of their URLs' normal forms."""
+        engine = self._engine
+        new = engine.fetch("sessions/new_lists")
+        texts = rows.texts(new["row_nr"], ("market", "query", "results")).hstack(new.drop("row_nr"))
+        texts = texts.with_columns(odd_urls=self._renamed_in(texts["results"]))
+        self._odd_lists = pl.concat([self._odd_lists, texts.filter("odd_urls")["list_fp"]])
+        engine.show("texts_read", texts.select(*_TEXTS))
+        self._check("checks/list_fingerprints", "checks/query_fingerprints")
+        engine.append("shown_texts", "sessions/shown_texts")
+
+    def _renamed_in(self, lists: pl.Series) -> pl.Series:
+        """Tell which lists show a URL that has another normal form, and remember these URLs."""
+        if not self.values["normalise_urls"]:
+            return pl.repeat(False, len(lists), dtype=pl.Boolean, eager=True)
+        odd = lists_with_odd_urls(lists)
+        self._remember_urls(odd_urls(lists.filter(odd).explode()))
+        return odd
+
+    def _remember_urls(self, odd: pl.Series) -> int:
+        """Add the fingerprints of URLs whose normal form is another to those known; return how many."""
+        if not len(odd):
+            return 0
+        self._engine.show("urls_read", odd.alias("url").to_frame())
+        found = self._engine.fetch("sessions/odd_urls")
+        names = pl.DataFrame(
+            {"old": url_fingerprints(found["url"]), "new": url_fingerprints(found["normal"])}
+        )
+        self._url_names = pl.concat([self._url_names, names]).unique("old")
+        return found.height
+
+    def _place_clicks(self, clicks: Rows) -> None:
+        engine = self._engine
+        if self.values["by_url"]:
+            clicks.rename("url_fp", self._url_names)
+        engine.table("click_fates", "sessions/click_fates", **self.values)
+        if self.values["by_url"] and self.values["normalise_urls"]:
+            elsewhere = clicks.texts(engine.fetch("sessions/elsewhere_clicks")["row_nr"], ("url",))["url"]
+            if self._remember_urls(odd_urls(elsewhere)):
+                clicks.rename("url_fp", self._url_names)
+                engine.table("click_fates", "sessions/click_fates", **self.values)
+
+    def _form_sessions(self, searches: Rows) -> None:
+        engine = self._engine
+        bits = engine.fetch("sessions/search_bits", **self.values)
+        searches.or_bits("click_mask", bits["row_nr"], bits["bits"])
+        for table in ("repeated_pairs", "returning_pairs", "searches_of_returning_users"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        tied = engine.fetch("sessions/tied_searches")["row_nr"]
+        engine.show("tied_read", searches.texts(tied, ("search_id",)).with_columns(row_nr=tied))
+        engine.table("tied_ids", "sessions/tied_ids")
+        for table in ("visits", "open_visits", "session_searches", "session_clicks", "session_masks"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        engine.view("sessions", "sessions/sessions")
+        engine.table("session_patterns", "patterns/session_patterns", **self.values)
+        self._check("checks/sessions_add_up")
+        if engine.append("closed_patterns", "patterns/closed_patterns") and self._grown():
+            engine.table("closed_patterns", "patterns/merged_patterns")
+
+    def _grown(self) -> bool:
+        """Tell whether the sums have so many rows that merging them pays."""
+        return bool(self._engine.rows("counts/closed_patterns")[0][0] > _MERGE_ROWS)
+
+    def _count(self, searches: Rows, clicks: Rows) -> None:
+        engine = self._engine
+        usable, carried, kept, carried_clicks = engine.rows("counts/searches")[0]
+        self.funnel.count_searches(
+            read=searches.height - carried,
+            rejected=dict(engine.rows("counts/rejected_searches")),
+            usable=usable - carried,
+            kept=kept - carried,
+        )
+        self.funnel.count_clicks(
+            read=clicks.height - carried_clicks,
+            carried=carried_clicks,
+            rejected=dict(engine.rows("counts/rejected_clicks")),
+            fates=engine.rows("counts/click_fates"),
+            orphans=self._orphans_of(clicks),
+        )
+        self.funnel.count_positions(engine.rows("counts/click_positions"))
+
+    def _orphans_of(self, clicks: Rows) -> pl.DataFrame:
+        """Return search ids of clicks that no search of the batch has: search_id, is_open, clicks."""
+        found = self._engine.fetch("sessions/orphans", **self.values)
+        return clicks.texts(found["row_nr"], ("search_id",)).hstack(found.select("is_open", "clicks"))
+
+    def _carry(self, searches: Rows, clicks: Rows) -> Carry:
+        open_searches = self._engine.fetch("sessions/carried_searches")["row_nr"]
+        open_clicks = self._engine.fetch("sessions/carried_clicks", **self.values)["row_nr"]
+        return Carry(searches.texts(open_searches), clicks.texts(open_clicks))
+
+    def closed(self) -> PatternTable:
+        """Return the pattern table of all sessions that can grow no more."""
+        self._engine.table("chosen_patterns", "patterns/merged_patterns")
+        return self._table(is_open=False)
+
+    def opened(self) -> PatternTable:
+        """Return the pattern table of sessions that may still grow, as they are if the log ends here."""
+        self._engine.table("chosen_patterns", "patterns/open_patterns")
+        return self._table(is_open=True)
+
+    def start_afresh(self) -> None:
+        """Forget the sums, but not what was learned of texts."""
+        self._engine.drop("closed_patterns")
+        self.funnel = LogFunnel(int(self.values["depth"]))
+
+    def _table(self, *, is_open: bool) -> PatternTable:
+        engine, values = self._engine, self.values
+        engine.table("list_configurations", "patterns/list_configurations", **values)
+        patterns = engine.fetch("patterns/patterns")
+        return PatternTable(
+            configurations=engine.fetch("patterns/configurations", **values),
+            patterns=patterns,
+            queries=engine.fetch("patterns/queries"),
+            funnel=self.funnel.frame(patterns, engine.rows("counts/sessions"), is_open=is_open),
+            info={"stored_depth": values["depth"]},
         )
 
-
-def _same_id_type(searches: Input, clicks: Input) -> tuple[Input, Input]:
-    types = {table.frame.collect_schema()["search_id"] for table in (searches, clicks)}
-    if len(types) == 1:
-        return searches, clicks
-    return as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id")
+    def _check(self, *steps: str) -> None:
+        for step in steps:
+            if self._engine.rows(step):
+                raise EngineError(f"check {step} found rows where there must be none; nothing was written")
 
 
-def _values(settings: Settings, clicks: Input) -> dict[str, Value]:
-    return {
-        "first_ms": FIRST_MS,
-        "end_ms": END_MS,
-        "idle_ms": settings.idle_ms,
-        "per_query": settings.idle_scope == "query",
-        "depth": settings.stored_depth,
-        "folds": settings.folds,
-        "normalise_urls": settings.normalise_urls,
-        "by_url": "url" in clicks.columns,
-    }
-
-
-def _scan_searches(engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress) -> int:
-    """Read searches once: usable rows as fingerprints, rejected rows as counts, texts where first seen.
-
-    Returns the number of rows read.
-    """
-    report = _counter("reading searches", searches, progress)
-
-    def add(batch: pl.DataFrame) -> None:
-        _add_rows(engine, "searches", batch.height, values)
-        new = engine.fetch("sessions/new_lists")["row_nr"] if batch.height else pl.Series([], dtype=pl.Int64)
-        _add_texts(engine, batch.select("list_fp", "query_fp", "market", "query", "results")[new], values)
-        report(batch.height)
-
-    engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
-    engine.table("shown_texts", "sessions/shown_texts")
-    return engine.batches("searches", searches.frame, add)
-
-
+_QUERIES: dict[str, DataType] = {"market": pl.String, "raw_query": pl.String, "query_fp": pl.UInt64}
 _TEXTS: dict[str, DataType] = {
-    "query_fp": pl.UInt64,
     "list_fp": pl.UInt64,
+    "query_fp": pl.UInt64,
     "odd_urls": pl.Boolean,
     "market": pl.String,
     "query": pl.String,
     "results": pl.List(pl.String),
 }
-
-
-def _add_texts(engine: Engine, lists: pl.DataFrame, values: Mapping[str, Value]) -> None:
-    """Keep the texts of lists shown first in this batch, and the fingerprints of the URLs at their places."""
-    places = places_of(lists)
-    odd = places.filter("odd").select(pl.col("list_fp").unique())
-    texts = lists.with_columns(odd_urls=pl.col("list_fp").is_in(odd["list_fp"].implode()))
-    engine.show("texts_read", texts.select(*_TEXTS))
-    engine.append("shown_texts", "sessions/shown_texts")
-    engine.show("places_read", places.drop("url", "odd"))
-    engine.append("shown_places", "sessions/shown_places")
-    _add_renames(engine, places.filter("odd")["url"], values)
-
-
-def _scan_clicks(engine: Engine, clicks: Input, values: Mapping[str, Value], progress: Progress) -> int:
-    """Read clicks once, in the same way; their URLs matter only where another form is the normal one."""
-    report = _counter("reading clicks", clicks, progress)
-
-    def add(batch: pl.DataFrame) -> None:
-        _add_rows(engine, "clicks", batch.height, values)
-        _add_renames(engine, odd_urls(batch["url"]), values)
-        report(batch.height)
-
-    return engine.batches("clicks", clicks.frame, add)
-
-
-def _add_rows(engine: Engine, what: str, rows: int, values: Mapping[str, Value]) -> None:
-    usable = engine.append(f"usable_{what}", f"sessions/usable_{what}", **values)
-    if usable < rows or not rows:
-        engine.append(f"rejected_{what}", f"sessions/rejected_{what}", **values)
-
-
-def _add_renames(engine: Engine, odd: pl.Series, values: Mapping[str, Value]) -> None:
-    """Keep the fingerprints of URLs whose normal form is another; opaque ids and most URLs have none."""
-    if not values["normalise_urls"]:
-        odd = odd.clear()
-    if len(odd) or not engine.has("found_renames"):
-        engine.show("urls_read", odd.unique().alias("url").to_frame())
-        engine.show("renames_read", fingerprints_of(engine.fetch("sessions/odd_urls")))
-        engine.append("found_renames", "sessions/found_renames")
-
-
-def _counter(message: str, table: Input, progress: Progress) -> Callable[[int], None]:
-    """Return a function that reports progress when told how many rows more are done."""
-    total, done = _total_rows(table), 0
-
-    def add(rows: int) -> None:
-        nonlocal done
-        done += rows
-        progress(message, done / total if total else None)
-
-    return add
-
-
-def _total_rows(table: Input) -> int | None:
-    if any(file.suffix not in (".parquet", ".pq") for file in table.files):
-        return None  # counting the rows of a text file means reading it
-    return int(table.frame.select(pl.len()).collect().item())
-
-
-def _resolve_searches(
-    engine: Engine, searches: Input, values: Mapping[str, Value], progress: Progress
-) -> None:
-    progress("finding repeated searches", None)
-    for table in ("shown_queries", "renamed_queries", "renamed_urls", "repeated_ids", "repeated_pairs"):
-        engine.table(table, f"sessions/{table}")
-    engine.view("normal_searches", "sessions/normal_searches")
-    engine.table("wanted_ids", "sessions/wanted_ids")
-    _fetch_ids(engine, searches)
-    engine.table("resolved_repeats", "sessions/resolved_repeats", **values)
-    engine.table("ambiguous_ids", "sessions/ambiguous_ids")
-    engine.view("searches", "sessions/searches")
-    engine.view("list_places", "sessions/list_places")
-    engine.view("clicks", "sessions/clicks_by_url" if values["by_url"] else "sessions/clicks_by_place")
-
-
-def _fetch_ids(engine: Engine, searches: Input) -> None:
-    """Read the ids themselves a second time, but only where a repeat or a tie in time needs them."""
-    ids = searches.frame.select("search_id")
-    if engine.rows("counts/wanted_ids") == [(0,)]:
-        ids = ids.clear().lazy()
-    engine.batches("ids", ids, lambda _batch: _append_ids(engine))
-    engine.table("search_order", "sessions/search_order")
-
-
-def _append_ids(engine: Engine) -> None:
-    engine.append("known_ids", "sessions/known_ids")
-
-
-def _place_clicks(engine: Engine, values: Mapping[str, Value], progress: Progress) -> None:
-    progress("joining clicks to searches", None)
-    engine.table("list_urls", "sessions/list_urls")
-    engine.table("click_fates", "sessions/click_fates", **values)
-
-
-def _form_sessions(engine: Engine, values: Mapping[str, Value], progress: Progress) -> None:
-    progress("forming sessions", None)
-    for table in _FORMED:
-        engine.table(table, f"sessions/{table}", **values)
-    progress("counting click patterns", None)
-    engine.view("session_masks", "sessions/session_masks")
-    engine.view("sessions", "sessions/sessions")
-    engine.table("session_patterns", "patterns/session_patterns", **values)
-    engine.table("session_configurations", "patterns/session_configurations", **values)
-
-
-def _check(engine: Engine) -> None:
-    for step in _CHECKS:
-        if engine.rows(step):
-            raise EngineError(f"check {step} found rows where there must be none; nothing was written")
-
-
-def _fetched(
-    engine: Engine, funnel: LogFunnel, values: Mapping[str, Value], progress: Progress
-) -> PatternTable:
-    progress("collecting the pattern table", None)
-    patterns = engine.fetch("patterns/patterns")
-    funnel.count_positions(patterns)
-    funnel.count_sessions()
-    return PatternTable(
-        configurations=engine.fetch("patterns/configurations"),
-        patterns=patterns,
-        queries=engine.fetch("patterns/queries"),
-        funnel=funnel.frame(),
-        info={"stored_depth": values["depth"]},
-    )

@@ -1,14 +1,21 @@
 """The seam: the pattern table, read, checked and written; nothing downstream knows of users or engines."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, ContractError
+from pipeline.contracts import (
+    FUNNEL,
+    PATTERN_CONFIGURATIONS,
+    PATTERN_QUERIES,
+    PATTERNS,
+    ContractError,
+    Table,
+)
 from pipeline.errors import PatternError
 
 FOLDER_TABLES = {
@@ -44,9 +51,39 @@ class PatternTable:
         return int(self.info["stored_depth"])
 
 
+def merged(tables: Sequence[PatternTable]) -> PatternTable:
+    """Add pattern tables of parts of a log: sessions and funnel rows by summing, users' buckets by or.
+
+    The first table's `info` is kept.
+    """
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+
+    def stacked(name: str) -> pl.DataFrame:
+        frames: list[pl.DataFrame] = [getattr(table, name) for table in tables]
+        return pl.concat(frames)
+
+    return PatternTable(
+        configurations=stacked("configurations").unique("configuration_id"),
+        patterns=_summed(stacked("patterns"), PATTERNS),
+        queries=stacked("queries").group_by(PATTERN_QUERIES.key).agg(pl.col("user_buckets").bitwise_or()),
+        funnel=_summed(stacked("funnel"), FUNNEL),
+        info=first.info,
+    )
+
+
+def _summed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    summed: pl.DataFrame = frame.group_by(table.key).agg(pl.exclude(table.key).sum())
+    return summed
+
+
 def write_table(frame: pl.DataFrame, file: Path) -> None:
     """Write a frame that is in its contract's form as Parquet: same rows, same bytes."""
-    frame.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
+    # level 1 costs a third less CPU than the default for files that are an eighth larger
+    frame.write_parquet(
+        file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, statistics=True
+    )
 
 
 def write_patterns(table: PatternTable, folder: Path) -> None:

@@ -33,7 +33,7 @@ from pipeline.inputs import (
 )
 from pipeline.judged import judge_configurations
 from pipeline.judgments import prepare_judgments
-from pipeline.logs import build_pattern_table
+from pipeline.log_run import build_pattern_table
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, read_patterns, write_patterns, write_table

@@ -6,7 +6,28 @@ from typing import Any, Protocol
 import polars as pl
 
 Value = str | int | bool
-Batch = pl.DataFrame
+
+
+class Rows(Protocol):
+    """The rows of a batch beside the numbers that SQL sees of them."""
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        ...
+
+    def texts(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
+        """Return the rows of these numbers (all columns, or some) as they were read, in that order."""
+        ...
+
+    def rename(self, column: str, names: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None) -> None:
+        """Replace fingerprints, or lists of them, of a column as it was read: names.old become names.new.
+
+        `only` names another column and the values of it that rows must have to be concerned.
+        """
+
+    def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
+        """Set a column to the bit-or of the bits given for each row number; 0 where there are none."""
 
 
 class Engine(Protocol):
@@ -39,12 +60,10 @@ class Engine(Protocol):
     def fetch(self, step: str, **values: Value) -> pl.DataFrame:
         """Return the rows of `step` as a frame."""
 
-    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[Batch], None]) -> int:
-        """Read `frame` (``searches``, ``clicks`` or ``ids``) once in bounded memory.
+    def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
+        """Read a batch of ``searches`` or ``clicks`` once, and show its numbers as table ``<what>_read``.
 
-        For each batch, show its fingerprints and numbers as table ``<what>_read``, then call `handle` with
-        the same rows and their texts. Column ``row_nr`` counts the rows of a batch from 0. The first
-        batch is empty and only shows the columns. Returns the number of rows read.
+        `report` is told, now and then, how many rows more are done.
         """
         ...
 

@@ -14,13 +14,12 @@ import duckdb
 import polars as pl
 
 from pipeline.engines.base import Value
-from pipeline.engines.scan import fingerprinted, numbers_of
+from pipeline.engines.scan import BatchRows, read_rows
 from pipeline.errors import EngineError, InputError
 from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.publish import is_disk_full
 from pipeline.sqlfiles import sql_text
 
-_BATCH_ROWS = 400_000
 _INTERRUPTED = "Query interrupted"
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 
@@ -29,7 +28,13 @@ class DuckDBEngine:
     """An in-memory DuckDB that spills into `spill` and obeys `threads` and `memory_limit`."""
 
     def __init__(self, *, spill: Path, threads: int | None = None, memory_limit: str | None = None) -> None:
-        config: dict[str, Any] = {"temp_directory": str(spill), "preserve_insertion_order": False}
+        # steps are written so that the right side of a join is the small one; guesses would often be wrong
+        in_written_order = "join_order,build_side_probe_side"
+        config: dict[str, Any] = {
+            "temp_directory": str(spill),
+            "preserve_insertion_order": False,
+            "disabled_optimizers": in_written_order,
+        }
         if threads is not None:
             config["threads"] = threads
         if memory_limit is not None:
@@ -78,21 +83,10 @@ class DuckDBEngine:
         self.drop("fetched")
         return frame
 
-    def batches(self, what: str, frame: pl.LazyFrame, handle: Callable[[pl.DataFrame], None]) -> int:
-        """Read `frame` once; for each batch, show its numbers as table ``<what>_read`` and call `handle`."""
-        read = 0
-
-        def each(batch: pl.DataFrame) -> None:
-            nonlocal read
-            read += batch.height
-            self.show(f"{what}_read", numbers_of(what, batch))
-            handle(batch)
-
+    def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> BatchRows:
+        """Read a batch once and show its numbers as table ``<what>_read``."""
         with self._mended():
-            rows = fingerprinted(what, frame)
-            each(rows.clear().collect())  # so that every table is there, even without a row
-            rows.sink_batches(each, chunk_size=_BATCH_ROWS, maintain_order=False)
-        return read
+            return read_rows(what, frame, report, lambda numbers: self.show(f"{what}_read", numbers))
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""

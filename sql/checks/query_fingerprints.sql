@@ -1,5 +1,5 @@
 -- a fingerprint that two different queries share: must be none
-SELECT query_fp
-FROM shown_texts
-GROUP BY query_fp
-HAVING min(market) <> max(market) OR min(raw_query) <> max(raw_query)
+SELECT q.query_fp
+FROM texts_read AS t
+INNER JOIN shown_queries AS q ON t.query_fp = q.query_fp
+WHERE t.market <> q.market OR t.query <> q.raw_query

@@ -1,5 +1,5 @@
 -- a fingerprint that two different search ids share: must be none
 SELECT search_fp
-FROM search_order
+FROM ids_read
 GROUP BY search_fp
-HAVING count(*) > 1
+HAVING min(search_id) <> max(search_id)

@@ -1,21 +1,24 @@
--- one row per position and page (first or later): kept clicks that landed there; a null position is elsewhere
+-- one row per position, page (first or later), open or closed: clicks in time that landed there; null is elsewhere
 WITH landed AS (
     SELECT
         f.position,
-        f.on_first_page
+        f.on_first_page,
+        FALSE AS is_open
     FROM click_fates AS f
-    ANTI JOIN session_searches AS s ON f.search_fp = s.search_fp
+    ANTI JOIN session_searches AS s ON f.search_nr = s.row_nr
     WHERE f.in_time
     UNION ALL
     SELECT
         c.position,
-        c.on_first_page
+        c.on_first_page,
+        c.is_open
     FROM session_clicks AS c
 )
 
 SELECT
     position,
     on_first_page,
+    is_open,
     CAST(count(*) AS BIGINT) AS clicks
 FROM landed
-GROUP BY position, on_first_page
+GROUP BY position, on_first_page, is_open

@@ -1,6 +1,6 @@
--- one row per reason for which searches are unusable, over all batches
+-- one row per reason for which searches of this batch are unusable
 SELECT
     reason,
-    CAST(sum(rows_rejected) AS BIGINT) AS rows_rejected
+    CAST(count(*) AS BIGINT) AS rows_rejected
 FROM rejected_searches
 GROUP BY reason

@@ -1,8 +1,9 @@
 -- one row per market and page (first or later): sessions formed
 SELECT
-    c.market,
+    q.market,
     s.on_first_page,
     CAST(sum(s.sessions) AS BIGINT) AS sessions
-FROM session_patterns AS s
-INNER JOIN session_configurations AS c ON s.list_fp = c.list_fp
-GROUP BY c.market, s.on_first_page
+FROM chosen_patterns AS s
+INNER JOIN list_configurations AS c ON s.list_fp = c.list_fp
+INNER JOIN shown_queries AS q ON c.query_fp = q.query_fp
+GROUP BY q.market, s.on_first_page

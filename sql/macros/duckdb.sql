@@ -19,6 +19,10 @@ CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(di
 -- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
 CREATE OR REPLACE TEMP MACRO position_bit(p) AS CAST(1 AS BIGINT) << CAST(p - 1 AS BIGINT);
 
+-- the element at a place of a list, and the first place of an element, both counted from 1; null if there is none
+CREATE OR REPLACE TEMP MACRO at_place(xs, n) AS xs[n];
+CREATE OR REPLACE TEMP MACRO position_in(xs, x) AS list_position(xs, x);
+
 -- the first k elements of a list
 CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS xs[1:k];
 

@@ -1,15 +1,18 @@
 -- one row per configuration: the texts of one of the lists that show it
 WITH chosen AS (
-    SELECT min(list_fp) AS list_fp
-    FROM session_configurations
+    SELECT
+        configuration_id,
+        min(list_fp) AS list_fp
+    FROM list_configurations
     WHERE on_first_page
     GROUP BY configuration_id
 )
 
 SELECT
-    s.configuration_id,
-    s.market,
-    s.query,
-    s.results
-FROM session_configurations AS s
-SEMI JOIN chosen AS c ON s.list_fp = c.list_fp
+    c.configuration_id,
+    q.market,
+    q.query,
+    normal_results($normalise_urls, t.odd_urls, top_of(t.raw_results, $depth)) AS results
+FROM shown_texts AS t
+INNER JOIN chosen AS c ON t.list_fp = c.list_fp
+INNER JOIN shown_queries AS q ON t.query_fp = q.query_fp

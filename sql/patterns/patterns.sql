@@ -4,7 +4,7 @@ SELECT
     s.fold,
     s.click_mask,
     CAST(sum(s.sessions) AS BIGINT) AS sessions
-FROM session_patterns AS s
-INNER JOIN session_configurations AS c ON s.list_fp = c.list_fp
+FROM chosen_patterns AS s
+INNER JOIN list_configurations AS c ON s.list_fp = c.list_fp
 WHERE s.on_first_page
 GROUP BY c.configuration_id, s.fold, s.click_mask

@@ -1,10 +1,21 @@
--- one row per list as shown, fold, first or later page, and click mask: sessions and their users' buckets
+-- one row per list as shown, fold, first page or later, click mask, open or closed: sessions, and their users' buckets
+WITH digested AS (
+    SELECT
+        list_fp,
+        page = 1 AS on_first_page,
+        is_open,
+        click_mask,
+        user_digest(user_id) AS digest
+    FROM sessions
+)
+
 SELECT
     list_fp,
-    CAST(user_digest % $folds AS INTEGER) AS fold,
-    page = 1 AS on_first_page,
+    CAST(digest % $folds AS INTEGER) AS fold,
+    on_first_page,
+    is_open,
     click_mask,
     CAST(count(*) AS BIGINT) AS sessions,
-    bit_or(bucket_bit(user_digest)) AS user_buckets
-FROM sessions
-GROUP BY list_fp, CAST(user_digest % $folds AS INTEGER), page = 1, click_mask
+    bit_or(bucket_bit(digest)) AS user_buckets
+FROM digested
+GROUP BY list_fp, CAST(digest % $folds AS INTEGER), on_first_page, is_open, click_mask

@@ -1,5 +1,7 @@
--- one row per (query, result list) not seen in an earlier batch: the first row that has it, usable or not
-SELECT CAST(min(s.row_nr) AS BIGINT) AS row_nr
-FROM searches_read AS s
-ANTI JOIN shown_texts AS t ON s.query_fp = t.query_fp AND s.list_fp = t.list_fp
-GROUP BY s.query_fp, s.list_fp
+-- one row per result list that no earlier batch had: the first row that shows it, usable or not
+SELECT
+    list_fp,
+    query_fp,
+    row_nr
+FROM batch_lists
+WHERE is_new

@@ -1,4 +1,4 @@
--- one row per URL of this batch whose normal form differs from what was read
+-- one row per URL shown whose normal form differs from what was read
 SELECT DISTINCT
     url,
     normalise_url(url) AS normal

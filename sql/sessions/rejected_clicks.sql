@@ -1,6 +1,7 @@
--- one row per reason for which clicks of this batch are unusable: the first that applies
+-- one row per click of this batch that is unusable: the first reason that applies
 WITH faulty AS (
     SELECT
+        row_nr,
         CASE
             WHEN search_fp IS NULL THEN 'null search_id'
             WHEN time_ms IS NULL THEN 'null timestamp'
@@ -13,8 +14,7 @@ WITH faulty AS (
 )
 
 SELECT
-    reason,
-    CAST(count(*) AS BIGINT) AS rows_rejected
+    row_nr,
+    reason
 FROM faulty
 WHERE reason IS NOT NULL
-GROUP BY reason

@@ -1,6 +1,8 @@
--- one row per reason for which searches of this batch are unusable: the first that applies
+-- one row per search of this batch that is unusable: the first reason that applies
 WITH faulty AS (
     SELECT
+        row_nr,
+        carried,
         CASE
             WHEN search_fp IS NULL THEN 'null search_id'
             WHEN user_fp IS NULL THEN 'null user_id'
@@ -17,8 +19,7 @@ WITH faulty AS (
 )
 
 SELECT
-    reason,
-    CAST(count(*) AS BIGINT) AS rows_rejected
+    row_nr,
+    reason
 FROM faulty
 WHERE reason IS NOT NULL
-GROUP BY reason

@@ -1,5 +1,3 @@
--- one row per search_id that more than one usable row has
+-- one row per search_id that more than one row of the log may have
 SELECT search_fp
-FROM usable_searches
-GROUP BY search_fp
-HAVING count(*) > 1
+FROM repeated_read

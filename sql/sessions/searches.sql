@@ -1,23 +1,15 @@
 -- one row per search: usable, delivered once
 SELECT
-    n.search_fp,
-    n.user_fp,
-    n.query_fp,
-    n.list_fp,
-    n.time_ms,
-    n.page,
-    n.user_digest,
-    n.normal_fp
-FROM normal_searches AS n
-ANTI JOIN repeated_ids AS i ON n.search_fp = i.search_fp
-UNION ALL
-SELECT
-    r.search_fp,
-    r.user_fp,
-    r.query_fp,
-    r.list_fp,
-    r.time_ms,
-    r.page,
-    r.user_digest,
-    r.normal_fp
-FROM resolved_repeats AS r
+    s.row_nr,
+    s.carried,
+    s.search_fp,
+    s.user_fp,
+    s.query_fp,
+    s.list_fp,
+    s.time_ms,
+    s.page,
+    s.urls,
+    s.click_mask,
+    s.user_id
+FROM usable_searches AS s
+ANTI JOIN superseded_searches AS r ON s.row_nr = r.row_nr

@@ -1,13 +1,24 @@
 -- one row per click in time of those sessions: its position in the list of the session's first search
+WITH clicked AS (
+    SELECT
+        s.user_fp,
+        s.query_fp,
+        s.visit,
+        s.is_open,
+        s.page,
+        s.first_nr,
+        c.url_fp
+    FROM click_fates AS c
+    INNER JOIN session_searches AS s ON c.search_nr = s.row_nr
+    WHERE c.in_time
+)
+
 SELECT
-    s.user_fp,
-    s.normal_fp,
-    s.visit,
-    u.position,
-    s.page = 1 AS on_first_page,
-    coalesce(u.position <= $depth, FALSE) AS on_top
-FROM clicks AS c
-INNER JOIN session_searches AS s ON c.search_fp = s.search_fp
-LEFT JOIN ambiguous_ids AS a ON c.search_fp = a.search_fp
-LEFT JOIN list_urls AS u ON s.list_fp = u.list_fp AND c.url_fp = u.url_fp
-WHERE a.search_fp IS NULL AND abs(c.time_ms - s.time_ms) <= $idle_ms
+    c.user_fp,
+    c.query_fp,
+    c.visit,
+    c.is_open,
+    c.page = 1 AS on_first_page,
+    position_in(r.urls, c.url_fp) AS position
+FROM searches_read AS r
+INNER JOIN clicked AS c ON r.row_nr = c.first_nr

@@ -1,9 +1,9 @@
--- one row per session of several searches with a click on its top results: its click mask
+-- one row per session of session_searches with a click on its top results: its click mask
 SELECT
     user_fp,
-    normal_fp,
+    query_fp,
     visit,
     bit_or(position_bit(position)) AS click_mask
 FROM session_clicks
-WHERE on_top
-GROUP BY user_fp, normal_fp, visit
+WHERE position <= $depth
+GROUP BY user_fp, query_fp, visit

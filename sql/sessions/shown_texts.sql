@@ -1,9 +1,7 @@
--- one row per (query, result list) shown, by the fingerprint of both: its texts as they were read
+-- one row per result list shown, by the fingerprint of the list and its query: its texts as they were read
 SELECT
-    query_fp,
     list_fp,
+    query_fp,
     odd_urls,
-    market,
-    query AS raw_query,
     results AS raw_results
 FROM texts_read

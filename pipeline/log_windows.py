@@ -1,0 +1,210 @@
+"""A log cut into windows of time: each is one batch, and every row of the log lies in exactly one.
+
+Cuts are made where they cost least: between files, or between row groups of a Parquet file, by the
+times that its footer tells. A piece that spans a cut is read with each window that it touches.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pipeline.inputs import Input, is_parquet
+
+_DAY_MS = 86_400_000
+_REREAD = 0.25
+"""A cut is made only if it makes no more than this part of a batch be read twice."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a file that are read together: a row group, or a whole file of text.
+
+    `first_ms` and `last_ms` bound the usable times in it; both are None when it has none.
+    """
+
+    file: Path
+    offset: int
+    rows: int
+    first_ms: int | None
+    last_ms: int | None
+
+
+@dataclass(frozen=True)
+class Window:
+    """Times from `start_ms` to before `end_ms` (None = without end), and the pieces that touch it."""
+
+    start_ms: int | None
+    end_ms: int | None
+    searches: tuple[Piece, ...]
+    clicks: tuple[Piece, ...]
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Searches and clicks of the pieces."""
+        return sum(piece.rows for piece in self.searches), sum(piece.rows for piece in self.clicks)
+
+
+def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+    """Return the pieces of an input, with the range of their times within first_ms to end_ms."""
+    found: list[Piece] = []
+    for file in table.files:
+        for offset, rows, low, high in _row_groups(table, file):
+            if low is not None and high is not None and low >= first_ms and high < end_ms:
+                times: tuple[int | None, int | None] = low, high
+            else:
+                times = _read_range(table.opened(file, (offset, rows)), first_ms, end_ms)
+            found.append(Piece(file, offset, rows, *times))
+    return tuple(found)
+
+
+def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
+    if not is_parquet(file):
+        yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
+        return
+    footer, offset = pq.read_metadata(file), 0
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        yield (offset, group.num_rows, *_footer_range(group))
+        offset += group.num_rows
+
+
+def _footer_range(group: pq.RowGroupMetaData) -> tuple[int | None, int | None]:
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == "timestamp":
+            known = column.statistics
+            if known is None or not known.has_min_max:
+                return None, None
+            return _in_ms(known.min), _in_ms(known.max)
+    return None, None
+
+
+def _in_ms(value: object) -> int | None:
+    if isinstance(value, datetime):
+        return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000)
+    return value if isinstance(value, int) else None
+
+
+def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | None, int | None]:
+    time = pl.col("timestamp")
+    usable = rows.select(time).filter(time >= first_ms, time < end_ms)
+    low, high = usable.select(low=time.min(), high=time.max()).collect().row(0)
+    return low, high
+
+
+def cut_log(
+    searches: Sequence[Piece], clicks: Sequence[Piece], candidates: Iterable[int], batch_rows: int
+) -> tuple[Window, ...]:
+    """Cut a log into windows.
+
+    Parameters
+    ----------
+    searches, clicks
+        All pieces.
+    candidates
+        Times at which a window may begin (ms).
+    batch_rows
+        Searches that a window holds at least, but for the last.
+
+    Returns
+    -------
+    Windows in order of time, at least one. A cut that would make much be read twice is not made.
+    """
+    cuts: list[int] = []
+    begun = 0
+    limit = max(1.0, _REREAD * batch_rows)
+    for cut in sorted(set(candidates)):
+        before = sum(piece.rows for piece in searches if piece.first_ms is not None and piece.first_ms < cut)
+        spanning = sum(piece.rows for piece in (*searches, *clicks) if _spans(piece, cut))
+        if before - begun >= batch_rows and spanning <= limit:
+            cuts.append(cut)
+            begun = before
+    edges = [None, *cuts, None]
+    return tuple(
+        Window(start, end, _touching(searches, start, end), _touching(clicks, start, end))
+        for start, end in pairwise(edges)
+    )
+
+
+def _spans(piece: Piece, cut: int) -> bool:
+    return piece.first_ms is not None and piece.last_ms is not None and piece.first_ms < cut <= piece.last_ms
+
+
+def _touching(pieces: Iterable[Piece], start: int | None, end: int | None) -> tuple[Piece, ...]:
+    """Return the pieces with a row in the window; those without a usable time belong to the first."""
+    return tuple(
+        piece
+        for piece in pieces
+        if (start is None if piece.last_ms is None else start is None or piece.last_ms >= start)
+        and (piece.first_ms is None or end is None or piece.first_ms < end)
+    )
+
+
+def piece_starts(pieces: Iterable[Piece]) -> list[int]:
+    """Return the first time of every piece."""
+    return [piece.first_ms for piece in pieces if piece.first_ms is not None]
+
+
+def file_starts(pieces: Iterable[Piece]) -> list[int]:
+    """Return the first time of every file."""
+    starts: dict[Path, int] = {}
+    for piece in pieces:
+        if piece.first_ms is not None:
+            starts[piece.file] = min(piece.first_ms, starts.get(piece.file, piece.first_ms))
+    return list(starts.values())
+
+
+def midnights(pieces: Iterable[Piece]) -> list[int]:
+    """Return the midnights (UTC) between the first and the last time."""
+    known = [(piece.first_ms, piece.last_ms) for piece in pieces]
+    spans = [(low, high) for low, high in known if low is not None and high is not None]
+    if not spans:
+        return []
+    first, last = min(low for low, _ in spans), max(high for _, high in spans)
+    return list(range(first - first % _DAY_MS + _DAY_MS, last + 1, _DAY_MS))
+
+
+def rows_of(table: Input, pieces: Sequence[Piece], window: Window) -> pl.LazyFrame:
+    """Return the rows of the window, in canonical types; neighbouring pieces of a file are read as one."""
+    if not pieces:
+        return table.frame.clear().lazy()
+    frames = []
+    for run in _runs(pieces, lambda piece: _inside(piece, window)):
+        rows = table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))
+        frames.append(rows if _inside(run[0], window) else rows.filter(_belongs(run[0], window)))
+    return pl.concat(frames) if len(frames) > 1 else frames[0]
+
+
+def _inside(piece: Piece, window: Window) -> bool:
+    starts = window.start_ms is None or piece.first_ms is None or piece.first_ms >= window.start_ms
+    return starts and (window.end_ms is None or piece.last_ms is None or piece.last_ms < window.end_ms)
+
+
+def _belongs(piece: Piece, window: Window) -> pl.Expr:
+    """Tell which rows of a piece that spans a cut lie in the window; unusable times go with the first."""
+    time, condition = pl.col("timestamp"), pl.lit(True)
+    if window.start_ms is not None and piece.first_ms is not None and piece.first_ms < window.start_ms:
+        condition = time >= window.start_ms
+    if window.end_ms is not None and piece.last_ms is not None and piece.last_ms >= window.end_ms:
+        before = time < window.end_ms
+        is_first = window.start_ms is None or (piece.first_ms or 0) >= window.start_ms
+        condition = condition & (before | time.is_null() if is_first else before)
+    return condition.fill_null(False)
+
+
+def _runs(pieces: Sequence[Piece], alike: Callable[[Piece], bool]) -> list[list[Piece]]:
+    """Group pieces that follow each other in a file and lie wholly in the window."""
+    runs: list[list[Piece]] = []
+    for piece in pieces:
+        last = runs[-1][-1] if runs else None
+        follows = last is not None and last.file == piece.file and last.offset + last.rows == piece.offset
+        if last is not None and follows and alike(last) and alike(piece):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return runs

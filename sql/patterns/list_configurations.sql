@@ -1,0 +1,19 @@
+-- one row per list that a session began with: the configuration it shows
+WITH begun AS (
+    SELECT
+        list_fp,
+        max(CASE WHEN on_first_page THEN 1 ELSE 0 END) = 1 AS on_first_page
+    FROM chosen_patterns
+    GROUP BY list_fp
+)
+
+SELECT
+    t.list_fp,
+    t.query_fp,
+    b.on_first_page,
+    configuration_digest(
+        q.market, q.query, normal_results($normalise_urls, t.odd_urls, top_of(t.raw_results, $depth))
+    ) AS configuration_id
+FROM shown_texts AS t
+INNER JOIN begun AS b ON t.list_fp = b.list_fp
+INNER JOIN shown_queries AS q ON t.query_fp = q.query_fp

@@ -1,0 +1,19 @@
+-- one row per result list of this batch: the first row that shows it, and whether no earlier batch had it
+WITH read_lists AS (
+    SELECT
+        list_fp,
+        CAST(min(row_nr) AS BIGINT) AS row_nr,
+        min(query_fp) AS query_fp,
+        max(query_fp) AS last_query_fp
+    FROM searches_read
+    GROUP BY list_fp
+)
+
+SELECT
+    r.list_fp,
+    r.query_fp,
+    r.row_nr,
+    t.list_fp IS NULL AS is_new,
+    r.query_fp <> r.last_query_fp OR coalesce(r.query_fp <> t.query_fp, FALSE) AS is_shared
+FROM read_lists AS r
+LEFT JOIN shown_texts AS t ON r.list_fp = t.list_fp
