@@ -28,6 +28,10 @@ class PatternError(ClickassayError):
     """A stored pattern table is incomplete or does not fit what is asked of it."""
 
 
+class StoreError(ClickassayError):
+    """A pattern store is broken, in use, or was made with other settings."""
+
+
 class OutputError(ClickassayError):
     """An output folder exists already, or cannot be written."""
 

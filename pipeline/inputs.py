@@ -64,15 +64,41 @@ class Input:
 
     def fingerprint(self) -> dict[str, object]:
         """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
-        digest = hashlib.sha256()
-        for file in self.files:
-            try:
-                digest.update(_head_and_tail(file))
-            except OSError as error:
-                raise _unreadable(self.what, file, error) from error
-        size = sum(file.stat().st_size for file in self.files)
-        names = [file.name for file in self.files[:3]]
-        return {"names": names, "files": len(self.files), "bytes": size, "sha256": digest.hexdigest()}
+        return input_fingerprint([self.file_fingerprint(file) for file in self.files])
+
+    def file_fingerprint(self, file: Path) -> "FileFingerprint":
+        """Name a file by its size, head and tail."""
+        try:
+            digest = hashlib.sha256(_head_and_tail(file)).hexdigest()
+            return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, digest)
+        except OSError as error:
+            raise _unreadable(self.what, file, error) from error
+
+    def only(self, files: Sequence[Path]) -> "Input":
+        """Return the same input with some of its files."""
+        if len(files) == len(self.files):
+            return self
+        frames = [self.opened(file) for file in files]
+        frame = pl.concat(frames) if frames else self.frame.clear().lazy()
+        return replace(self, files=tuple(files), frame=frame)
+
+
+@dataclass(frozen=True)
+class FileFingerprint:
+    """What tells a file from others, wherever it lies: its size, and a digest of size, head and tail."""
+
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
+    """Name an input by its files, in whatever order: some names, their number, bytes, and one digest."""
+    names = sorted(file.name for file in files)[:3]
+    digest = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
+    size = sum(file.bytes for file in files)
+    return {"names": names, "files": len(files), "bytes": size, "sha256": digest}
 
 
 SEARCHES = (

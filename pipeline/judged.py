@@ -12,6 +12,8 @@ from pipeline.patterns import PatternTable
 
 Grades = NDArray[np.int8]
 
+_SEPARATOR = "\x1f"
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -24,6 +26,8 @@ class Judged:
         and `results` (top k), `n` (row number).
     grades
         (N, k) grades of the results.
+    urls
+        (N, k) codes of the results: equal where query and URL are.
     pool
         (N, g_max + 1) the query's judged results by grade.
     patterns
@@ -34,6 +38,7 @@ class Judged:
 
     rows: pl.DataFrame
     grades: Grades
+    urls: NDArray[np.int64]
     pool: NDArray[np.int64]
     patterns: pl.DataFrame
     too_short: dict[str, int]
@@ -42,11 +47,73 @@ class Judged:
 
 def configuration_id(market: str, query: str, results: list[str]) -> str:
     """Return the content address of a configuration: md5 of its texts, joined so that no two look alike."""
-    joined = "\x1f".join((market, query, *results))
-    if "\\" in joined or joined.count("\x1f") > len(results) + 1:
-        texts = (text.replace("\\", "\\\\").replace("\x1f", "\\u") for text in (market, query, *results))
-        joined = "\x1f".join(texts)
+    joined = _SEPARATOR.join((market, query, *results))
+    if "\\" in joined or joined.count(_SEPARATOR) > len(results) + 1:
+        texts = (text.replace("\\", "\\\\").replace(_SEPARATOR, "\\u") for text in (market, query, *results))
+        joined = _SEPARATOR.join(texts)
     return hashlib.md5(joined.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The lists of a pattern table with what one judge says of their results: the same for every depth.
+
+    Attributes
+    ----------
+    stored
+        All configurations with their `sessions`.
+    candidates
+        Those whose query has a grade.
+    patterns
+        Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
+    judgments
+        (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
+    grades
+        The grade of each judgment.
+    pools
+        Rows (query, perhaps market, grade, len): the judgments of each query by grade.
+    """
+
+    stored: pl.DataFrame
+    candidates: pl.DataFrame
+    patterns: pl.DataFrame
+    judgments: NDArray[np.int64]
+    grades: Grades
+    pools: pl.DataFrame
+
+
+def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: int) -> Looked:
+    """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
+    grades = judgments.grades.filter(pl.col("judge") == judge)
+    on = ("market", "query") if judgments.by_market else ("query",)
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    stored = table.configurations.join(sessions, on="configuration_id", maintain_order="left")
+    candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
+    places = candidates.select("configuration_id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+    return Looked(
+        stored=stored,
+        candidates=candidates,
+        patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
+        judgments=_judgments_of(candidates, grades, on, deepest),
+        grades=grades["grade"].to_numpy(),
+        pools=grades.group_by(*on, "grade").len(),
+    )
+
+
+def _judgments_of(
+    candidates: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int
+) -> NDArray[np.int64]:
+    results = candidates.select(
+        *on,
+        pl.int_range(pl.len()).alias("list"),
+        pl.col("results").list.head(deepest).alias("url"),
+        pl.int_ranges(pl.col("results").list.len().clip(upper_bound=deepest)).alias("place"),
+    ).explode("url", "place")
+    rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+    found = results.join(rows, on=[*on, "url"])
+    judgments = np.full((candidates.height, deepest), -1, dtype=np.int64)
+    judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
+    return judgments
 
 
 def judge_configurations(
@@ -56,56 +123,66 @@ def judge_configurations(
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
-    grades = judgments.grades.filter(pl.col("judge") == judge)
-    on = ["market", "query"] if judgments.by_market else ["query"]
-    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    stored = table.configurations.join(sessions, on="configuration_id", maintain_order="left")
-    long_enough = stored.filter(pl.col("results").list.len() >= depth)
-    candidates = long_enough.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
-    matrix = _grade_matrix(candidates, grades, [*on, "url"], depth)
-    full = (matrix >= 0).all(axis=1)
-    kept = candidates.filter(pl.Series(full, dtype=pl.Boolean))
-    cut, index = _cut(kept.with_row_index("place"), depth)
-    first = _first_of_each(index, cut.height)
+    looked = look_up(table, judgments, judge=judge, deepest=depth)
+    return cut_to_depth(looked, depth=depth, max_grade=max_grade)
+
+
+def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
+    """Cut lists whose grades were looked up at least to `depth`; see `judge_configurations`."""
+    judgments = looked.judgments[:, :depth]
+    full = np.all(judgments >= 0, axis=1)
+    kept = looked.candidates.filter(pl.Series(full, dtype=pl.Boolean))
+    cut, index = _cut(kept, depth)
+    urls = judgments[full][_first_of_each(index, cut.height)]
+    became = np.full(len(full), -1, dtype=np.int64)
+    became[full] = index
+    long_enough = pl.col("results").list.len() >= depth
     return Judged(
         rows=cut,
-        grades=matrix[full][first],
-        pool=_pool(cut, grades, on, max_grade),
-        patterns=_cut_patterns(table.patterns, kept["configuration_id"], index, depth),
-        too_short=_sessions_by_market(stored.filter(pl.col("results").list.len() < depth)),
-        not_judged=_missing(long_enough, kept),
+        grades=looked.grades[urls],
+        urls=urls,
+        pool=_pool(cut, looked.pools, max_grade),
+        patterns=_cut_patterns(looked.patterns, became, depth),
+        too_short=_sessions_by_market(looked.stored.filter(~long_enough)),
+        not_judged=_missing(looked.stored.filter(long_enough), kept),
     )
-
-
-def _grade_matrix(candidates: pl.DataFrame, grades: pl.DataFrame, on: list[str], depth: int) -> Grades:
-    """Look up the grade of each of the top results; -1 where there is none."""
-    places = candidates.select("market", "query", pl.col("results").list.head(depth).alias("url")).explode(
-        "url"
-    )
-    found = places.join(grades.select(*on, "grade"), on=on, how="left", maintain_order="left")
-    matrix: Grades = found["grade"].fill_null(-1).to_numpy().reshape(candidates.height, depth)
-    return matrix
 
 
 def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Cut lists to the depth; return the distinct configurations, and which of them each row became."""
-    longer = pl.col("results").list.len() > depth
-    top = kept.filter(longer).select("market", "query", pl.col("results").list.head(depth))
-    ids = pl.Series([configuration_id(*row) for row in top.iter_rows()], dtype=pl.String)
-    named = pl.concat(
-        [
-            kept.filter(~longer).select("market", "query", "results", "configuration_id", "place"),
-            top.with_columns(ids.alias("configuration_id"), kept.filter(longer)["place"]),
-        ]
-    ).sort("place")
-    distinct = (
-        named.drop("place").unique("configuration_id", keep="any").sort("market", "query", "configuration_id")
+    lists = kept["results"].list.head(depth)  # taken into their new order once: they are what is large
+    longer = kept["results"].list.len() > depth
+    top = pl.DataFrame([kept["market"], kept["query"], lists]).filter(longer)
+    ids = kept["configuration_id"].set(longer, None)
+    ids = ids.scatter(longer.arg_true(), _ids(top))
+    named = kept.select("market", "query", ids, pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+    named = named.sort("market", "query", "configuration_id", "place")
+    new = named["configuration_id"].ne_missing(named["configuration_id"].shift())  # equal ones are neighbours
+    index = np.empty(named.height, dtype=np.int64)
+    index[named["place"].to_numpy()] = np.cumsum(new.to_numpy()) - 1
+    distinct = named.filter(new)
+    return (
+        distinct.select(
+            "market",
+            "query",
+            lists.gather(distinct["place"]),
+            "configuration_id",
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("n"),
+        ),
+        index,
     )
-    numbered = distinct.with_columns(n=pl.int_range(pl.len(), dtype=pl.Int64))
-    index = named.join(
-        numbered.select("configuration_id", "n"), on="configuration_id", maintain_order="left"
-    )["n"]
-    return numbered, index.to_numpy()
+
+
+def _ids(rows: pl.DataFrame) -> pl.Series:
+    """Compute `configuration_id` of each row; texts are joined in bulk where none needs care."""
+    parts = ("market", "query", pl.col("results").list.join(_SEPARATOR))
+    joined = rows.select(pl.concat_str(*parts, separator=_SEPARATOR).alias("text"))["text"]
+    most = rows["results"].list.len() + 1
+    careful = joined.str.contains("\\", literal=True) | (joined.str.count_matches(_SEPARATOR) > most)
+    ids = [hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in joined]
+    for row in careful.arg_true():
+        ids[row] = configuration_id(*rows.select("market", "query", "results").row(row))
+    return pl.Series(ids, dtype=pl.String)
 
 
 def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -114,24 +191,27 @@ def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return first
 
 
-def _pool(rows: pl.DataFrame, grades: pl.DataFrame, on: list[str], max_grade: int) -> NDArray[np.int64]:
+def _pool(rows: pl.DataFrame, pools: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
     """Count the judged results of each row's query by grade."""
-    counts = grades.group_by(*on, "grade").len()
-    wide = rows.select("n", "market", "query").join(counts, on=on)
-    pool = np.zeros((rows.height, max_grade + 1), dtype=np.int64)
-    pool[wide["n"].to_numpy(), wide["grade"].to_numpy()] = wide["len"].to_numpy()
-    return pool
+    on = [name for name in ("market", "query") if name in pools.columns]
+    runs = rows.select(run=pl.struct(on).rle_id())["run"]  # the rows of a query stand together
+    wide = rows.select(*on, runs).unique("run").join(pools, on=on)
+    pool = np.zeros((runs.n_unique(), max_grade + 1), dtype=np.int64)
+    pool[wide["run"].to_numpy(), wide["grade"].to_numpy()] = wide["len"].to_numpy()
+    of_rows: NDArray[np.int64] = pool[runs.to_numpy()]
+    return of_rows
 
 
-def _cut_patterns(
-    patterns: pl.DataFrame, ids: pl.Series, index: NDArray[np.int64], depth: int
-) -> pl.DataFrame:
-    numbers = pl.DataFrame({"configuration_id": ids, "n": index})
-    mask = pl.col("click_mask") & ((1 << depth) - 1)
-    cut = patterns.join(numbers, on="configuration_id").with_columns(mask)
-    return (
-        cut.group_by("n", "fold", "click_mask").agg(pl.col("sessions").sum()).sort("n", "fold", "click_mask")
+def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int) -> pl.DataFrame:
+    """Cut the masks; `became` is the configuration that each candidate became, -1 for none."""
+    key = ("n", "fold", "click_mask")
+    cut = patterns.select(
+        pl.Series("n", became[patterns["place"].to_numpy()]),
+        "fold",
+        pl.col("click_mask") & ((1 << depth) - 1),
+        "sessions",
     )
+    return cut.filter(pl.col("n") >= 0).group_by(key).agg(pl.col("sessions").sum()).sort(key)
 
 
 def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:

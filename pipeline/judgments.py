@@ -23,7 +23,7 @@ class Judgments:
     Attributes
     ----------
     grades
-        One row per (judge, market, query, url): these four columns as text, and `grade` (Int8).
+        One row per (judge, market, query, url): these four columns as text, and `grade` (Int8), in any order.
         `market` is 'all' unless the judgments themselves have markets.
     by_market
         Whether grades hold for one market only.
@@ -74,7 +74,7 @@ def prepare_judgments(
     kept = settled.join(log_queries.select(on).unique(), on=on, how="semi")
     counts["no query", "its query is not in the log"] = settled.height - kept.height
     counts["kept", ""] = kept.height
-    return Judgments(kept.sort(KEY), by_market, _funnel(counts))
+    return Judgments(kept, by_market, _funnel(counts))
 
 
 def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
@@ -147,7 +147,10 @@ def _mapped(
 def _settled(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
     grouped = rows.group_by(KEY)
     if rule == "error":
-        _refuse_conflicts(rows)
+        spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("least"))
+        if (spans["least"] != spans["grade"]).any():
+            _refuse_conflicts(rows)
+        return spans.drop("least")
     if rule == "latest":
         return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
     if (
@@ -160,8 +163,6 @@ def _settled(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
 
 def _refuse_conflicts(rows: pl.DataFrame) -> None:
     found = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
-    if not found.height:
-        return
     shown = [
         f"({row['query']!r:.60}, {row['url']!r:.80}) has grades {', '.join(map(str, row['grade']))}"
         for row in found.sort(KEY).head(_SHOWN).iter_rows(named=True)

@@ -4,7 +4,7 @@ A batch sees a window of time only, but a search_id that two searches use anywhe
 clicks ambiguous (contract 2). So ids alone are read first; of a log in order they cost next to nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -61,9 +61,26 @@ def _repeated(ids: pl.LazyFrame) -> Ids:
 
 
 def show_ids(
-    engine: Engine, searches: pl.LazyFrame, repeated: pl.Series, values: Mapping[str, Value]
-) -> None:
+    engine: Engine,
+    searches: pl.LazyFrame,
+    repeated: pl.Series,
+    values: Mapping[str, Value],
+    before: Sequence[object] = (),
+) -> pl.Series:
     """Make tables `repeated_ids` and `ambiguous_ids` of a log: what its batches need to know of each other.
+
+    Parameters
+    ----------
+    searches
+        All searches of the log.
+    repeated
+        Fingerprints of ids that more than one row has.
+    before
+        Search ids that were found ambiguous in earlier parts of the log.
+
+    Returns
+    -------
+    The search ids of this log that are ambiguous, as they are read.
 
     Raises
     ------
@@ -72,20 +89,32 @@ def show_ids(
     """
     engine.show("repeated_read", repeated.alias("search_fp").to_frame())
     engine.table("repeated_ids", "sessions/repeated_ids")
-    used = rows_with_ids(searches, _of_several(searches, repeated))
-    engine.read("searches", used.with_columns(carried=False), lambda _rows: None)
+    _check_fingerprints(engine, searches, repeated)
+    _show_usable(engine, rows_with_ids(searches, _of_several(searches, repeated)), values)
+    found = engine.fetch("sessions/ambiguous_ids")["search_fp"]
+    ambiguous = rows_with_ids(searches.select("search_id"), found).unique().collect()["search_id"].sort()
+    known = pl.concat([ambiguous, pl.Series("search_id", before, dtype=ambiguous.dtype)]).unique().to_frame()
+    fingerprints = known.lazy().select(id_fingerprint(known.lazy(), "search_id").alias("search_fp"))
+    engine.show("ambiguous_read", fingerprints.collect())
+    engine.table("ambiguous_ids", "sessions/known_ambiguous")
+    return ambiguous
+
+
+def _check_fingerprints(engine: Engine, searches: pl.LazyFrame, repeated: pl.Series) -> None:
+    if not len(repeated):
+        return
+    ids = rows_with_ids(searches.select("search_id"), repeated)
+    engine.show("ids_read", ids.with_columns(id_fingerprint(ids, "search_id").alias("search_fp")).collect())
+    if engine.rows("checks/search_id_fingerprints"):
+        raise EngineError(
+            "check checks/search_id_fingerprints found rows where there must be none; nothing was written"
+        )
+
+
+def _show_usable(engine: Engine, searches: pl.LazyFrame, values: Mapping[str, Value]) -> None:
+    engine.read("searches", searches.with_columns(carried=pl.lit(False)), lambda _rows: None)
     engine.table("rejected_searches", "sessions/rejected_searches", **values)
     engine.view("usable_searches", "sessions/usable_searches")
-    engine.table("ambiguous_ids", "sessions/ambiguous_ids")
-    if len(repeated):
-        ids = rows_with_ids(searches.select("search_id"), repeated)
-        engine.show(
-            "ids_read", ids.with_columns(id_fingerprint(ids, "search_id").alias("search_fp")).collect()
-        )
-        if engine.rows("checks/search_id_fingerprints"):
-            raise EngineError(
-                "check checks/search_id_fingerprints found rows where there must be none; nothing was written"
-            )
 
 
 def _of_several(searches: pl.LazyFrame, repeated: pl.Series) -> pl.Series:
@@ -111,9 +140,7 @@ def found_ids(
     """Return those of the wanted search ids (as they are read) that a usable search has."""
     ids = wanted.alias("search_id").to_frame().lazy()
     rows = rows_with_ids(searches, ids.select(id_fingerprint(ids, "search_id")).collect().to_series())
-    engine.read("searches", rows.with_columns(carried=False), lambda _rows: None)
-    engine.table("rejected_searches", "sessions/rejected_searches", **values)
-    engine.view("usable_searches", "sessions/usable_searches")
+    _show_usable(engine, rows, values)
     found = engine.fetch("sessions/found_ids")["search_fp"]
     known = ids.with_columns(known=id_fingerprint(ids, "search_id").is_in(found.implode())).collect()
     return known.filter("known")["search_id"]

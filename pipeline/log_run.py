@@ -1,7 +1,7 @@
 """A whole log to its pattern table: planned, read batch by batch, added up."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -29,8 +29,40 @@ BATCH_ROWS = 4_000_000
 """Searches of a batch unless set: about 3 GB of memory with lists of ten results."""
 
 
+@dataclass(frozen=True)
+class Log:
+    """Searches and clicks that belong together: both name searches by ids of one type."""
+
+    searches: Input
+    clicks: Input
+
+    @property
+    def by_url(self) -> bool:
+        """Whether clicks name a URL, or else a position."""
+        return "url" in self.clicks.columns
+
+
+def checked_log(searches: Input, clicks: Input) -> Log:
+    """Put both halves of a log together.
+
+    Raises
+    ------
+    InputError
+        If clicks name neither URL nor position.
+    """
+    if not {"url", "position"} & clicks.columns:
+        has = ", ".join(sorted(clicks.columns))
+        raise InputError(
+            f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}"
+        )
+    types = {table.frame.collect_schema()["search_id"] for table in (searches, clicks)}
+    if len(types) == 1:
+        return Log(searches, clicks)
+    return Log(as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id"))
+
+
 def build_pattern_table(
-    engine: Engine, searches: Input, clicks: Input, settings: Settings, *, progress: Progress
+    engine: Engine, log: Log, settings: Settings, *, progress: Progress
 ) -> PatternTable:
     """Turn a log into its pattern table (contract 2 to 4).
 
@@ -38,27 +70,27 @@ def build_pattern_table(
     ----------
     engine
         Runs the SQL.
-    searches, clicks
-        The log, in canonical types.
+    log
+        In canonical types.
     settings
         Depth, idle limit and scope, folds, normalisation, batches, part of rows that may be unusable.
 
     Raises
     ------
     InputError
-        If clicks name neither URL nor position, too many rows are unusable, or no usable search is left.
+        If too many rows are unusable, or no usable search is left.
     EngineError
         If the engine gives up, or a check of the step fails.
     """
-    check_click_columns(clicks)
-    searches, clicks = same_id_type(searches, clicks)
     progress("looking at the log", None)
-    windows = planned(searches, clicks, settings)
-    builder = PatternBuilder(engine, settings, by_url="url" in clicks.columns)
-    show_ids(engine, searches.frame, repeated_ids(searches.frame), builder.values)
+    windows = planned(log, settings)
+    builder = PatternBuilder(engine, settings, by_url=log.by_url)
+    searches = log.searches.frame
+    show_ids(engine, searches, repeated_ids(searches), builder.values)
     carry = None
     for number, window in enumerate(windows):
-        batch = batch_of(window, searches, clicks, carry, windows[number + 1 :])
+        watermark_ms = windows[number + 1].start_ms if number + 1 < len(windows) else None
+        batch = batch_of(window, log, carry, NEVER_MS if watermark_ms is None else watermark_ms)
         carry = builder.add(batch, reporter(windows, number, progress), progress)
     progress("collecting the pattern table", None)
     table = builder.closed()
@@ -67,27 +99,18 @@ def build_pattern_table(
     return table
 
 
-def check_click_columns(clicks: Input) -> None:
-    """Refuse clicks that name neither URL nor position."""
-    if not {"url", "position"} & clicks.columns:
-        has = ", ".join(sorted(clicks.columns))
-        raise InputError(
-            f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}"
-        )
-
-
-def same_id_type(searches: Input, clicks: Input) -> tuple[Input, Input]:
-    """Return both inputs with search ids of one type: text, if they disagree."""
-    types = {table.frame.collect_schema()["search_id"] for table in (searches, clicks)}
-    if len(types) == 1:
-        return searches, clicks
-    return as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id")
-
-
-def planned(searches: Input, clicks: Input, settings: Settings) -> tuple[Window, ...]:
+def planned(log: Log, settings: Settings) -> tuple[Window, ...]:
     """Cut a log into windows of time as `settings.batch` says: one for a batch."""
-    shown, clicked = pieces_of(searches, FIRST_MS, END_MS), pieces_of(clicks, FIRST_MS, END_MS)
-    return cut_log(shown, clicked, *_cuts(settings.batch, (*shown, *clicked), shown))
+    shown = pieces_of(log.searches, FIRST_MS, END_MS)
+    return cut_pieces(shown, pieces_of(log.clicks, FIRST_MS, END_MS), settings.batch)
+
+
+def cut_pieces(
+    shown: tuple[Piece, ...], clicked: tuple[Piece, ...], batch: str, start_ms: int | None = None
+) -> tuple[Window, ...]:
+    """Cut the pieces of searches and clicks into windows, the first of which begins at `start_ms`."""
+    candidates, rows = _cuts(batch, (*shown, *clicked), shown)
+    return cut_log(shown, clicked, candidates, rows, start_ms)
 
 
 def _cuts(batch: str, pieces: tuple[Piece, ...], shown: tuple[Piece, ...]) -> tuple[list[int], int]:
@@ -98,15 +121,12 @@ def _cuts(batch: str, pieces: tuple[Piece, ...], shown: tuple[Piece, ...]) -> tu
     return piece_starts(shown), BATCH_ROWS if batch == "auto" else int(batch)
 
 
-def batch_of(
-    window: Window, searches: Input, clicks: Input, carry: Carry | None, later: tuple[Window, ...]
-) -> LogBatch:
+def batch_of(window: Window, log: Log, carry: Carry | None, watermark_ms: int) -> LogBatch:
     """Return the batch of a window, with what the one before carries into it."""
-    watermark = later[0].start_ms if later else NEVER_MS
     return LogBatch(
-        _joined(carry.searches if carry else None, rows_of(searches, window.searches, window)),
-        _joined(carry.clicks if carry else None, rows_of(clicks, window.clicks, window)),
-        NEVER_MS if watermark is None else watermark,
+        _joined(carry.searches if carry else None, rows_of(log.searches, window.searches, window)),
+        _joined(carry.clicks if carry else None, rows_of(log.clicks, window.clicks, window)),
+        watermark_ms,
     )
 
 
@@ -131,14 +151,14 @@ def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Ca
 
 
 def _with_orphans(
-    engine: Engine, builder: PatternBuilder, searches: Input, funnel: pl.DataFrame, batches: int
+    engine: Engine, builder: PatternBuilder, searches: pl.LazyFrame, funnel: pl.DataFrame, batches: int
 ) -> pl.DataFrame:
     """Add what became of clicks whose search was not at hand: it may lie in a batch far away."""
     orphans = builder.funnel.orphans()
     if orphans.is_empty():
         return funnel
     wanted = orphans["search_id"] if batches > 1 else orphans["search_id"].clear()
-    found = found_ids(engine, searches.frame, wanted, builder.values)
+    found = found_ids(engine, searches, wanted, builder.values)
     known = orphans["search_id"].is_in(found.implode())
     rows = orphan_rows(
         ambiguous=0,

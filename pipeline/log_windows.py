@@ -98,7 +98,11 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
 
 
 def cut_log(
-    searches: Sequence[Piece], clicks: Sequence[Piece], candidates: Iterable[int], batch_rows: int
+    searches: Sequence[Piece],
+    clicks: Sequence[Piece],
+    candidates: Iterable[int],
+    batch_rows: int,
+    start_ms: int | None = None,
 ) -> tuple[Window, ...]:
     """Cut a log into windows.
 
@@ -110,25 +114,35 @@ def cut_log(
         Times at which a window may begin (ms).
     batch_rows
         Searches that a window holds at least, but for the last.
+    start_ms
+        Where the first window begins; None = with all that is there.
 
     Returns
     -------
     Windows in order of time, at least one. A cut that would make much be read twice is not made.
     """
     cuts: list[int] = []
-    begun = 0
+    begun = _rows_before(searches, start_ms)
     limit = max(1.0, _REREAD * batch_rows)
     for cut in sorted(set(candidates)):
-        before = sum(piece.rows for piece in searches if piece.first_ms is not None and piece.first_ms < cut)
+        if start_ms is not None and cut <= start_ms:
+            continue
+        before = _rows_before(searches, cut)
         spanning = sum(piece.rows for piece in (*searches, *clicks) if _spans(piece, cut))
         if before - begun >= batch_rows and spanning <= limit:
             cuts.append(cut)
             begun = before
-    edges = [None, *cuts, None]
+    edges = [start_ms, *cuts, None]
     return tuple(
         Window(start, end, _touching(searches, start, end), _touching(clicks, start, end))
         for start, end in pairwise(edges)
     )
+
+
+def _rows_before(pieces: Iterable[Piece], time_ms: int | None) -> int:
+    if time_ms is None:
+        return 0
+    return sum(piece.rows for piece in pieces if piece.first_ms is not None and piece.first_ms < time_ms)
 
 
 def _spans(piece: Piece, cut: int) -> bool:

@@ -113,6 +113,7 @@ class PatternBuilder:
         progress("forming sessions", None)
         self._form_sessions(searches)
         self._count(searches, clicks)
+        self._last = searches
         return self._carry(searches, clicks)
 
     def _read_searches(self, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
@@ -232,6 +233,14 @@ class PatternBuilder:
         open_clicks = self._engine.fetch("sessions/carried_clicks", **self.values)["row_nr"]
         return Carry(searches.texts(open_searches), clicks.texts(open_clicks))
 
+    def ids(self) -> pl.Series:
+        """Return the digests of the search ids that are new in the last batch, sorted, each once."""
+        new = self._engine.fetch("sessions/batch_ids")
+        if new.schema["search_fp"] == pl.Int64:
+            return new["search_fp"].unique().sort()
+        self._engine.show("ids_read", self._last.texts(new["row_nr"], ("search_id",)))
+        return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
+
     def closed(self) -> PatternTable:
         """Return the pattern table of all sessions that can grow no more."""
         self._engine.table("chosen_patterns", "patterns/merged_patterns")
@@ -244,7 +253,7 @@ class PatternBuilder:
 
     def start_afresh(self) -> None:
         """Forget the sums, but not what was learned of texts."""
-        self._engine.drop("closed_patterns")
+        self._engine.drop("closed_patterns", "chosen_patterns", "list_configurations")
         self.funnel = LogFunnel(int(self.values["depth"]))
 
     def _table(self, *, is_open: bool) -> PatternTable:

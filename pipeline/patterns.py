@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from pipeline.contracts import (
@@ -80,8 +81,11 @@ def _summed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 def write_table(frame: pl.DataFrame, file: Path) -> None:
     """Write a frame that is in its contract's form as Parquet: same rows, same bytes."""
+    # a slice of a column of lists carries the whole column along: row groups are copied out first
+    starts = range(0, frame.height, ROW_GROUP)
+    groups = [frame[np.arange(first, min(first + ROW_GROUP, frame.height))] for first in starts]
     # level 1 costs a third less CPU than the default for files that are an eighth larger
-    frame.write_parquet(
+    pl.concat(groups or [frame], rechunk=False).write_parquet(
         file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, statistics=True
     )
 

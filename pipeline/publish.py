@@ -31,7 +31,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
     check_free(place, force=force)
-    with _writing(place), _parents(place) as parent:
+    with writing_to(place), _parents(place) as parent:
         work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
         try:
             work.chmod(0o755)
@@ -43,7 +43,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
-def _writing(place: Path) -> Iterator[None]:
+def writing_to(place: Path) -> Iterator[None]:
     """Say in one line what keeps `place` from being written."""
     try:
         yield

@@ -16,7 +16,7 @@ import polars as pl
 from pipeline import __version__
 from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, EVERY, FUNNEL, RUN_TABLES
 from pipeline.correlation.classes import left_out_columns, query_splits
-from pipeline.correlation.tables import comparisons, correlations, differences
+from pipeline.correlation.tables import comparisons, correlations, differences, resample
 from pipeline.database import write_database
 from pipeline.engines.duckdb import DuckDBEngine
 from pipeline.errors import InputError, OutputError, PatternError
@@ -31,9 +31,9 @@ from pipeline.inputs import (
     read_input,
     unreadable,
 )
-from pipeline.judged import judge_configurations
+from pipeline.judged import cut_to_depth, look_up
 from pipeline.judgments import prepare_judgments
-from pipeline.log_run import build_pattern_table
+from pipeline.log_run import build_pattern_table, checked_log
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, read_patterns, write_patterns, write_table
@@ -68,8 +68,9 @@ def log_to_patterns(
     """
     search_input = read_input("searches", searches, SEARCHES)
     click_input = read_input("clicks", clicks, CLICKS)
+    log = checked_log(search_input, click_input)
     with _files_named(search_input, click_input), _engine(settings, work) as engine:
-        table = build_pattern_table(engine, search_input, click_input, settings, progress=progress)
+        table = build_pattern_table(engine, log, settings, progress=progress)
     inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
     info = {
         "stored_depth": settings.stored_depth,
@@ -146,17 +147,28 @@ def _analyse(
     measured = []
     for number, (judge, depth) in enumerate(cells):
         progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
-        judged = judge_configurations(table, graded, judge=judge, depth=depth, max_grade=settings.max_grade)
+        if number % len(settings.depth) == 0:
+            looked = look_up(table, graded, judge=judge, deepest=max(settings.depth))
+        judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
         measured.append(measure(judged, formed, settings, judge=judge, depth=depth))
     samples = [sample for cell in measured for sample in cell.samples]
     frames = {
         "statistics": pl.concat([cell.statistics for cell in measured]),
         "funnel": _funnel(table, graded.funnel, measured, settings),
         "configurations": pl.concat([cell.configurations for cell in measured]),
-        "patterns": pl.concat([cell.patterns for cell in measured]).unique(),
+        "patterns": _distinct([cell.patterns for cell in measured]),
         **_correlated(samples, attributes, settings, progress),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
+
+
+def _distinct(cells: list[pl.DataFrame]) -> pl.DataFrame:
+    """Put the patterns of all depths and judges together, those of a configuration once."""
+    whole = cells[0]
+    for cell in cells[1:]:
+        new = cell.join(whole.select("configuration_id").unique(), on="configuration_id", how="anti")
+        whole = pl.concat([whole, new])
+    return whole
 
 
 def _correlated(
@@ -171,11 +183,10 @@ def _correlated(
     for number, sample in enumerate(samples):
         progress(f"correlating market {sample.market}, depth {sample.depth}", number / len(samples))
         splits, _ = query_splits(sample, attributes)
-        found["correlations"].append(correlations(sample, splits, resamples=settings.resamples, rng=rng))
-        found["differences"].append(
-            differences(sample, iterations=settings.iterations, resamples=settings.resamples, rng=rng)
-        )
-        found["comparisons"].append(comparisons(sample, resamples=settings.resamples, rng=rng))
+        resampled = resample(sample, splits, resamples=settings.resamples, rng=rng)
+        found["correlations"].append(correlations(sample, splits, resampled))
+        found["differences"].append(differences(sample, resampled, iterations=settings.iterations, rng=rng))
+        found["comparisons"].append(comparisons(sample, resampled))
     return {name: pl.concat(frames) for name, frames in found.items()}
 
 

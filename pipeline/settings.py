@@ -28,6 +28,7 @@ class Settings(BaseModel):
     folds: int = Field(default=1, ge=1, le=1024)
     max_rejected: float = Field(default=0.01, ge=0, le=1)
     batch: str = Field(default="auto", pattern=r"^(auto|day|file|[1-9][0-9]{0,14})$")
+    late_minutes: float = Field(default=60.0, ge=0, le=7 * 24 * 60)
     scale: tuple[str, ...] = ("bad", "fair", "good", "excellent", "perfect")
     max_grade: int = Field(default=4, ge=1, le=30)
     relevant_grade: int = Field(default=3, ge=1)
@@ -45,6 +46,11 @@ class Settings(BaseModel):
     def idle_ms(self) -> int:
         """Idle limit in milliseconds."""
         return round(self.idle_minutes * 60_000)
+
+    @property
+    def late_ms(self) -> int:
+        """How far back, in milliseconds, the files of the next run into a store may reach."""
+        return round(self.late_minutes * 60_000)
 
     @property
     def stored_depth(self) -> int:

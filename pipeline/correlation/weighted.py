@@ -21,6 +21,9 @@ rounding error stays below 1e-14. Real differences are far larger: one more sess
 10^9 moves a mean by 10^-9.
 """
 
+QUERIES_AT_ONCE = 2**12
+"""Queries whose products are in memory at once."""
+
 FEW = "fewer than two configurations"
 CLICKS_SAME = "the click metric is the same in every configuration"
 EDITORIAL_SAME = "the editorial metric is the same in every configuration"
@@ -142,11 +145,20 @@ def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: 
     (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
     """
     y, x = deviations(clicks, weights), deviations(editorial, weights)
+    moments = np.empty((len(starts), 1 + 2 * (len(y) + len(x)) + len(y) * len(x)))
+    ends = np.append(starts[1:], len(weights))
+    for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
+        block = slice(first, first + QUERIES_AT_ONCE)
+        rows = slice(starts[block][0], ends[block][-1])
+        terms = _moment_terms(y[:, rows], x[:, rows], weights[rows])
+        sums = [np.add.reduceat(term, starts[block] - starts[first], axis=1) for term in terms]
+        moments[block] = np.concatenate(sums).T
+    return moments
+
+
+def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
     n_y, n_x = y * weights, x * weights
-    terms = [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x]
-    sums = [np.add.reduceat(term, starts, axis=1) for term in terms]
-    sums += [np.add.reduceat(row * x, starts, axis=1) for row in n_y]
-    return np.ascontiguousarray(np.concatenate(sums).T)
+    return [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x, *(row * x for row in n_y)]
 
 
 def moment_correlations(sums: Floats, n_clicks: int, n_editorial: int) -> Floats:
@@ -155,19 +167,20 @@ def moment_correlations(sums: Floats, n_clicks: int, n_editorial: int) -> Floats
     Parameters
     ----------
     sums
-        (B, 1 + 2 C + 2 E + C E), one row per set of queries.
+        (..., 1 + 2 C + 2 E + C E), for each set of queries.
     n_clicks, n_editorial
         C and E.
 
     Returns
     -------
-    (B, C, E) correlations; NaN where a metric does not vary.
+    (..., C, E) correlations; NaN where a metric does not vary or a set is empty.
     """
     cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
-    n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=1)
+    n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=-1)
+    n = np.where(n > 0, n, np.nan)
     squares_y, squares_x = _centred(n_yy, n_y, n), _centred(n_xx, n_x, n)
-    shape = (len(sums), n_clicks, n_editorial)
-    products = n_yx.reshape(shape) - n_y[:, :, None] * n_x[:, None, :] / n[:, :, None]
+    products = n_yx.reshape(*sums.shape[:-1], n_clicks, n_editorial)
+    products = products - n_y[..., :, None] * n_x[..., None, :] / n[..., None]
     return ratio(products, squares_y, squares_x)
 
 

@@ -1,16 +1,17 @@
-"""Altair pictures as Vega-Lite specifications: same numbers in, same bytes out.
+"""Pictures of a report: same numbers in, same bytes out.
 
 Colours are named by their job. The style sheet maps these very values to the colours of the light
-or dark page, so one specification serves both; the palette (blue, vermilion, greys) is safe for
+or dark page, so one picture serves both; the palette (blue, vermilion, greys) is safe for
 colour-blind readers, and every colour is doubled by a number, a shape or a position.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
+from markupsafe import Markup
 
-from pipeline.report.model import Estimate
+from pipeline.report import svg
+from pipeline.report.model import Drawing, Estimate
 from pipeline.report.words import number, percent, span
 
 INK = "#1c2127"
@@ -21,41 +22,15 @@ ACCENT = "#1f6fb2"
 TINT = "#5aa2dc"
 WARM = "#d9631e"
 WARM_TINT = "#eb8f53"
-FONT = "Liberation Sans, Arial, sans-serif"
-"""First the font that vl-convert carries along, so that the layout does not depend on the machine."""
 
-ROWS = "rows"
-"""Name of the one dataset of a picture."""
+GAP = 7
+"""Pixels between an axis and its labels."""
 
-Spec = Mapping[str, Any]
+LONGEST_NAME = 150
+"""Pixels of a label beside a picture."""
+
 Values = list[dict[str, Any]]
-
-
-def finished(layers: Sequence[Any], values: Values, *, width: Any, height: Any) -> Spec:  # noqa: ANN401
-    """Return the specification of `layers` over `values`, with size (a number or a step) and house style."""
-    styled = (
-        alt.layer(*layers)
-        .properties(width=width, height=height)
-        .configure(font=FONT, background="transparent", padding=2, aria=False)
-        .configure_view(stroke=None)
-        .configure_axis(
-            domain=False,
-            ticks=False,
-            grid=False,
-            labelColor=MUTED,
-            titleColor=MUTED,
-            gridColor=RULE,
-            labelFontSize=12,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelPadding=6,
-            titlePadding=8,
-            labelLimit=150,
-        )
-    )
-    # The schema is checked by the tests; here it would take most of the time. The same goes for data
-    # given to Altair: it is copied by every step.
-    return {**styled.to_dict(validate=False), "datasets": {ROWS: values}}
+Span = tuple[float, float]
 
 
 def _said(found: Estimate) -> dict[str, Any]:
@@ -68,59 +43,67 @@ def _said(found: Estimate) -> dict[str, Any]:
     }
 
 
-def _tooltip(**titles: str) -> list[alt.Tooltip]:
-    return [alt.Tooltip(field=name, type="nominal", title=title) for name, title in titles.items()]
+def _name_width(names: Sequence[str]) -> float:
+    return min(LONGEST_NAME, max((len(name) for name in names), default=0) * svg.LETTER) + GAP
+
+
+def _name(name: str, left: float, y: float, *, fill: str) -> Markup:
+    return svg.text(svg.fitted(name, LONGEST_NAME), left - GAP, y + 4, fill=fill, anchor="end")
+
+
+def _place(value: float, domain: Span, pixels: Span) -> float:
+    """Return the pixel of a value; values beyond the domain lie on its end."""
+    part = (value - domain[0]) / (domain[1] - domain[0])
+    return pixels[0] + min(1.0, max(0.0, part)) * (pixels[1] - pixels[0])
+
+
+CELL = (47, 30)
+"""Width and height of a cell of a heat map."""
 
 
 def heat_map(
     estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
-) -> Spec:
+) -> Drawing:
     """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
     values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
-    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
-        x=alt.X(
-            "editorial:N",
-            sort=None,
-            title=None,
-            scale=alt.Scale(domain=list(editorial), paddingInner=0.05),
-            axis=_two_line_axis(editorial),
-        ),
-        y=alt.Y("click:N", sort=None, title=None, scale=alt.Scale(domain=list(clicks), paddingInner=0.08)),
-        tooltip=_tooltip(
-            click="Click metric",
-            editorial="Editorial metric",
-            text="Correlation",
-            interval="95 % interval",
-            reason="No value",
-        ),
-    )
-    cells = base.mark_rect(cornerRadius=3, stroke=None).encode(
-        fill=alt.condition("datum.value < 0", alt.value(WARM_TINT), alt.value(TINT)),
-        fillOpacity=alt.FillOpacity(
-            "strength:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.04, 1])
-        ),
-    )
-    plain = (
-        base.transform_filter("!datum.best").mark_text(fontSize=12, color=INK).encode(text=alt.Text("text:N"))
-    )
-    bold = base.transform_filter("datum.best").mark_text(fontSize=12, color=INK, fontWeight="bold")
-    return finished(
-        [cells, plain, bold.encode(text=alt.Text("text:N"))], values, width=alt.Step(47), height=alt.Step(30)
-    )
-
-
-def _two_line_axis(names: Sequence[str]) -> alt.Axis:
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
-    lines = 2 if any("(" in name for name in names) else 1
-    split = r"split(replace(datum.label, '(', '\n('), '\n')"
-    return alt.Axis(
-        orient="top",
-        labelAngle=0,
-        labelAlign="center",
-        labelExpr=split,
-        labelLimit=58,
-        labelPadding=6 + 14 * (lines - 1),
+    heads = [name.replace("(", "\n(", 1).split("\n") for name in editorial]
+    left, top = _name_width(clicks), GAP + 14 * max((len(lines) for lines in heads), default=1)
+    width, height = CELL
+    marks = [
+        _cell(row, value, left + row % len(editorial) * width, top + row // len(editorial) * height)
+        for row, value in enumerate(values)
+    ]
+    names = [_name(name, left, top + (place + 0.5) * height, fill=MUTED) for place, name in enumerate(clicks)]
+    names += [
+        svg.text(
+            svg.fitted(words, 58), left + (place + 0.5) * width, 12 + 14 * line, fill=MUTED, anchor="middle"
+        )
+        for place, lines in enumerate(heads)
+        for line, words in enumerate(lines)
+    ]
+    picture = svg.picture(left + width * len(editorial), top + height * len(clicks), *names, *marks)
+    titles = {
+        "click": "Click metric",
+        "editorial": "Editorial metric",
+        "text": "Correlation",
+        "interval": "95 % interval",
+        "reason": "No value",
+    }
+    return Drawing(picture, titles, values)
+
+
+def _cell(row: int, value: Mapping[str, Any], x: float, y: float) -> Markup:
+    width, height = CELL
+    colour = WARM_TINT if (value["value"] or 0.0) < 0 else TINT
+    box = svg.element(
+        "rect", x=x + 1, y=y + 1, width=width - 2, height=height - 2, rx=3, fill=colour,
+        fill_opacity=0.04 + 0.96 * min(1.0, value["strength"]),
+    )  # fmt: skip
+    words = svg.text(
+        value["text"], x + width / 2, y + height / 2 + 4, fill=INK, anchor="middle", bold=value["best"]
     )
+    return svg.mark(row, box, words)
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]) -> Values:
@@ -132,109 +115,108 @@ def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editori
             "editorial": name,
             **_said(one),
             "strength": abs(one.value or 0.0),
-            "reason": one.reason or MISSING_NOTHING,
+            "reason": one.reason,
             "best": one.value is not None and one.value == highest,
         }
         for name, one in found.items()
     ]
 
 
-MISSING_NOTHING = " "
-"""What the tooltip shows where no value is missing."""
-
-
-def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Spec:
+def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Drawing:
     """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows go on)."""
     values = [
         {
-            "place": place,
             "label": label,
-            "none": 0,
-            "whole": 1,
             "share": share or 0.0,
             "goes_on": goes_on,
             "text": f"{rows_there:,}" + (f"  ({percent(share)})" if share is not None else ""),
         }
-        for place, (label, rows_there, share, goes_on) in enumerate(rows)
+        for label, rows_there, share, goes_on in rows
     ]
-    base = alt.Chart(alt.NamedData(name=ROWS)).encode(
-        y=alt.Y("place:O", axis=None), tooltip=_tooltip(label="Step", text="Rows")
-    )
-    track = base.mark_bar(height=7, yOffset=10, cornerRadius=3, color=RULE).encode(
-        x=_along("none"), x2=alt.X2("whole:Q")
-    )
-    bar = base.mark_bar(height=7, yOffset=10, cornerRadius=3).encode(
-        x=_along("none"),
-        x2=alt.X2("share:Q"),
-        color=alt.condition("datum.goes_on", alt.value(ACCENT), alt.value(QUIET)),
-    )
-    left = base.mark_text(align="left", dy=-5, fontSize=12, color=INK, limit=210)
-    right = base.mark_text(align="right", dy=-5, fontSize=12, color=MUTED)
-    words = [
-        left.encode(x=_along("none"), text=alt.Text("label:N")),
-        right.encode(x=_along("whole"), text=alt.Text("text:N")),
-    ]
-    return finished([track, bar, *words], values, width=330, height=alt.Step(42))
+    marks = [_bar(row, value, 42 * row) for row, value in enumerate(values)]
+    return Drawing(svg.picture(330, 42 * len(rows), *marks), {"label": "Step", "text": "Rows"}, values)
 
 
-def _along(column: str) -> alt.X:
-    return alt.X(f"{column}:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
+def _bar(row: int, value: Mapping[str, Any], y: float) -> Markup:
+    def track(share: float, colour: str) -> Markup:
+        return svg.element("rect", x=0, y=y + 27, width=330 * share, height=7, rx=3, fill=colour)
+
+    return svg.mark(
+        row,
+        track(1, RULE),
+        track(min(1.0, value["share"]), ACCENT if value["goes_on"] else QUIET),
+        svg.text(svg.fitted(value["label"], 210), 0, y + 20, fill=INK),
+        svg.text(value["text"], 330, y + 20, fill=MUTED, anchor="end"),
+    )
+
+
+STEP = 25
+"""Height of a row of intervals."""
 
 
 def intervals(
     names: Sequence[str],
     estimates: Mapping[str, Estimate],
     *,
-    domain: tuple[float, float],
+    domain: Span,
     marks: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> Spec:
+) -> Drawing:
     """Draw one row per name: the value with its interval, and further values as marks.
 
     `marks` holds, by name, the values ``monte_carlo`` (a diamond) and ``corrected`` (a ring).
     """
     values = [
-        {"name": name, "zero": 0, **_said(estimates[name]), **_marked((marks or {}).get(name, {}))}
+        {"name": name, **_said(estimates[name]), **_marked((marks or {}).get(name, {}))}
         for name in names
         if estimates[name].value is not None
     ]
+    left = _name_width([value["name"] for value in values])
+    pixels, height = (left, left + 265), STEP * max(1, len(values))
+    grid = []
+    for tick in svg.ticks(*domain, 5):
+        x = _place(tick, domain, pixels)
+        grid += [
+            svg.line(x, 0, x, height, stroke=MUTED if tick == 0 else RULE),
+            svg.text(svg.tick_text(tick), x, height + 17, fill=MUTED, anchor="middle"),
+        ]
+    drawn = [_interval_row(row, value, domain, pixels) for row, value in enumerate(values)]
     said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
     if marks:
         said |= {"monte_carlo_text": "Random iterations", "corrected_text": "Noise taken out"}
-    plain = alt.Chart(alt.NamedData(name=ROWS))
-    base = plain.encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelColor=INK)), tooltip=_tooltip(**said)
-    )
-    x = alt.X(
-        "value:Q",
-        title=None,
-        scale=alt.Scale(domain=list(domain), nice=False, clamp=True),
-        axis=alt.Axis(grid=True, tickCount=5, format=".2~f"),
-    )
-    known = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    line = known.mark_rule(color=ACCENT, strokeWidth=2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
-    dot = base.mark_point(shape="circle", filled=True, size=55, color=ACCENT, opacity=1).encode(x=x)
-    zero = plain.mark_rule(color=MUTED).encode(x=alt.X("zero:Q"))
-    layers = [zero] if domain[0] <= 0 <= domain[1] else []
-    layers += [line, dot]
-    if marks:
-        layers += [_mark(base, "corrected", "circle", QUIET), _mark(base, "monte_carlo", "diamond", WARM)]
-    return finished(layers, values, width=265, height=alt.Step(25))
+    return Drawing(svg.picture(pixels[1] + 12, height + 22, *grid, *drawn), said, values)
 
 
 def _marked(values: Mapping[str, float | None]) -> dict[str, Any]:
     return {**values, **{f"{name}_text": number(value) for name, value in values.items()}}
 
 
-def _mark(base: alt.Chart, column: str, shape: str, colour: str) -> alt.Chart:
-    there = base.transform_filter(f"isValid(datum.{column})")
-    point = there.mark_point(shape=shape, filled=False, size=50, stroke=colour, strokeWidth=1.8, opacity=1)
-    mark: alt.Chart = point.encode(x=alt.X(f"{column}:Q"))
-    return mark
+def _interval_row(row: int, value: Mapping[str, Any], domain: Span, pixels: Span) -> Markup:
+    y = STEP * (row + 0.5)
+    parts = [
+        # the whole row answers to the pointer
+        svg.element("rect", x=0, y=STEP * row, width=pixels[1], height=STEP, fill="transparent"),
+        _name(value["name"], pixels[0], y, fill=INK),
+    ]
+    if value["low"] is not None and value["high"] is not None:
+        low, high = (_place(value[end], domain, pixels) for end in ("low", "high"))
+        parts.append(svg.line(low, y, high, y, stroke=ACCENT, width=2))
+    x = _place(value["value"], domain, pixels)
+    parts.append(svg.element("circle", cx=x, cy=y, r=4.2, fill=ACCENT))
+    if value.get("corrected") is not None:
+        x = _place(value["corrected"], domain, pixels)
+        parts.append(svg.element("circle", cx=x, cy=y, r=4, fill="none", stroke=QUIET, stroke_width=1.8))
+    if value.get("monte_carlo") is not None:
+        x = _place(value["monte_carlo"], domain, pixels)
+        corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
+        parts.append(svg.path(corners, closed=True, fill="none", stroke=WARM, stroke_width=1.8))
+    return svg.mark(row, *parts)
 
 
-def decile_lines(
-    lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: tuple[float, float]
-) -> Spec:
+PLOT = (262, 150)
+"""Width and height of the lines by decile."""
+
+
+def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: Span) -> Drawing:
     """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
     values = [
         {"decile": at, "decile_text": str(at), "metric": name, "main": name == main, **_said(found)}
@@ -242,30 +224,46 @@ def decile_lines(
         for at, found in line.items()
         if found.value is not None
     ]
-    x = alt.X(
-        "decile:Q",
-        title=None,
-        scale=alt.Scale(domain=[1, 10], nice=False),
-        axis=alt.Axis(values=list(range(1, 11)), format="d", labelFlush=False),
-    )
-    y = alt.Y(
-        "value:Q",
-        title=None,
-        scale=alt.Scale(domain=list(domain), nice=False),
-        axis=alt.Axis(grid=True, tickCount=4, format=".2~f"),
-    )
-    base = alt.Chart(alt.NamedData(name=ROWS)).encode(x=x)
-    own, others = base.transform_filter("datum.main"), base.transform_filter("!datum.main")
-    said = _tooltip(metric="Metric", decile_text="Decile", text="Correlation", interval="95 % interval")
-    layers = [
-        others.mark_line(color=QUIET, strokeWidth=1, opacity=0.7).encode(y=y, detail=alt.Detail("metric:N")),
-        own.transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .mark_area(color=TINT, opacity=0.28)
-        .encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
-        own.mark_line(color=ACCENT, strokeWidth=2).encode(y=y),
-        own.mark_point(filled=True, size=34, color=ACCENT, opacity=1).encode(y=y, tooltip=said),
+    marks = svg.ticks(*domain, 4)
+    left = _name_width([svg.tick_text(tick) for tick in marks])
+    width, height = PLOT
+
+    def point(value: Mapping[str, Any], what: str = "value") -> Span:
+        x = _place(value["decile"], (1, 10), (left, left + width))
+        return x, 8 + _place(value[what], domain, (height, 0))
+
+    axes = [part for tick in marks for part in _level(tick, 8 + _place(tick, domain, (height, 0)), left)]
+    axes += [
+        svg.text(str(at), left + (at - 1) / 9 * width, height + 26, fill=MUTED, anchor="middle")
+        for at in range(1, 11)
     ]
-    return finished(layers, values, width=262, height=150)
+    others = [
+        svg.path(
+            [point(value) for value in values if value["metric"] == name],
+            fill="none", stroke=QUIET, stroke_opacity=0.7,
+        )
+        for name in dict.fromkeys(value["metric"] for value in values if not value["main"])
+    ]  # fmt: skip
+    own = [(row, value) for row, value in enumerate(values) if value["main"]]
+    known = [value for _, value in own if value["low"] is not None and value["high"] is not None]
+    band = [point(value, "low") for value in known] + [point(value, "high") for value in reversed(known)]
+    drawn = [svg.path(band, closed=True, fill=TINT, fill_opacity=0.28)] if known else []
+    if own:
+        points = [point(value) for _, value in own]
+        drawn.append(svg.path(points, fill="none", stroke=ACCENT, stroke_width=2))
+    drawn += [_dot(row, *point(value)) for row, value in own]
+    titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
+    return Drawing(svg.picture(left + width + 8, height + 32, *axes, *others, *drawn), titles, values)
+
+
+def _level(tick: float, y: float, left: float) -> tuple[Markup, Markup]:
+    words = _name(svg.tick_text(tick), left, y, fill=MUTED)
+    return svg.line(left, y, left + PLOT[0], y, stroke=RULE), words
+
+
+def _dot(row: int, x: float, y: float) -> Markup:
+    reach = svg.element("circle", cx=x, cy=y, r=12, fill="transparent")
+    return svg.mark(row, reach, svg.element("circle", cx=x, cy=y, r=3.3, fill=ACCENT))
 
 
 def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = ()) -> tuple[float, float]:

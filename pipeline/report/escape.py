@@ -1,7 +1,4 @@
-"""Foreign text in the four languages that a report is written in, besides Jinja's own HTML escaping.
-
-LaTeX and the cells of HTML tables are escaped by great-tables (its default; a test holds it).
-"""
+"""Foreign text in the languages that a report is written in, besides HTML, which markupsafe escapes."""
 
 import json
 import re
@@ -11,6 +8,7 @@ from typing import Any
 from pipeline.report.words import visible
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_LATEX_MARKS = re.compile(r"[\\{}_^~%&#$]")
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]|#~$])")
 _LINE_START_MARKS = re.compile(r"^(\s*)([+\-=](?![\d.])|\d+[.)](?=\s|$))")
 _AUTOLINKS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
@@ -31,6 +29,16 @@ def csv_cell(value: object) -> object:
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return "'" + value
     return value
+
+
+def latex(text: str) -> str:
+    """Return `text` as LaTeX that prints this very text on one line."""
+    return _LATEX_MARKS.sub(_latex_mark, text)
+
+
+def _latex_mark(match: re.Match[str]) -> str:
+    named = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    return named.get(match[0], "\\" + match[0])
 
 
 def markdown(value: object) -> str:

@@ -1,7 +1,7 @@
 """What a report says, before it is drawn: frozen numbers, tables, figures and sentences.
 
 `read_run` picks from the run's tables what the report shows; the section modules turn that into
-`Section` records; `render` writes them. Nothing here knows HTML, Markdown or LaTeX.
+`Section` records; `render` writes them. Nothing here knows HTML, Markdown or LaTeX; pictures come drawn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import polars.selectors as cs
+from markupsafe import Markup
 
 from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
 from pipeline.contracts import Table as Contract
@@ -128,13 +129,32 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """One picture as it is drawn, and the numbers behind it.
+
+    Attributes
+    ----------
+    svg
+        The whole ``<svg>`` element; ``data-row`` names the row that a mark stands for.
+    titles
+        Which columns of `rows` are told when a mark is pointed at, with their words.
+    rows
+        The rows of data.
+    """
+
+    svg: Markup
+    titles: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class Figure:
-    """One picture: a Vega-Lite specification with a title and the text that stands in for it."""
+    """One picture with a title and the text that stands in for it."""
 
     name: str
     title: str
     alt: str
-    spec: Mapping[str, Any]
+    drawing: Drawing
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,16 @@
-"""A `Table` as HTML, LaTeX, Markdown rows and CSV.
-
-great-tables builds HTML and LaTeX from the same strings and escapes cells, headings and stubs;
-two of its gaps are closed here (see `_head` and `_plain_latex`).
-"""
+"""A `Table` as HTML, LaTeX, Markdown rows and CSV, every text escaped for its language."""
 
 import csv
 import io
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import polars as pl
-from great_tables import GT
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from pipeline.report.escape import csv_cell, markdown
-from pipeline.report.model import Cell, Estimate, Share, Table
+from pipeline.report.escape import csv_cell, latex, markdown
+from pipeline.report.model import Cell, Estimate, Row, Share, Table
 from pipeline.report.words import MINUS, count, number, percent, span, visible
 
 
@@ -55,15 +50,114 @@ def cell_text(cell: Cell, style: Style) -> str:
 
 
 def html_table(table: Table) -> Markup:
-    """Return the ``<table>`` element, escaped by great-tables, without the style sheet it brings."""
-    text = _built(table, HTML, f"t-{table.name}").as_raw_html()
-    return Markup(text[text.index("<table") : text.rindex("</table>") + len("</table>")])  # noqa: S704
+    """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name."""
+    lines = ["<table>", "<thead>", *_html_heads(table), "</thead>", "<tbody>"]
+    number = 0
+    for place, (group, rows) in enumerate(_groups(table)):
+        own = f"t-{table.name}-group-{place}" if group else ""
+        if group:
+            wide = f'colspan="{1 + len(table.heads)}" scope="colgroup" class="group"'
+            lines.append(f'<tr><th id="{own}" {wide}>{_shown(group)}</th></tr>')
+        for row in rows:
+            number += 1
+            lines += _html_row(table, row, f"t-{table.name}-row-{number}", own)
+    return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - `_shown` escapes
+
+
+def _html_heads(table: Table) -> Iterator[str]:
+    rest = "".join(
+        f'<th id="t-{table.name}-c{place}" scope="col" class="{_side(table, place)}">{_shown(head)}</th>'
+        for place, head in enumerate(table.heads)
+    )
+    deep = ' rowspan="2"' if table.spanners else ""
+    first = f'<th id="t-{table.name}-name" scope="col"{deep} class="left">{_shown(table.name_head)}</th>'
+    if not table.spanners:
+        yield f"<tr>{first}{rest}</tr>"
+        return
+    above = "".join(_html_spanner(table, *span) for span in _spans(table))
+    yield f"<tr>{first}{above}</tr>"
+    yield f"<tr>{rest}</tr>"
+
+
+def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
+    if not words:
+        return f'<td colspan="{width}"></td>'
+    name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
+    return f"<th {name}>{_shown(words)}</th>"
+
+
+def _html_row(table: Table, row: Row, name: str, group: str) -> Iterator[str]:
+    yield f'<tr><th id="{name}" scope="row" class="left">{_shown(row.name, limit=400)}</th>'
+    over = {
+        start + more: f"t-{table.name}-s{start} "
+        for _, start, width in table.spanners
+        for more in range(width)
+    }
+    for place, cell in enumerate(row.cells):
+        heads = f"{group} {name} {over.get(place, '')}t-{table.name}-c{place}".strip()
+        words = escape(cell_text(cell, HTML))
+        yield f'<td headers="{heads}" class="{_side(table, place)}">{words}</td>'
+    yield "</tr>"
+
+
+def _shown(text: str, *, limit: int = 2_000) -> Markup:
+    return escape(visible(text, limit=limit))
+
+
+def _side(table: Table, place: int) -> str:
+    return "right" if _is_number(table, place) else "left"
+
+
+def _groups(table: Table) -> list[tuple[str, list[Row]]]:
+    return [(group, list(rows)) for group, rows in groupby(table.shown, key=lambda row: row.group)]
+
+
+def _spans(table: Table) -> Iterator[tuple[str, int, int]]:
+    """Yield the heads over columns from left to right, with '' over columns that have none."""
+    column = 0
+    for words, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
+        if start > column:
+            yield "", column, start - column
+        yield words, start, width
+        column = start + width
+    if column < len(table.heads):
+        yield "", column, len(table.heads) - column
+
+
+RULE = r"\midrule\addlinespace[2.5pt]"
 
 
 def latex_table(table: Table) -> str:
     """Return a complete LaTeX table; the document needs the package booktabs."""
-    built = _built(table, LATEX, f"t-{table.name}").as_latex()
-    return f"% {table.title}\n{LATEX_NEEDS}\n{_plain_latex(built).strip()}\n"
+    columns = "l" + "".join(_side(table, place)[0] for place in range(len(table.heads)))
+    lines = [f"% {table.title}", LATEX_NEEDS, r"\begin{table}[!t]"]
+    lines += [rf"\begin{{tabular*}}{{\linewidth}}{{@{{\extracolsep{{\fill}}}}{columns}}}", r"\toprule"]
+    lines += _latex_spanners(table)
+    lines += [_latex_row([visible(head, limit=2_000) for head in (table.name_head, *table.heads)]), RULE]
+    for place, (group, rows) in enumerate(_groups(table)):
+        if group:
+            words = latex(visible(group, limit=400))
+            wide = rf"\multicolumn{{{1 + len(table.heads)}}}{{l}}{{{words}}} \\[2.5pt]"
+            lines += [*([RULE] if place else []), wide, RULE]
+        for row in rows:
+            cells = [cell_text(cell, LATEX) for cell in row.cells]
+            lines.append(_latex_row([visible(row.name, limit=400), *cells]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular*}", r"\end{table}", ""])
+
+
+def _latex_spanners(table: Table) -> list[str]:
+    if not table.spanners:
+        return []
+    spans = [(latex(visible(words, limit=2_000)), start, width) for words, start, width in _spans(table)]
+    cells = [rf"\multicolumn{{{width}}}{{c}}{{{words}}}" for words, _, width in spans]
+    rules = [rf"\cmidrule(lr){{{start + 2}-{start + width + 1}}}" for words, start, width in spans if words]
+    return [f" & {' & '.join(cells)} \\\\", " ".join(rules)]
+
+
+def _latex_row(texts: Sequence[str]) -> str:
+    row = " & ".join(latex(text).replace(MINUS, "$-$") for text in texts)
+    # LaTeX takes a "[" or "*" at the start of a row for an argument of the line break before it
+    return ("{}" if row.startswith(("[", "*")) else "") + row + r" \\"
 
 
 def markdown_rows(table: Table) -> list[list[str]]:
@@ -89,49 +183,6 @@ def csv_text(frame: pl.DataFrame) -> str:
     writer.writerow(frame.columns)
     writer.writerows([csv_cell(value) for value in row] for row in frame.iter_rows())
     return stream.getvalue()
-
-
-def _built(table: Table, style: Style, identity: str) -> GT:
-    grouped = any(row.group for row in table.shown)
-    columns = [f"c{place}" for place in range(len(table.heads))]
-    rows = [
-        (
-            visible(row.group, limit=400),
-            visible(row.name, limit=400),
-            *(cell_text(cell, style) for cell in row.cells),
-        )
-        for row in table.shown
-    ]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(["group", "name", *columns], pl.String), orient="row")
-    # an id of our own: great-tables would draw a random one
-    built = GT(
-        frame if grouped else frame.drop("group"),
-        rowname_col="name",
-        groupname_col="group" if grouped else None,
-        id=identity,
-    )
-    built = built.tab_stubhead(_head(table.name_head)).cols_label(
-        {column: _head(head) for column, head in zip(columns, table.heads, strict=True)}
-    )
-    for place, column in enumerate(columns):
-        built = built.cols_align("right" if _is_number(table, place) else "left", [column])
-    for words, start, width in table.spanners:
-        built = built.tab_spanner(_head(words), columns[start : start + width], id=f"s{start}")
-    return built
-
-
-def _head(text: str) -> str:
-    # great-tables reads {{...}} in a heading as units of measurement and then escapes nothing of it
-    return visible(text, limit=2_000).replace("{{", "{ {")
-
-
-def _plain_latex(text: str) -> str:
-    # booktabs knows no vertical rules, and the size is for the document to choose
-    text = text.replace("\\fontsize{12.0pt}{14.4pt}\\selectfont\n", "").replace("}}l|", "}}l")
-    # LaTeX takes a "[" or "*" at the start of a row for an argument of the line break before it
-    for start in ("[", "*"):
-        text = text.replace(f"]\n{start}", f"]\n{{}}{start}").replace(f"\\\\\n{start}", f"\\\\\n{{}}{start}")
-    return re.sub(r"\n{2,}", "\n", text).replace(MINUS, "$-$")
 
 
 def _is_number(table: Table, place: int) -> bool:

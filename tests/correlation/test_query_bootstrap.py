@@ -14,7 +14,14 @@ from hypothesis.extra.numpy import arrays
 from statsmodels.stats.weightstats import DescrStatsW
 
 from pipeline.correlation import resampling
-from pipeline.correlation.resampling import child, p_value, percentile_interval, resampled_sums
+from pipeline.correlation.resampling import (
+    Grouping,
+    child,
+    p_value,
+    percentile_interval,
+    resampled_statistics,
+    resampled_sums,
+)
 from pipeline.correlation.weighted import moment_correlations, query_moments
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +44,34 @@ def test_resampled_correlations_are_those_of_a_loop_over_the_same_draws(make_sam
 def test_drawing_in_chunks_draws_the_same(monkeypatch):
     contributions = np.arange(21.0).reshape(7, 3)
     whole = resampled_sums(contributions, 50, np.random.default_rng(2))
-    monkeypatch.setattr(resampling, "CELLS", 30)  # four resamples of seven queries at once
+    monkeypatch.setattr(resampling, "CELLS", 30)
+    monkeypatch.setattr(resampling, "FEWEST_ROWS", 4)  # four resamples of seven queries at once
     assert resampled_sums(contributions, 50, np.random.default_rng(2)).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("queries_per_cell", [1, 16, 10_000])  # all groupings crossed, some, none
+def test_classes_of_all_groupings_share_the_resamples(monkeypatch, queries_per_cell):
+    monkeypatch.setattr(resampling, "QUERIES_PER_CELL", queries_per_cell)
+    rng = np.random.default_rng(1)
+    contributions = rng.normal(size=(90, 4))
+    labels = [np.zeros(90, dtype=int), rng.integers(0, 3, 90), rng.integers(1, 5, 90)]
+    groupings = [
+        Grouping(each, size, lambda sums: sums) for each, size in zip(labels, (1, 3, 6), strict=True)
+    ]
+    found = resampled_statistics(contributions, groupings, 20, np.random.default_rng(8))
+    draws = np.random.default_rng(8).integers(0, 90, size=(20, 90))
+    for each, size, sums in zip(labels, (1, 3, 6), found, strict=True):
+        looped = np.zeros((size, 20, 4))
+        for resample, drawn in enumerate(draws):
+            for query in drawn:
+                looped[each[query], resample] += contributions[query]
+        np.testing.assert_allclose(sums, looped, atol=1e-12)
+
+
+def test_a_class_that_no_query_was_drawn_of_has_no_correlation():
+    sums = np.zeros((2, 3, 1 + 2 * 2 + 2 * 1 + 2))
+    sums[0, :, 0] = 5
+    assert np.isnan(moment_correlations(sums, 2, 1)).all()
 
 
 def test_every_resample_draws_as_many_queries_as_there_are():

@@ -9,6 +9,8 @@ from scipy.stats import pearsonr
 
 from pipeline.correlation import rankers
 from pipeline.correlation.rankers import (
+    covariance_contributions,
+    drawn_pairs,
     exact_correlations,
     monte_carlo,
     query_covariances,
@@ -17,6 +19,7 @@ from pipeline.correlation.rankers import (
     sampling_noise,
     within_queries,
 )
+from pipeline.correlation.resampling import resampled_sums
 
 
 def of_queries(sample):
@@ -40,10 +43,10 @@ def exact_by_loops(sample, click, editorial, noise=0.0):
 
 
 def run(sample, *, iterations=50, resamples=50, seed=0):
-    draws, bootstrap = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-    return ranker_correlations(
-        sample, iterations=iterations, resamples=resamples, draws=draws, bootstrap=bootstrap
-    )
+    sums = resampled_sums(covariance_contributions(sample), resamples, np.random.default_rng(seed + 1))
+    resampled = exact_correlations(sums, len(sample.click_names))
+    draws = np.random.default_rng(seed)
+    return ranker_correlations(sample, resampled, iterations=iterations, rng=draws)
 
 
 def test_the_closed_form_is_that_of_plain_loops(make_sample):
@@ -87,24 +90,37 @@ def test_the_variance_of_the_differences_is_twice_the_summed_variances_over_squa
     np.testing.assert_allclose(deltas.mean(axis=0), 0, atol=0.02)
 
 
-def test_every_query_gives_two_different_configurations_all_equally_often(make_sample):
-    sample = make_sample(7, queries=4, configurations=12)
-    within = within_queries(sample)
-    assert len(within.sizes) == 3
-    signs = np.sign(rankers._signs(within, 60_000, np.random.default_rng(3)))
-    for first, size in zip(within.starts, within.sizes, strict=True):
-        block = signs[:, first : first + size]
-        assert (block.sum(axis=1) == 0).all()
-        assert (np.abs(block).sum(axis=1) == 2).all()
-        np.testing.assert_allclose((block == 1).mean(axis=0), 1 / size, atol=0.012)
-        np.testing.assert_allclose((block == -1).mean(axis=0), 1 / size, atol=0.012)
+def test_every_query_gives_two_different_configurations_all_ordered_pairs_equally_often():
+    sizes = np.array([2, 3, 5])
+    a, b = drawn_pairs(sizes, iterations=60_000, rng=np.random.default_rng(3))
+    for query, size in enumerate(sizes):
+        pairs = a[:, query] * size + b[:, query]
+        found = np.bincount(pairs, minlength=size * size).reshape(size, size) / len(pairs)
+        assert np.diag(found).tolist() == [0.0] * size
+        np.testing.assert_allclose(found[~np.eye(size, dtype=bool)], 1 / (size * (size - 1)), atol=0.009)
 
 
-def test_drawing_in_chunks_gives_rankers_of_the_same_kind(make_sample, monkeypatch):
-    monkeypatch.setattr(rankers, "CELLS", 1000)
+@pytest.mark.parametrize(
+    "constants", [{"CELLS": 2000}, {"MOST_PLACES": 1}, {"MOST_PLACES": 3, "CELLS": 300}, {}]
+)
+def test_the_differences_are_those_of_a_loop_over_the_same_pairs(make_sample, monkeypatch, constants):
+    for name, value in constants.items():
+        monkeypatch.setattr(rankers, name, value)
     sample = make_sample(2)
-    found = run(sample, iterations=20_000)
-    assert (np.abs(found.monte_carlo - found.exact) < 4.5 * found.monte_carlo_se).all()
+    within = within_queries(sample)
+    found = ranker_differences(within, iterations=100, rng=np.random.default_rng(5))
+    rng, looped = np.random.default_rng(5), np.zeros((100, 5))
+    order = sorted(range(len(within.sizes)), key=lambda query: within.sizes[query])
+    block = max(1, rankers.CELLS // 100)
+    values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)
+    for first in range(0, len(order), block):
+        queries = order[first : first + block]
+        a, b = drawn_pairs(within.sizes[queries], iterations=100, rng=rng)
+        for iteration in range(100):
+            for place, query in enumerate(queries):
+                rows = within.rows[within.starts[query] :]
+                looped[iteration] += values[rows[a[iteration, place]]] - values[rows[b[iteration, place]]]
+    np.testing.assert_allclose(found, looped / len(order), rtol=1e-9, atol=1e-13)
 
 
 def test_queries_with_one_configuration_and_numbers_of_sessions_play_no_part(make_sample):
@@ -128,12 +144,16 @@ def test_shifting_all_values_of_a_query_plays_no_part(make_sample):
 
 def test_the_interval_is_that_of_a_loop_over_the_same_queries(make_sample):
     sample = make_sample(2)
-    within = within_queries(sample)
     found = run(sample, resamples=80, seed=5)
-    queries = len(within.sizes)
+    queries = len(sample.queries)
     draws = np.random.default_rng(6).integers(0, queries, size=(80, queries))
-    covariances = query_covariances(within)
-    looped = [exact_correlations(sum(covariances[query] for query in drawn), 2) for drawn in draws]
+    within = within_queries(sample)
+    of_query = dict(
+        zip(sample.query_index[within.rows[within.starts]], query_covariances(within), strict=True)
+    )
+    looped = [
+        exact_correlations(sum(of_query[query] for query in drawn if query in of_query), 2) for drawn in draws
+    ]
     np.testing.assert_allclose(found.ci_low, np.percentile(looped, 2.5, axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.ci_high, np.percentile(looped, 97.5, axis=0), rtol=1e-12)
 
@@ -241,7 +261,7 @@ def test_draws_that_never_differ_have_no_correlation(make_sample):
     sample = make_sample(1, queries=1, configurations=2)
     within = within_queries(sample)
     seeds = [
-        seed for seed in range(50) if len(set(np.random.default_rng(seed).integers(0, 2, 2).tolist())) == 1
+        seed for seed in range(50) if len(set((np.random.default_rng(seed).random(2) < 0.5).tolist())) == 1
     ]
     found = monte_carlo(within, iterations=2, rng=np.random.default_rng(seeds[0]))
     assert np.isnan(found.values).all()

@@ -1,8 +1,9 @@
 """Sections: the numbers that are told and drawn are those of the run's tables."""
 
 import itertools
+import re
+import xml.etree.ElementTree as ET
 
-import altair as alt
 import polars as pl
 import pytest
 from report.report_tables import (
@@ -14,7 +15,7 @@ from report.report_tables import (
 )
 from report.report_world import CLICKS, EDITORIAL, HOSTILE
 
-from pipeline.report.charts import common_domain
+from pipeline.report.charts import bars, common_domain
 from pipeline.report.model import Estimate, Share, read_run
 from pipeline.report.render import build_report
 from pipeline.report.sections.classes import classes_section, frequency_section
@@ -22,6 +23,7 @@ from pipeline.report.sections.correlations import comparisons_section, correlati
 from pipeline.report.sections.data import data_line, funnel_panels, funnel_section, statistics_section
 from pipeline.report.sections.differences import differences_section
 from pipeline.report.sections.provenance import provenance_section
+from pipeline.report.svg import ticks
 
 HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 
@@ -42,7 +44,7 @@ def report(tables):
 
 
 def values_of(figure):
-    return figure.spec["datasets"]["rows"]
+    return figure.drawing.rows
 
 
 def one(frame, **key):
@@ -51,19 +53,57 @@ def one(frame, **key):
     return rows.row(0, named=True)
 
 
-def test_every_picture_is_a_valid_specification_with_words_that_stand_in_for_it(report):
-    figures = [figure for section in report.sections for figure in section.figures]
+def drawn(figure):
+    """The elements of a picture, read as XML."""
+    return list(ET.fromstring(figure.drawing.svg).iter())  # noqa: S314 - our own
+
+
+def named(elements, name):
+    return [element for element in elements if element.tag == f"{{http://www.w3.org/2000/svg}}{name}"]
+
+
+def figures_of(report):
+    return [figure for section in report.sections for figure in section.figures]
+
+
+def test_every_picture_is_whole_xml_with_words_that_stand_in_for_it(report):
+    figures = figures_of(report)
     assert len(figures) > 20
     for figure in figures:
-        alt.LayerChart.from_dict({**figure.spec})
+        assert drawn(figure)[0].tag.endswith("svg")
         assert len(figure.alt) > 20
     names = [figure.name for figure in figures]
     assert len(names) == len(set(names))
 
 
-def test_no_picture_fetches_anything(report):
-    text = "".join(str(figure.spec) for section in report.sections for figure in section.figures)
-    assert "url" not in text.replace("null url", "").lower()
+def test_every_mark_stands_for_a_row_whose_told_columns_are_there(report):
+    for figure in figures_of(report):
+        marked = [int(element.get("data-row")) for element in drawn(figure) if element.get("data-row")]
+        assert marked
+        assert len(marked) == len(set(marked))
+        assert set(marked) <= set(range(len(figure.drawing.rows)))
+        for row in figure.drawing.rows:
+            assert set(figure.drawing.titles) <= set(row)
+
+
+def test_everything_is_drawn_within_the_picture(report):
+    for figure in figures_of(report):
+        elements = drawn(figure)
+        _, _, width, height = map(float, elements[0].get("viewBox").split())
+        for element in elements:
+            places = [element.get(name) for name in ("x", "x1", "x2", "cx")]
+            places += re.findall(r"[ML](-?[\d.]+),", element.get("d") or "")
+            assert all(0 <= float(x) <= width for x in places if x is not None), figure.name
+            levels = [element.get(name) for name in ("y", "y1", "y2", "cy")]
+            levels += re.findall(r",(-?[\d.]+)", element.get("d") or "")
+            assert all(0 <= float(y) <= height for y in levels if y is not None), figure.name
+
+
+def test_no_picture_fetches_anything_or_brings_a_style_of_its_own(report):
+    for figure in figures_of(report):
+        names = {name for element in drawn(figure) for name in element.keys()}  # noqa: SIM118 - not a dict
+        assert names.isdisjoint({"style", "href", "class", "onclick"})
+        assert "url(" not in figure.drawing.svg
 
 
 def test_every_section_has_a_reading_in_words(report):
@@ -246,8 +286,67 @@ def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
             row["ci_low"],
             row["ci_high"],
         )
-    scales = {str(figure.spec["layer"][2]["encoding"]["y"]["scale"]) for figure in figures}
+    scales = {tuple(words.text for words in named(drawn(figure), "text")) for figure in figures}
     assert len(scales) == 1
+
+
+def test_a_cell_of_the_heat_map_shows_its_number_and_is_as_strong_as_it(run):
+    figure = correlations_section(run).figures[0]
+    cells = [element for element in drawn(figure) if element.get("data-row")]
+    for cell in cells:
+        value = figure.drawing.rows[int(cell.get("data-row"))]
+        (box,), (words,) = named(cell, "rect"), named(cell, "text")
+        assert words.text == value["text"]
+        assert (words.get("font-weight") == "bold") == value["best"]
+        assert float(box.get("fill-opacity")) == pytest.approx(0.04 + 0.96 * abs(value["value"]), abs=0.01)
+        assert (box.get("fill") == "#eb8f53") == (value["value"] < 0)
+
+
+def test_dots_and_intervals_lie_where_the_axis_says(run):
+    figure = differences_section(run).figures[2]
+    texts = [
+        (words.text.replace("\u2212", "-"), float(words.get("x"))) for words in named(drawn(figure), "text")
+    ]
+    ticks = [(float(text), x) for text, x in texts if re.fullmatch(r"-?[\d.]+", text)]
+    (first, left), (last, right) = ticks[0], ticks[-1]
+    for row in (element for element in drawn(figure) if element.get("data-row")):
+        value = figure.drawing.rows[int(row.get("data-row"))]
+        expected = [
+            left + (value[name] - first) / (last - first) * (right - left)
+            for name in ("value", "low", "high")
+        ]
+        interval, dot = named(row, "line")[0], named(row, "circle")[0]
+        found = [float(dot.get("cx")), float(interval.get("x1")), float(interval.get("x2"))]
+        assert found == pytest.approx(expected, abs=0.03)
+
+
+def test_bars_are_as_long_as_their_share(run):
+    for figure in funnel_section(run).figures:
+        for mark in (element for element in drawn(figure) if element.get("data-row")):
+            value = figure.drawing.rows[int(mark.get("data-row"))]
+            track, bar = named(mark, "rect")
+            share = float(bar.get("width")) / float(track.get("width"))
+            assert share == pytest.approx(value["share"], abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "expected"),
+    [
+        (0.0, 1.0, 5, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (-0.05, 0.3, 5, [0, 0.1, 0.2, 0.3]),
+        (0.1, 0.2, 5, [0.1, 0.12, 0.14, 0.16, 0.18, 0.2]),
+        (-1.0, 1.0, 4, [-1, -0.5, 0, 0.5, 1]),
+    ],
+)
+def test_ticks_are_round_values_within_the_scale(low, high, most, expected):
+    assert ticks(low, high, most) == pytest.approx(expected)
+
+
+def test_foreign_text_in_a_picture_is_escaped():
+    drawing = bars([(HOSTILE, 3, 0.5, True)])
+    assert "<script" not in drawing.svg
+    elements = list(ET.fromstring(drawing.svg).iter())  # noqa: S314 - our own
+    assert named(elements, "script") == []
 
 
 def test_table_6_shows_closed_form_random_run_and_noise_correction(tables, run):
@@ -279,8 +378,8 @@ def test_noise_corrected_values_beyond_one_are_told_but_not_drawn(tables):
         .alias("noise_corrected")
     )
     section = differences_section(read_run({**tables, "differences": beyond}, run_info()))
-    drawn = [value["corrected"] for figure in section.figures for value in values_of(figure)]
-    assert max(value for value in drawn if value is not None) <= 1
+    shown = [value["corrected"] for figure in section.figures for value in values_of(figure)]
+    assert max(value for value in shown if value is not None) <= 1
     assert section.folded[0].notes[0].startswith("7 noise-corrected values beyond 1, not drawn")
 
 
