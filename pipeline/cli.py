@@ -14,6 +14,7 @@ from rich.console import Console
 from pipeline import __version__
 from pipeline.cli_exit import end_on_sigterm, printable, run_command, write_anything
 from pipeline.cli_options import (
+    BATCH,
     CONFLICTS,
     CSV,
     DEPTH,
@@ -43,6 +44,7 @@ from pipeline.cli_options import (
     Pool,
 )
 from pipeline.cli_progress import shown_progress
+from pipeline.cli_store import patterns, stores
 from pipeline.settings import load_settings
 
 app = typer.Typer(
@@ -55,6 +57,7 @@ app = typer.Typer(
 )
 imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
 app.add_typer(imports, name="import")
+app.add_typer(stores, name="store")
 
 _OUT = Console(highlight=False, soft_wrap=True, markup=False)
 
@@ -102,6 +105,7 @@ def run(
     idle_scope: IDLE_SCOPE = None,
     normalise_urls: NORMALISE_URLS = None,
     max_rejected: MAX_REJECTED = None,
+    batch: BATCH = None,
     max_grade: MAX_GRADE = None,
     scale: SCALE = None,
     relevant_grade: RELEVANT_GRADE = None,
@@ -134,6 +138,7 @@ def run(
         idle_scope=_value(idle_scope),
         normalise_urls=normalise_urls,
         max_rejected=max_rejected,
+        batch=batch,
         max_grade=max_grade,
         scale=_labels(scale),
         relevant_grade=relevant_grade,
@@ -163,53 +168,12 @@ def run(
     _tell_findings(out, findings)
 
 
-@app.command()
-def patterns(
-    searches: Searches,
-    clicks: Clicks,
-    out: OUT,
-    depth: DEPTH = None,
-    idle_minutes: IDLE_MINUTES = None,
-    idle_scope: IDLE_SCOPE = None,
-    normalise_urls: NORMALISE_URLS = None,
-    max_rejected: MAX_REJECTED = None,
-    folds: FOLDS = None,
-    threads: THREADS = None,
-    memory_limit: MEMORY_LIMIT = None,
-    settings: SETTINGS = None,
-    force: FORCE = False,
-    quiet: QUIET = False,
-) -> None:
-    """First half of `run`: logs to a pattern table, the small sufficient statistic of the whole log.
-
-    Example:
-
-        clickassay patterns --searches logs/searches --clicks logs/clicks --out june-patterns
-    """
-    from pipeline.run import make_patterns  # noqa: PLC0415
-
-    chosen = load_settings(
-        settings,
-        depth=depth or None,
-        idle_minutes=idle_minutes,
-        idle_scope=_value(idle_scope),
-        normalise_urls=normalise_urls,
-        max_rejected=max_rejected,
-        folds=folds,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
-    with shown_progress(quiet=quiet) as progress:
-        make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
-    _say(
-        f"Pattern table: {out}\n"
-        f"Next: clickassay report --patterns {shlex.quote(str(out))} --judgments … --out …"
-    )
+app.command()(patterns)
 
 
 @app.command()
 def report(
-    patterns: Annotated[Path, typer.Option(help="Folder that `clickassay patterns` made.")],
+    patterns: Annotated[Path, typer.Option(help="Folder or store that `clickassay patterns` made.")],
     judgments: JudgmentsPath,
     out: OUT,
     queries: QueriesPath = None,

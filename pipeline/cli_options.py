@@ -63,6 +63,14 @@ MAX_REJECTED = Annotated[
     float | None,
     typer.Option(help=f"Stop when a larger part of an input is unusable.{_default('max_rejected')}"),
 ]
+BATCH = Annotated[
+    str | None,
+    typer.Option(help=f"How to cut the log: auto, day, file, or a number of searches.{_default('batch')}"),
+]
+LATE_MINUTES = Annotated[
+    float | None,
+    typer.Option(help=f"How far back files of a store's next run may reach.{_default('late_minutes')}"),
+]
 FOLDS = Annotated[
     int | None, typer.Option(help=f"Parts of users to keep apart in the patterns.{_default('folds')}")
 ]

@@ -61,9 +61,7 @@ def checked_log(searches: Input, clicks: Input) -> Log:
     return Log(as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id"))
 
 
-def build_pattern_table(
-    engine: Engine, log: Log, settings: Settings, *, progress: Progress
-) -> PatternTable:
+def build_pattern_table(engine: Engine, log: Log, settings: Settings, *, progress: Progress) -> PatternTable:
     """Turn a log into its pattern table (contract 2 to 4).
 
     Parameters

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import polars as pl
@@ -113,23 +114,24 @@ def cut_log(
     candidates
         Times at which a window may begin (ms).
     batch_rows
-        Searches that a window holds at least, but for the last.
+        Searches that a window holds at least, but for the last; 1 = cut at every candidate.
     start_ms
         Where the first window begins; None = with all that is there.
 
     Returns
     -------
-    Windows in order of time, at least one. A cut that would make much be read twice is not made.
+    Windows in order of time, at least one. Where a number of rows decides, a cut that would make much be
+    read twice is not made.
     """
     cuts: list[int] = []
     begun = _rows_before(searches, start_ms)
-    limit = max(1.0, _REREAD * batch_rows)
+    limit = _REREAD * batch_rows if batch_rows > 1 else inf
     for cut in sorted(set(candidates)):
         if start_ms is not None and cut <= start_ms:
             continue
         before = _rows_before(searches, cut)
         spanning = sum(piece.rows for piece in (*searches, *clicks) if _spans(piece, cut))
-        if before - begun >= batch_rows and spanning <= limit:
+        if (batch_rows == 1 or before - begun >= batch_rows) and spanning <= limit:
             cuts.append(cut)
             begun = before
     edges = [start_ms, *cuts, None]

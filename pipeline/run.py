@@ -33,6 +33,7 @@ from pipeline.inputs import (
 )
 from pipeline.judged import cut_to_depth, look_up
 from pipeline.judgments import prepare_judgments
+from pipeline.log_funnel import check_log
 from pipeline.log_run import build_pattern_table, checked_log
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
@@ -41,6 +42,7 @@ from pipeline.progress import Progress, silent
 from pipeline.publish import check_free, is_disk_full, published_folder
 from pipeline.sample import Sample
 from pipeline.settings import Settings
+from pipeline.store import MARK, PatternStore
 
 Frames = dict[str, pl.DataFrame]
 
@@ -69,7 +71,7 @@ def log_to_patterns(
     search_input = read_input("searches", searches, SEARCHES)
     click_input = read_input("clicks", clicks, CLICKS)
     log = checked_log(search_input, click_input)
-    with _files_named(search_input, click_input), _engine(settings, work) as engine:
+    with files_named(search_input, click_input), engine_for(settings, work) as engine:
         table = build_pattern_table(engine, log, settings, progress=progress)
     inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
     info = {
@@ -82,7 +84,8 @@ def log_to_patterns(
 
 
 @contextmanager
-def _engine(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+def engine_for(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+    """Yield the embedded engine, which spills into `work`."""
     with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
         engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
         try:
@@ -92,7 +95,7 @@ def _engine(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
 
 
 @contextmanager
-def _files_named(*tables: Input) -> Iterator[None]:
+def files_named(*tables: Input) -> Iterator[None]:
     """Name the file behind an error of reading: the engine meets it among all files of an input."""
     try:
         yield
@@ -205,7 +208,7 @@ def collected(table: Input) -> pl.DataFrame:
     InputError
         If a file of it breaks off or is not what its schema says.
     """
-    with _files_named(table):
+    with files_named(table):
         return table.frame.collect()
 
 
@@ -251,8 +254,12 @@ def make_report(
 ) -> tuple[str, ...]:
     """Turn a stored pattern table and judgments into a run folder; return the main findings."""
     check_free(out, force=force)
-    table = read_patterns(patterns)
-    _check_info(table, patterns)
+    if (patterns / MARK).is_file():
+        table = PatternStore(patterns).table()
+        check_log(table.funnel, settings.max_rejected)
+    else:
+        table = read_patterns(patterns)
+        _check_info(table, patterns)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 
@@ -298,8 +305,9 @@ def _write_run(
     command: str,
     progress: Progress,
 ) -> tuple[str, ...]:
-    frames = analyse(table, judgments, queries, settings, progress=progress)
-    info = _info(table, judgments, queries, settings, command)
+    graded, attributes = read_input("judgments", judgments, JUDGMENTS), _attributes(queries)
+    frames = _analyse(table, graded, attributes, settings, progress)
+    info = _info(table, graded, queries, attributes, settings, command)
     progress("writing tables", None)
     with _writing():
         for contract in RUN_TABLES:
@@ -328,13 +336,14 @@ def _writing() -> Iterator[None]:
 
 
 def _info(
-    table: PatternTable, judgments: str, queries: str | None, settings: Settings, command: str
+    table: PatternTable,
+    judgments: Input,
+    queries: str | None,
+    attributes: pl.DataFrame | None,
+    settings: Settings,
+    command: str,
 ) -> dict[str, Any]:
-    attributes = _attributes(queries)
-    inputs = {
-        **table.info["inputs"],
-        "judgments": read_input("judgments", judgments, JUDGMENTS).fingerprint(),
-    }
+    inputs = {**table.info["inputs"], "judgments": judgments.fingerprint()}
     if queries is not None:
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in _OF_THE_LOG}

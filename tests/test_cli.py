@@ -22,6 +22,7 @@ from pipeline.explore import questions
 
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
+    ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {
@@ -80,7 +81,7 @@ def test_these_are_all_commands():
 
 
 @pytest.mark.parametrize(
-    "command", [path for path in COMMANDS if path not in ((), ("import",))], ids=" ".join
+    "command", [path for path in COMMANDS if path not in ((), ("import",), ("store",))], ids=" ".join
 )
 def test_help_shows_an_example(command):
     text = invoke(*command, "--help")
@@ -215,7 +216,8 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     paths = {"searches", "clicks", "judgments", "queries", "out", "force", "quiet", "settings"}
     from pipeline.settings import Settings
 
-    assert options - paths == set(Settings.model_fields)
+    of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store"}
+    assert (options - paths) | of_stores == set(Settings.model_fields)
 
 
 # ---- simulate and import ----------------------------------------------------------------------

@@ -39,7 +39,8 @@ def child(rng: np.random.Generator, *names: str) -> np.random.Generator:
     digest = hashlib.sha256(json.dumps(names).encode()).digest()
     words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
     key = (*seed.spawn_key, *words)
-    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=key))
+    # SFC64 draws a third faster than the default, and a report draws 100 million numbers
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed.entropy, spawn_key=key)))
 
 
 def resample_counts(queries: int, resamples: int, rng: np.random.Generator) -> NDArray[np.uint8]:

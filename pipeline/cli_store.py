@@ -1,0 +1,166 @@
+"""`clickassay patterns` and `clickassay store`: logs to a pattern table, or to a store that grows."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.cli_exit import printable
+from pipeline.cli_options import (
+    BATCH,
+    DEPTH,
+    FOLDS,
+    FORCE,
+    IDLE_MINUTES,
+    IDLE_SCOPE,
+    LATE_MINUTES,
+    MAX_REJECTED,
+    MEMORY_LIMIT,
+    NORMALISE_URLS,
+    QUIET,
+    SETTINGS,
+    THREADS,
+)
+from pipeline.cli_progress import shown_progress
+from pipeline.settings import load_settings
+
+stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
+
+_OUT = Console(highlight=False, soft_wrap=True, markup=False)
+
+StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
+
+
+def patterns(
+    searches: Annotated[str, typer.Option(help="Searches: a file, folder or glob.")],
+    clicks: Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")],
+    out: Annotated[Path | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
+    ] = None,
+    depth: DEPTH = None,
+    idle_minutes: IDLE_MINUTES = None,
+    idle_scope: IDLE_SCOPE = None,
+    normalise_urls: NORMALISE_URLS = None,
+    max_rejected: MAX_REJECTED = None,
+    batch: BATCH = None,
+    late_minutes: LATE_MINUTES = None,
+    folds: FOLDS = None,
+    threads: THREADS = None,
+    memory_limit: MEMORY_LIMIT = None,
+    settings: SETTINGS = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """First half of `run`: logs to a pattern table, the small sufficient statistic of the whole log.
+
+    Examples
+    --------
+        clickassay patterns --searches logs/searches --clicks logs/clicks --out june-patterns
+
+        clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store
+    """
+    from pipeline.run import make_patterns  # noqa: PLC0415 - keeps --help fast
+    from pipeline.run_store import grow_store  # noqa: PLC0415
+
+    if (out is None) == (store is None):
+        raise typer.BadParameter("give either --out or --store")
+    chosen = load_settings(
+        settings,
+        depth=depth or None,
+        idle_minutes=idle_minutes,
+        idle_scope=None if idle_scope is None else idle_scope.value,
+        normalise_urls=normalise_urls,
+        max_rejected=max_rejected,
+        batch=batch,
+        late_minutes=late_minutes,
+        folds=folds,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    with shown_progress(quiet=quiet) as progress:
+        if store is not None:
+            grown = grow_store(searches, clicks, store, chosen, progress=progress)
+            told = (
+                f"Pattern store: {store}: {grown.batches} batches added; {grown.known_files} files were in it"
+            )
+        elif out is not None:
+            make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
+            told = f"Pattern table: {out}"
+    place = shlex.quote(str(store or out))
+    _say(f"{told}\nNext: clickassay report --patterns {place} --judgments … --out …")
+
+
+@stores.command()
+def info(store: StoreFolder) -> None:
+    """Show the batches of a store.
+
+    Example:
+
+        clickassay store info patterns-store
+    """
+    from pipeline.run_store import batch_rows  # noqa: PLC0415
+
+    names, rows = batch_rows(store)
+    table = Table(*names)
+    for row in rows:
+        table.add_row(*(printable(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+@stores.command()
+def verify(store: StoreFolder) -> None:
+    """Compare every file of a store with the digest it was written with, and counts with their sums.
+
+    Exit code 1 if something differs.
+
+    Example:
+
+        clickassay store verify patterns-store
+    """
+    from pipeline.store import PatternStore  # noqa: PLC0415
+
+    damage = PatternStore(store).damage()
+    for fault in damage:
+        _say(fault)
+    if damage:
+        _say(
+            f"Undo from the first broken batch on: clickassay store forget {shlex.quote(str(store))} --from …"
+        )
+        raise typer.Exit(1)
+    _say(f"{store}: every file is as it was written, and the counts add up")
+
+
+@stores.command()
+def forget(
+    store: StoreFolder,
+    first: Annotated[
+        int | None, typer.Option("--from", min=1, help="Undo this batch and all later ones.")
+    ] = None,
+    before: Annotated[
+        int | None, typer.Option(min=2, help="Drop the sessions of all batches before this one.")
+    ] = None,
+) -> None:
+    """Drop batches: the last ones to make them again, or the first ones for good.
+
+    Examples
+    --------
+        clickassay store forget patterns-store --from 12
+
+        clickassay store forget patterns-store --before 3
+    """
+    from pipeline.store import PatternStore  # noqa: PLC0415
+
+    if (first is None) == (before is None):
+        raise typer.BadParameter("give either --from or --before")
+    kept = PatternStore(store)
+    with kept.locked():
+        dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
+    _say(f"{store}: {dropped} batches dropped")
+
+
+def _say(text: str) -> None:
+    _OUT.print(printable(text))

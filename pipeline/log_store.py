@@ -1,0 +1,296 @@
+"""A log to a pattern store: only what is new is read, and each batch is published when it is done."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from pipeline.engines.base import Engine
+from pipeline.engines.scan import id_fingerprint
+from pipeline.errors import InputError
+from pipeline.inputs import FileFingerprint, Input
+from pipeline.log_funnel import check_log
+from pipeline.log_ids import repeated_ids, rows_with_ids, show_ids
+from pipeline.log_run import Log, batch_of, cut_pieces, reporter
+from pipeline.log_windows import Piece, Window, pieces_of
+from pipeline.logs import END_MS, FIRST_MS, Carry, PatternBuilder
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.store import BatchContent, PatternStore, StoredBatch
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done to bring a store up to a log.
+
+    Attributes
+    ----------
+    log
+        The files to read.
+    windows
+        One for each batch to come, in order of time; empty when there is nothing to do.
+    files
+        Fingerprints of the files to read, by ``searches`` and ``clicks``.
+    run
+        Number of the batch with which the run over these files began.
+    known
+        Files that the store holds already.
+    """
+
+    log: Log
+    windows: tuple[Window, ...]
+    files: Mapping[str, tuple[FileFingerprint, ...]]
+    run: int
+    known: int
+
+
+def store_settings(settings: Settings, log: Log) -> dict[str, Any]:
+    """Return what must stay the same over the life of a store."""
+    ids = log.searches.frame.collect_schema()["search_id"]
+    return {
+        "stored_depth": settings.stored_depth,
+        "idle_minutes": settings.idle_minutes,
+        "idle_scope": settings.idle_scope,
+        "normalise_urls": settings.normalise_urls,
+        "folds": settings.folds,
+        "clicks_by": "url" if log.by_url else "position",
+        "search_ids": "integers" if ids.is_integer() else "text",
+    }
+
+
+def planned_for(store: PatternStore, log: Log, settings: Settings) -> Plan:
+    """Find what of a log a store does not hold yet.
+
+    Raises
+    ------
+    InputError
+        If a file has changed, comes too late, or is needed to finish an interrupted run and missing.
+    """
+    history = store.history()
+    last = history[-1] if history else None
+    unfinished = last is not None and not last.info["ends_run"]
+    halves = {"searches": log.searches, "clicks": log.clicks}
+    again = {
+        what: store.run_files(int(last.info["run"]), what) if last and unfinished else [] for what in halves
+    }
+    new = {what: _new_files(store, table, again[what]) for what, table in halves.items()}
+    known = sum(len(table.files) for table in halves.values()) - sum(len(found) for found in new.values())
+    files = {
+        what: tuple(table.file_fingerprint(file) for file in new[what]) for what, table in halves.items()
+    }
+    run = int(last.info["run"]) if last and unfinished else len(history) + 1
+    to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
+    if not any(new.values()):
+        return Plan(to_read, (), files, run, known)
+    windows = _windows(store, to_read, again, last, settings)
+    return Plan(to_read, windows, files, run, known)
+
+
+def _new_files(store: PatternStore, table: Input, again: list[FileFingerprint]) -> list[Path]:
+    """Return the files to read: those of an interrupted run, and those that the store does not know."""
+    by_path = {file.path: file for file in store.files(table.what)}
+    by_content = {file.sha256: file for file in by_path.values()}
+    unfinished = {file.sha256 for file in again}
+    new: list[Path] = []
+    found: set[str] = set()
+    for file in table.files:
+        fingerprint = table.file_fingerprint(file)
+        before = by_path.get(fingerprint.path)
+        if before is not None and before.sha256 != fingerprint.sha256:
+            raise InputError(_changed(store, table.what, file, before))
+        if fingerprint.sha256 in unfinished or fingerprint.sha256 not in by_content:
+            new.append(file)
+            found.add(fingerprint.sha256)
+    missing = [file.path for file in again if file.sha256 not in found]
+    if missing:
+        raise InputError(
+            f"{table.what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
+            "to finish it; give it again, or undo that run: "
+            f"{_undo(store, int(store.history()[-1].info['run']))}"
+        )
+    return new
+
+
+def _changed(store: PatternStore, what: str, file: Path, before: FileFingerprint) -> str:
+    runs = sorted({int(batch.info["run"]) for batch in store.history()})
+    run = next(run for run in runs if before in store.run_files(run, what))
+    return (
+        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later); "
+        f"restore it, or make its batches again: {_undo(store, run)}"
+    )
+
+
+def _undo(store: PatternStore, number: int) -> str:
+    forget = f"`clickassay store forget {store.folder} --from {number}`"
+    return f"{forget}, then run again over all files from then on"
+
+
+def _windows(
+    store: PatternStore,
+    log: Log,
+    again: Mapping[str, list[FileFingerprint]],
+    last: StoredBatch | None,
+    settings: Settings,
+) -> tuple[Window, ...]:
+    shown, clicked = pieces_of(log.searches, FIRST_MS, END_MS), pieces_of(log.clicks, FIRST_MS, END_MS)
+    if last is None:
+        return cut_pieces(shown, clicked, settings.batch)
+    for table, pieces in ((log.searches, shown), (log.clicks, clicked)):
+        _refuse_late(store, table, pieces, {file.path for file in again[table.what]}, last.watermark_ms)
+    if last.info["ends_run"]:
+        return cut_pieces(shown, clicked, settings.batch)
+    start_ms = last.watermark_ms
+    read = {file.path for files in again.values() for file in files}
+    return cut_pieces(
+        _timed(shown, start_ms, read), _timed(clicked, start_ms, read), settings.batch, start_ms
+    )
+
+
+def _timed(pieces: tuple[Piece, ...], start_ms: int, read: set[str]) -> tuple[Piece, ...]:
+    """Give pieces without a usable time, if they are new, to the first window of a run that goes on."""
+    return tuple(
+        replace(piece, first_ms=start_ms, last_ms=start_ms)
+        if piece.first_ms is None and str(piece.file.resolve()) not in read
+        else piece
+        for piece in pieces
+    )
+
+
+def _refuse_late(
+    store: PatternStore, table: Input, pieces: tuple[Piece, ...], again: set[str], watermark_ms: int
+) -> None:
+    for piece in pieces:
+        if piece.first_ms is None or piece.first_ms >= watermark_ms or str(piece.file.resolve()) in again:
+            continue
+        number = next(batch.number for batch in store.history() if piece.first_ms < batch.watermark_ms)
+        raise InputError(
+            f"{table.what}: {piece.file} comes too late: it has rows of {_time(piece.first_ms)}, and "
+            f"{store.folder} is closed up to {_time(watermark_ms)}; "
+            f"make the batches again: {_undo(store, number)}"
+        )
+
+
+def _time(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def add_to_store(
+    engine: Engine,
+    store: PatternStore,
+    plan: Plan,
+    settings: Settings,
+    versions: Mapping[str, str],
+    progress: Progress,
+) -> int:
+    """Read what a plan names, and publish each batch when it is done; return how many.
+
+    Raises
+    ------
+    InputError
+        If too many rows of the whole store are unusable, or new search ids are used already.
+    """
+    if not plan.windows:
+        return 0
+    builder = PatternBuilder(engine, settings, by_url=plan.log.by_url)
+    searches = plan.log.searches.frame
+    progress("looking at search ids", None)
+    carry = _carried(store)
+    repeated = _with_carried(repeated_ids(searches), searches, carry)
+    ambiguous = show_ids(engine, searches, repeated, builder.values, _ambiguous_before(store))
+    for number, window in enumerate(plan.windows):
+        watermark_ms, ends_run = _watermark(store, plan, number, settings)
+        batch = batch_of(window, plan.log, carry, watermark_ms)
+        carry = builder.add(batch, reporter(plan.windows, number, progress), progress)
+        progress(f"publishing batch {number + 1} of {len(plan.windows)}", None)
+        ids = builder.ids()
+        _refuse_used(store, plan, ids)
+        info = {
+            "run": plan.run,
+            "ends_run": ends_run,
+            "start_ms": window.start_ms,
+            "watermark_ms": watermark_ms,
+            "files": {
+                what: [asdict(file) for file in files if not number] for what, files in plan.files.items()
+            },
+            "ids": [ids[0], ids[-1]] if len(ids) else None,
+            "settings": settings.model_dump(mode="json"),
+            "versions": dict(versions),
+        }
+        store.publish(_content(builder, carry, ids, ambiguous, info))
+        builder.start_afresh()
+    check_log(store.funnel(), settings.max_rejected)
+    return len(plan.windows)
+
+
+def _content(
+    builder: PatternBuilder, carry: Carry, ids: pl.Series, ambiguous: pl.Series, info: Mapping[str, Any]
+) -> BatchContent:
+    frames = {
+        "carry_searches": carry.searches.drop("carried").sort("timestamp", "search_id", "user_id", "page"),
+        "carry_clicks": carry.clicks.drop("carried").sort("timestamp", "search_id", "url", "position"),
+        "ids": ids.alias("id").to_frame(),
+        "orphans": pl.concat(
+            builder.funnel.orphans(is_open=is_open).with_columns(is_open=pl.lit(is_open)).sort("search_id")
+            for is_open in (False, True)
+        ),
+        "ambiguous": ambiguous.alias("search_id").to_frame(),
+    }
+    return BatchContent(builder.closed(), builder.opened(), frames, info)
+
+
+def _with_carried(repeated: pl.Series, searches: pl.LazyFrame, carry: Carry | None) -> pl.Series:
+    """Add ids of carried searches that new files have as well: deliveries again, of a search just before."""
+    if carry is None or carry.searches.is_empty():
+        return repeated
+    carried = carry.searches.lazy().select(id_fingerprint(carry.searches.lazy(), "search_id"))
+    both = rows_with_ids(searches.select("search_id"), carried.collect().to_series())
+    again = both.select(id_fingerprint(both, "search_id").alias("search_fp")).collect()["search_fp"]
+    return pl.concat([repeated.alias("search_fp"), again]).unique()
+
+
+def _ambiguous_before(store: PatternStore) -> list[object]:
+    return [search_id for batch in store.batches() for search_id in batch.frame("ambiguous")["search_id"]]
+
+
+def _carried(store: PatternStore) -> Carry | None:
+    batches = store.batches()
+    if not batches:
+        return None
+    return Carry(batches[-1].frame("carry_searches"), batches[-1].frame("carry_clicks"))
+
+
+def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings) -> tuple[int, bool]:
+    """Return from when on rows of later batches are, and whether the run ends with this batch.
+
+    What comes after a run is not known yet, so its last searches are held open for `late_minutes`.
+    """
+    if number + 1 < len(plan.windows):
+        start_ms = plan.windows[number + 1].start_ms
+        return (END_MS if start_ms is None else start_ms), False
+    history = store.history()
+    before = history[-1].watermark_ms if history else FIRST_MS
+    times = [piece.last_ms for piece in plan.windows[number].searches if piece.last_ms is not None]
+    return max([before, *(time - settings.late_ms for time in times)]), True
+
+
+def _refuse_used(store: PatternStore, plan: Plan, ids: pl.Series) -> None:
+    """Refuse search ids that a run before has used: their clicks, counted long ago, cannot be told apart."""
+    for batch in store.history():
+        span = batch.info["ids"]
+        if batch.info["run"] == plan.run or not span or not len(ids):
+            continue
+        apart = span[1] < ids[0] or span[0] > ids[-1]
+        if apart or batch.number < store.settings["forgotten_before"]:
+            continue
+        used = np.intersect1d(batch.frame("ids")["id"].to_numpy(), ids.to_numpy(), assume_unique=True)
+        if len(used):
+            raise InputError(
+                f"searches: {len(used):,} search ids of the new files were used before, in batch "
+                f"{batch.number} of {store.folder} (digest of one: {used[0]}); ids must be unique over the "
+                f"whole log. If only few are not, make the batches again: "
+                f"{_undo(store, int(batch.info['run']))}"
+            )
