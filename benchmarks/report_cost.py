@@ -48,19 +48,18 @@ def main() -> None:
 
 
 def report_row(log: Path, patterns: Path, resamples: int, runs: int) -> None:
+    """Print what whole processes of `report` cost, with the sum of all correlations as check."""
     command = clickassay("report", "--patterns", patterns, "--judgments", log / "judgments.parquet",
                          "--queries", log / "queries.parquet", "--iterations", ITERATIONS,
-                         "--resamples", resamples, "--out", WORK / "report", "--force", "--quiet")  # fmt: skip
+                         "--resamples", resamples, "--out", WORK / "report", "--force", "--quiet")  # fmt: skip  # noqa: E501
     costs = [measured(command) for _ in range(runs)]
     statistics = pl.read_parquet(WORK / "report" / "statistics.parquet")
     largest = statistics.sort("n_configurations").row(-1, named=True)
     correlation = pl.read_parquet(WORK / "report" / "correlations.parquet")["correlation"].sum()
-    wall, memory = middle(costs, "wall"), middle(costs, "peak_mb")
-    print(
-        f"report {middle(costs, 'cpu'):6.2f} CPU s {wall:6.2f} s wall {memory:,.0f} MB   {resamples} resamples, "
-        f"{statistics['n_configurations'].to_list()} configurations, {largest['n_queries']:,} queries "
-        f"  check {correlation:.9f}"
-    )
+    cpu, wall, memory = (middle(costs, what) for what in ("cpu", "wall", "peak_mb"))
+    print(f"report {cpu:6.2f} CPU s {wall:6.2f} s wall {memory:,.0f} MB   {resamples} resamples, "
+          f"{statistics['n_configurations'].to_list()} configurations, {largest['n_queries']:,} queries "
+          f"  check {correlation:.9f}")  # fmt: skip
 
 
 def rankers_row(log: Path, patterns: Path) -> None:

@@ -58,7 +58,8 @@ def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
-                times = _read_range(table.opened(file, (offset, rows)), first_ms, end_ms)
+                run = (Piece(file, offset, rows, None, None),)
+                times = _read_range(_rows_of_run(table, run), first_ms, end_ms)
             found.append(Piece(file, offset, rows, *times))
     return tuple(found)
 
@@ -191,9 +192,15 @@ def rows_of(table: Input, pieces: Sequence[Piece], window: Window) -> pl.LazyFra
         return table.frame.clear().lazy()
     frames = []
     for run in _runs(pieces, lambda piece: _inside(piece, window)):
-        rows = table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))
+        rows = _rows_of_run(table, run)
         frames.append(rows if _inside(run[0], window) else rows.filter(_belongs(run[0], window)))
     return pl.concat(frames) if len(frames) > 1 else frames[0]
+
+
+def _rows_of_run(table: Input, run: Sequence[Piece]) -> pl.LazyFrame:
+    if not is_parquet(run[0].file):
+        return table.opened(run[0].file)  # a piece is the whole file, and counting its lines is no parsing
+    return table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))
 
 
 def _inside(piece: Piece, window: Window) -> bool:

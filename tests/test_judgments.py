@@ -85,7 +85,8 @@ def test_different_judges_may_differ():
 def test_different_markets_may_differ_when_judgments_have_markets():
     frame = judgment_rows([("q", "a", 1), ("q", "a", 4), ("r", "a", 2)], market=["uk", "us", "us"])
     judgments = prepared([], frame=frame, by_market=True)
-    assert judgments.grades.select("market", "query", "grade").rows() == [("uk", "q", 1), ("us", "r", 2)]
+    found = judgments.grades.select("market", "query", "grade").rows()
+    assert sorted(found) == [("uk", "q", 1), ("us", "r", 2)]
     assert funnel_of(judgments)["no query", "its query is not in the log"] == 1  # q is not a query of us
 
 
