@@ -40,6 +40,9 @@ def _default(name: str) -> str:
 
 OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
+DRY_RUN = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done and what it needs; write nothing.")
+]
 QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 SETTINGS = Annotated[
     Path | None,
@@ -62,6 +65,13 @@ NORMALISE_URLS = Annotated[
 MAX_REJECTED = Annotated[
     float | None,
     typer.Option(help=f"Stop when a larger part of an input is unusable.{_default('max_rejected')}"),
+]
+ONLY_JUDGED = Annotated[
+    bool | None,
+    typer.Option(
+        "--only-judged/--every-query",
+        help="Keep the lists of queries with judgments only; count the rest. [default: every query]",
+    ),
 ]
 BATCH = Annotated[
     str | None,

@@ -1,8 +1,9 @@
 """`clickassay patterns` and `clickassay store`: logs to a pattern table, or to a store that grows."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +13,7 @@ from pipeline.cli_exit import printable
 from pipeline.cli_options import (
     BATCH,
     DEPTH,
+    DRY_RUN,
     FOLDS,
     FORCE,
     IDLE_MINUTES,
@@ -20,12 +22,16 @@ from pipeline.cli_options import (
     MAX_REJECTED,
     MEMORY_LIMIT,
     NORMALISE_URLS,
+    ONLY_JUDGED,
     QUIET,
     SETTINGS,
     THREADS,
 )
 from pipeline.cli_progress import shown_progress
 from pipeline.settings import load_settings
+
+if TYPE_CHECKING:
+    from pipeline.log_plan import RunPlan
 
 stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
 
@@ -41,6 +47,10 @@ def patterns(
     store: Annotated[
         Path | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
     ] = None,
+    only_judged: ONLY_JUDGED = None,
+    judgments: Annotated[
+        str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments.")
+    ] = None,
     depth: DEPTH = None,
     idle_minutes: IDLE_MINUTES = None,
     idle_scope: IDLE_SCOPE = None,
@@ -53,6 +63,7 @@ def patterns(
     memory_limit: MEMORY_LIMIT = None,
     settings: SETTINGS = None,
     force: FORCE = False,
+    dry_run: DRY_RUN = False,
     quiet: QUIET = False,
 ) -> None:
     """First half of `run`: logs to a pattern table, the small sufficient statistic of the whole log.
@@ -62,9 +73,13 @@ def patterns(
         clickassay patterns --searches logs/searches --clicks logs/clicks --out june-patterns
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store
+
+        clickassay patterns --searches logs/searches --clicks logs/clicks --out p --only-judged --judgments j
+
+        clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
-    from pipeline.run import make_patterns  # noqa: PLC0415 - keeps --help fast
-    from pipeline.run_store import grow_store  # noqa: PLC0415
+    from pipeline.run_log import make_patterns  # noqa: PLC0415 - keeps --help fast
+    from pipeline.run_store import grow_store, plan_store, plan_table  # noqa: PLC0415
 
     if (out is None) == (store is None):
         raise typer.BadParameter("give either --out or --store")
@@ -75,23 +90,43 @@ def patterns(
         idle_scope=None if idle_scope is None else idle_scope.value,
         normalise_urls=normalise_urls,
         max_rejected=max_rejected,
+        only_judged=only_judged,
         batch=batch,
         late_minutes=late_minutes,
         folds=folds,
         threads=threads,
         memory_limit=memory_limit,
     )
+    if dry_run:
+        with shown_progress(quiet=quiet) as progress:
+            progress("looking at the log", None)
+            if store is not None:
+                plan = plan_store(searches, clicks, store, chosen, judgments=judgments)
+            elif out is not None:
+                plan = plan_table(searches, clicks, out, chosen, judgments=judgments, force=force)
+        _tell_plan(plan)
+        return
     with shown_progress(quiet=quiet) as progress:
         if store is not None:
-            grown = grow_store(searches, clicks, store, chosen, progress=progress)
+            grown = grow_store(searches, clicks, store, chosen, judgments=judgments, progress=progress)
             told = (
                 f"Pattern store: {store}: {grown.batches} batches added; {grown.known_files} files were in it"
             )
         elif out is not None:
-            make_patterns(searches, clicks, out, chosen, force=force, progress=progress)
+            make_patterns(searches, clicks, out, chosen, judgments=judgments, force=force, progress=progress)
             told = f"Pattern table: {out}"
     place = shlex.quote(str(store or out))
     _say(f"{told}\nNext: clickassay report --patterns {place} --judgments … --out …")
+
+
+def _tell_plan(plan: "RunPlan") -> None:
+    names, rows = plan.table()
+    _print_table(names, rows, right=names[1:])
+    for name, text in plan.lines():
+        _say(f"{name:8} {text}")
+    if (note := plan.note()) is not None:
+        _say(f"Note: {note}")
+    _say("Nothing was written.")
 
 
 @stores.command()
@@ -105,10 +140,7 @@ def info(store: StoreFolder) -> None:
     from pipeline.run_store import batch_rows  # noqa: PLC0415
 
     names, rows = batch_rows(store)
-    table = Table(*names)
-    for row in rows:
-        table.add_row(*(printable(cell) for cell in row))
-    Console(highlight=False).print(table)
+    _print_table(names, rows)
 
 
 @stores.command()
@@ -160,6 +192,15 @@ def forget(
     with kept.locked():
         dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
     _say(f"{store}: {dropped} batches dropped")
+
+
+def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    table = Table()
+    for name in names:
+        table.add_column(name, justify="right" if name in right else "left")
+    for row in rows:
+        table.add_row(*(printable(cell) for cell in row))
+    Console(highlight=False).print(table)
 
 
 def _say(text: str) -> None:

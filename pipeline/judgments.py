@@ -77,6 +77,19 @@ def prepare_judgments(
     return Judgments(kept, by_market, _funnel(counts))
 
 
+def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
+    """Return the queries that rows of judgments name, in normal form, each once.
+
+    Returns
+    -------
+    market (null = every market, where judgments have no markets), query.
+    """
+    named = rows.select("market", "query").drop_nulls().unique()
+    normal = _mapped(named, "query", named["query"].unique(), normalise_query)
+    market = pl.col("market") if by_market else pl.lit(None, dtype=pl.String).alias("market")
+    return normal.select(market, "query").unique().sort("market", "query")
+
+
 def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     grade = rows["grade"]
     if isinstance(grade.dtype, (pl.String, pl.Categorical, pl.Enum)):

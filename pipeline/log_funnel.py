@@ -73,7 +73,10 @@ class LogFunnel:
         self._open_orphans = orphans.filter("is_open")
 
     def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
-        """Count where clicks in time landed: (position or None, on first page, of open session, clicks)."""
+        """Count where clicks in time landed: (position, on first page, of open session, clicks).
+
+        The position is None where the list does not show the URL, 0 where the query is left out.
+        """
         self._landed[True].clear()
         for position, on_first_page, is_open, clicks in rows:
             self._landed[is_open][position, on_first_page] += clicks
@@ -84,7 +87,7 @@ class LogFunnel:
         return pl.concat(frames).group_by("search_id").agg(pl.col("clicks").sum())
 
     def frame(
-        self, patterns: pl.DataFrame, sessions: Iterable[tuple[str, bool, int]], *, is_open: bool
+        self, patterns: pl.DataFrame, sessions: Iterable[tuple[str, bool, bool, int]], *, is_open: bool
     ) -> pl.DataFrame:
         """Return the funnel in its contract's form, without orphans; steps without rows are left away.
 
@@ -93,16 +96,18 @@ class LogFunnel:
         patterns
             The pattern table of the same sessions: click_mask, sessions.
         sessions
-            (market, begins on a first page, sessions).
+            (market, query is kept, begins on a first page, sessions).
         is_open
             Of sessions that may still grow, or of all else.
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
         for (source, step, reason), count in (self._open if is_open else self._sealed).items():
             rows[source, EVERY, 0, step, reason] += count
-        for market, on_first_page, count in sessions:
+        for market, is_kept, on_first_page, count in sessions:
             rows["sessions", market, 0, "formed", ""] += count
-            if not on_first_page:
+            if not is_kept:
+                rows["sessions", market, 0, "left out", _NO_JUDGMENTS] += count
+            elif not on_first_page:
                 rows["sessions", market, 0, "left out", "begins on a later page"] += count
         rows.update(self._positions(patterns, self._landed[is_open]))
         return _framed(rows)
@@ -116,11 +121,13 @@ class LogFunnel:
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
         masks, sessions = patterns["click_mask"].to_numpy(), patterns["sessions"].to_numpy()
-        later = sum(clicks for (_, on_first_page), clicks in landed.items() if not on_first_page)
-        every, distinct, once = landed.total() - later, 0, 0
+        left_out = landed[0, False] + landed[0, True]
+        later = sum(clicks for (at, on_first_page), clicks in landed.items() if at != 0 and not on_first_page)
+        every, distinct, once = landed.total() - left_out - later, 0, 0
         for depth in range(1, self._depth + 1):
             distinct += int(np.sum(sessions, where=(masks >> (depth - 1)) & 1 == 1))
             once += landed[depth, True]
+            rows["clicks", EVERY, depth, "left out", _NO_JUDGMENTS] = left_out
             rows["clicks", EVERY, depth, "left out", "session begins on a later page"] = later
             rows["clicks", EVERY, depth, "elsewhere", "not in the top results"] = every - once
             rows["clicks", EVERY, depth, "again", "same result clicked again"] = once - distinct
@@ -156,6 +163,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
             raise InputError(f"searches: none of the {read:,} rows is usable")
 
 
+_NO_JUDGMENTS = "query without judgments"
 _AMBIGUOUS = "ambiguous search_id"
 _OUT_OF_TIME = "beyond the idle limit"
 

@@ -10,6 +10,7 @@ from pipeline.errors import InputError
 from pipeline.inputs import Input, as_text_ids
 from pipeline.log_funnel import check_log, orphan_rows
 from pipeline.log_ids import found_ids, repeated_ids, show_ids
+from pipeline.log_plan import order_note
 from pipeline.log_windows import (
     Piece,
     Window,
@@ -22,11 +23,13 @@ from pipeline.log_windows import (
 )
 from pipeline.logs import END_MS, FIRST_MS, NEVER_MS, Carry, LogBatch, PatternBuilder
 from pipeline.patterns import PatternTable
-from pipeline.progress import Progress
+from pipeline.progress import LogPart, Note, Progress, steady
 from pipeline.settings import Settings
 
 BATCH_ROWS = 4_000_000
 """Searches of a batch unless set: about 3 GB of memory with lists of ten results."""
+_READING = 0.5
+"""Part of the time of a batch that goes into reading it; joins and counts take the rest."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,14 @@ def checked_log(searches: Input, clicks: Input) -> Log:
     return Log(as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id"))
 
 
-def build_pattern_table(engine: Engine, log: Log, settings: Settings, *, progress: Progress) -> PatternTable:
+def build_pattern_table(
+    engine: Engine,
+    log: Log,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None = None,
+    *,
+    progress: Progress,
+) -> PatternTable:
     """Turn a log into its pattern table (contract 2 to 4).
 
     Parameters
@@ -72,6 +82,8 @@ def build_pattern_table(engine: Engine, log: Log, settings: Settings, *, progres
         In canonical types.
     settings
         Depth, idle limit and scope, folds, normalisation, batches, part of rows that may be unusable.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
 
     Raises
     ------
@@ -80,9 +92,11 @@ def build_pattern_table(engine: Engine, log: Log, settings: Settings, *, progres
     EngineError
         If the engine gives up, or a check of the step fails.
     """
+    progress = steady(progress)
     progress("looking at the log", None)
     windows = planned(log, settings)
-    builder = PatternBuilder(engine, settings, by_url=log.by_url)
+    tell_order(windows, settings, progress)
+    builder = PatternBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
     searches = log.searches.frame
     show_ids(engine, searches, repeated_ids(searches), builder.values)
     carry = None
@@ -90,7 +104,7 @@ def build_pattern_table(engine: Engine, log: Log, settings: Settings, *, progres
         watermark_ms = windows[number + 1].start_ms if number + 1 < len(windows) else None
         batch = batch_of(window, log, carry, NEVER_MS if watermark_ms is None else watermark_ms)
         carry = builder.add(batch, reporter(windows, number, progress), progress)
-    progress("collecting the pattern table", None)
+    progress("collecting the pattern table", 1.0)
     table = builder.closed()
     table = replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
     check_log(table.funnel, settings.max_rejected)
@@ -101,6 +115,18 @@ def planned(log: Log, settings: Settings) -> tuple[Window, ...]:
     """Cut a log into windows of time as `settings.batch` says: one for a batch."""
     shown = pieces_of(log.searches, FIRST_MS, END_MS)
     return cut_pieces(shown, pieces_of(log.clicks, FIRST_MS, END_MS), settings.batch)
+
+
+def rows_of_batch(batch: str) -> int | None:
+    """Return how many searches a batch is to hold; None when days or files decide."""
+    return {"day": None, "file": None, "auto": BATCH_ROWS}[batch] if batch.isalpha() else int(batch)
+
+
+def tell_order(windows: tuple[Window, ...], settings: Settings, progress: Progress) -> None:
+    """Say aloud when the order of a log's rows makes a batch much larger than it should be."""
+    note = order_note(windows, rows_of_batch(settings.batch))
+    if note is not None:
+        progress(Note(note), None)
 
 
 def cut_pieces(
@@ -116,7 +142,7 @@ def _cuts(batch: str, pieces: tuple[Piece, ...], shown: tuple[Piece, ...]) -> tu
         return midnights(pieces), 1
     if batch == "file":
         return file_starts(shown), 1
-    return piece_starts(shown), BATCH_ROWS if batch == "auto" else int(batch)
+    return piece_starts(shown), rows_of_batch(batch) or 1
 
 
 def batch_of(window: Window, log: Log, carry: Carry | None, watermark_ms: int) -> LogBatch:
@@ -136,15 +162,20 @@ def _joined(carried: pl.DataFrame | None, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
-    """Return a function that tells how much of a log is read when told of rows that are."""
-    done = sum(sum(window.rows) for window in windows[:number])
-    total = sum(sum(window.rows) for window in windows)
+    """Return a function that tells how much of a log is done when told of rows that are read.
+
+    Rows that are carried or lie in a piece that spans a cut are read twice, and count once.
+    """
+    rows = [sum(window.rows) for window in windows]
+    before, total, read = sum(rows[:number]), sum(rows), 0
+    name = f"batch {number + 1} of {len(windows)}"
 
     def report(searches: int, clicks: int) -> None:
-        nonlocal done
-        done += searches + clicks
-        progress(f"batch {number + 1} of {len(windows)}", done / total if total else None)
+        nonlocal read
+        read = min(read + searches + clicks, rows[number])
+        progress(name, LogPart((before + _READING * read) / max(1, total), name, total))
 
+    report(0, 0)
     return report
 
 

@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pipeline.contracts import EVERY, FUNNEL
 from pipeline.engines.base import Engine
 from pipeline.engines.scan import id_fingerprint
 from pipeline.errors import InputError
 from pipeline.inputs import FileFingerprint, Input
 from pipeline.log_funnel import check_log
-from pipeline.log_ids import repeated_ids, rows_with_ids, show_ids
+from pipeline.log_ids import Ids, repeated_ids, rows_with_ids, show_ids
 from pipeline.log_run import Log, batch_of, cut_pieces, reporter
 from pipeline.log_windows import Piece, Window, pieces_of
 from pipeline.logs import END_MS, FIRST_MS, Carry, PatternBuilder
 from pipeline.progress import Progress
 from pipeline.settings import Settings
-from pipeline.store import BatchContent, PatternStore, StoredBatch
+from pipeline.store import PatternStore
+from pipeline.store_files import BatchContent, StoredBatch
 
 
 @dataclass(frozen=True)
@@ -194,18 +196,22 @@ def add_to_store(
         If too many rows of the whole store are unusable, or new search ids are used already.
     """
     if not plan.windows:
+        if store.batches():
+            check_log(_so_far(store), settings.max_rejected)
         return 0
-    builder = PatternBuilder(engine, settings, by_url=plan.log.by_url)
+    builder = PatternBuilder(engine, settings, by_url=plan.log.by_url, judged_queries=store.judged_queries())
     searches = plan.log.searches.frame
     progress("looking at search ids", None)
     carry = _carried(store)
     repeated = _with_carried(repeated_ids(searches), searches, carry)
-    ambiguous = show_ids(engine, searches, repeated, builder.values, _ambiguous_before(store))
+    # a carried search may share its id with a new one
+    known = searches if carry is None else pl.concat([searches, carry.searches.lazy()])
+    ambiguous = show_ids(engine, known, repeated, builder.values, _ambiguous_before(store))
     for number, window in enumerate(plan.windows):
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
         batch = batch_of(window, plan.log, carry, watermark_ms)
         carry = builder.add(batch, reporter(plan.windows, number, progress), progress)
-        progress(f"publishing batch {number + 1} of {len(plan.windows)}", None)
+        progress("publishing", None)
         ids = builder.ids()
         _refuse_used(store, plan, ids)
         info = {
@@ -220,10 +226,35 @@ def add_to_store(
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
         }
-        store.publish(_content(builder, carry, ids, ambiguous, info))
+        content = _content(builder, carry, ids, ambiguous, info)
+        store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
         builder.start_afresh()
-    check_log(store.funnel(), settings.max_rejected)
+    check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
+
+
+def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
+    """Add what a batch read and rejected to what all before it did: one batch then speaks for all."""
+    history = store.history()
+    before = _as_funnel(history[-1].info["counted"]) if history else FUNNEL.empty()
+    rows = pl.concat(
+        [before, FUNNEL.canonical(funnel.filter(depth=0).filter(pl.col("source") != "sessions"))]
+    )
+    return rows.group_by("source", "step", "reason").agg(pl.col("rows").sum()).sort(pl.all()).to_dicts()
+
+
+def _as_funnel(counted: list[dict[str, Any]]) -> pl.DataFrame:
+    every = pl.lit(EVERY)
+    rows = pl.DataFrame(
+        counted, schema={"source": pl.String, "step": pl.String, "reason": pl.String, "rows": pl.Int64}
+    )
+    return FUNNEL.canonical(rows.with_columns(market=every, judge=every, depth=pl.lit(0)))
+
+
+def _so_far(store: PatternStore) -> pl.DataFrame:
+    """Return what all batches read and rejected; a report knows of ambiguous ids in other batches as well."""
+    last = store.history()[-1]
+    return pl.concat([_as_funnel(last.info["counted"]), last.table("open").funnel])
 
 
 def _content(
@@ -253,7 +284,9 @@ def _with_carried(repeated: pl.Series, searches: pl.LazyFrame, carry: Carry | No
 
 
 def _ambiguous_before(store: PatternStore) -> list[object]:
-    return [search_id for batch in store.batches() for search_id in batch.frame("ambiguous")["search_id"]]
+    return [
+        search_id for batch in store.batches()[-1:] for search_id in batch.frame("ambiguous")["search_id"]
+    ]
 
 
 def _carried(store: PatternStore) -> Carry | None:
@@ -286,7 +319,7 @@ def _refuse_used(store: PatternStore, plan: Plan, ids: pl.Series) -> None:
         apart = span[1] < ids[0] or span[0] > ids[-1]
         if apart or batch.number < store.settings["forgotten_before"]:
             continue
-        used = np.intersect1d(batch.frame("ids")["id"].to_numpy(), ids.to_numpy(), assume_unique=True)
+        used = _in_both(batch.frame("ids")["id"].to_numpy(), ids.to_numpy())
         if len(used):
             raise InputError(
                 f"searches: {len(used):,} search ids of the new files were used before, in batch "
@@ -294,3 +327,11 @@ def _refuse_used(store: PatternStore, plan: Plan, ids: pl.Series) -> None:
                 f"whole log. If only few are not, make the batches again: "
                 f"{_undo(store, int(batch.info['run']))}"
             )
+
+
+def _in_both(sorted_ids: Ids, ids: Ids) -> Ids:
+    """Return those of the ids that are among others, which are sorted."""
+    places = np.searchsorted(sorted_ids, ids)
+    places[places == len(sorted_ids)] = 0
+    both: Ids = ids[sorted_ids[places] == ids]
+    return both

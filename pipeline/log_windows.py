@@ -4,21 +4,22 @@ Cuts are made where they cost least: between files, or between row groups of a P
 times that its footer tells. A piece that spans a cut is read with each window that it touches.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
-from math import inf
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.inputs import Input, is_parquet
 
 _DAY_MS = 86_400_000
-_REREAD = 0.25
-"""A cut is made only if it makes no more than this part of a batch be read twice."""
+_MANY_DAYS = 40
+_REREAD = {"searches": 0.25, "clicks": 1.0}
+"""A cut is made only if it makes no more than this part of a batch be read twice; clicks cost little."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Piece:
     """Rows of a file that are read together: a row group, or a whole file of text.
 
     `first_ms` and `last_ms` bound the usable times in it; both are None when it has none.
+    `days` are the midnights (UTC) that begin its days with rows; None when it spans few days.
     """
 
     file: Path
@@ -33,6 +35,7 @@ class Piece:
     rows: int
     first_ms: int | None
     last_ms: int | None
+    days: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,25 @@ def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
     found: list[Piece] = []
     for file in table.files:
         for offset, rows, low, high in _row_groups(table, file):
+            content = _rows_of_run(table, (Piece(file, offset, rows, None, None),))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
-                run = (Piece(file, offset, rows, None, None),)
-                times = _read_range(_rows_of_run(table, run), first_ms, end_ms)
-            found.append(Piece(file, offset, rows, *times))
+                times = _read_range(content, first_ms, end_ms)
+            days = _read_days(content, *times) if _is_long(*times) else None
+            found.append(Piece(file, offset, rows, *times, days))
     return tuple(found)
+
+
+def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
+    return first_ms is not None and last_ms is not None and last_ms - first_ms > _MANY_DAYS * _DAY_MS
+
+
+def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) -> tuple[int, ...]:
+    """Return the midnights before the rows: a clock that jumps may leave decades without any."""
+    time = pl.col("timestamp")
+    usable = rows.select(time).filter(time >= first_ms, time <= last_ms)
+    return tuple(usable.select((time // _DAY_MS * _DAY_MS).unique().sort()).collect().to_series())
 
 
 def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
@@ -69,27 +84,32 @@ def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None
         yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
         return
     footer, offset = pq.read_metadata(file), 0
+    per_ms = _units_per_ms(footer)
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
-        yield (offset, group.num_rows, *_footer_range(group))
+        yield (offset, group.num_rows, *_footer_range(group, per_ms))
         offset += group.num_rows
 
 
-def _footer_range(group: pq.RowGroupMetaData) -> tuple[int | None, int | None]:
-    for number in range(group.num_columns):
+def _units_per_ms(footer: pq.FileMetaData) -> float:
+    """Return how many units of the column timestamp are a millisecond; 0 if it is no time."""
+    schema = footer.schema.to_arrow_schema()
+    kind = schema.field("timestamp").type if "timestamp" in schema.names else None
+    if kind is not None and pa.types.is_timestamp(kind):
+        return {"s": 0.001, "ms": 1.0, "us": 1000.0, "ns": 1_000_000.0}[kind.unit]
+    return 1.0 if kind == pa.int64() else 0.0
+
+
+def _footer_range(group: pq.RowGroupMetaData, per_ms: float) -> tuple[int | None, int | None]:
+    for number in range(group.num_columns if per_ms else 0):
         column = group.column(number)
         if column.path_in_schema == "timestamp":
             known = column.statistics
-            if known is None or not known.has_min_max:
+            if known is None or not known.has_min_max or not isinstance(known.min_raw, int):
                 return None, None
-            return _in_ms(known.min), _in_ms(known.max)
+            # the raw numbers: to make them times of day, PyArrow would import pandas
+            return math.floor(known.min_raw / per_ms), math.floor(known.max_raw / per_ms)
     return None, None
-
-
-def _in_ms(value: object) -> int | None:
-    if isinstance(value, datetime):
-        return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000)
-    return value if isinstance(value, int) else None
 
 
 def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | None, int | None]:
@@ -126,13 +146,16 @@ def cut_log(
     """
     cuts: list[int] = []
     begun = _rows_before(searches, start_ms)
-    limit = _REREAD * batch_rows if batch_rows > 1 else inf
+    limits = {what: part * batch_rows if batch_rows > 1 else math.inf for what, part in _REREAD.items()}
     for cut in sorted(set(candidates)):
         if start_ms is not None and cut <= start_ms:
             continue
         before = _rows_before(searches, cut)
-        spanning = sum(piece.rows for piece in (*searches, *clicks) if _spans(piece, cut))
-        if (batch_rows == 1 or before - begun >= batch_rows) and spanning <= limit:
+        cheap = (
+            _rows_spanning(searches, cut) <= limits["searches"]
+            and _rows_spanning(clicks, cut) <= limits["clicks"]
+        )
+        if before and (batch_rows == 1 or before - begun >= batch_rows) and cheap:
             cuts.append(cut)
             begun = before
     edges = [start_ms, *cuts, None]
@@ -146,6 +169,10 @@ def _rows_before(pieces: Iterable[Piece], time_ms: int | None) -> int:
     if time_ms is None:
         return 0
     return sum(piece.rows for piece in pieces if piece.first_ms is not None and piece.first_ms < time_ms)
+
+
+def _rows_spanning(pieces: Iterable[Piece], cut: int) -> int:
+    return sum(piece.rows for piece in pieces if _spans(piece, cut))
 
 
 def _spans(piece: Piece, cut: int) -> bool:
@@ -177,13 +204,14 @@ def file_starts(pieces: Iterable[Piece]) -> list[int]:
 
 
 def midnights(pieces: Iterable[Piece]) -> list[int]:
-    """Return the midnights (UTC) between the first and the last time."""
-    known = [(piece.first_ms, piece.last_ms) for piece in pieces]
-    spans = [(low, high) for low, high in known if low is not None and high is not None]
-    if not spans:
-        return []
-    first, last = min(low for low, _ in spans), max(high for _, high in spans)
-    return list(range(first - first % _DAY_MS + _DAY_MS, last + 1, _DAY_MS))
+    """Return the midnights (UTC) that begin a day with rows, but for the first."""
+    days: set[int] = set()
+    for piece in pieces:
+        if piece.days is not None:
+            days.update(piece.days)
+        elif piece.first_ms is not None and piece.last_ms is not None:
+            days.update(range(piece.first_ms - piece.first_ms % _DAY_MS, piece.last_ms + 1, _DAY_MS))
+    return sorted(days)[1:]
 
 
 def rows_of(table: Input, pieces: Sequence[Piece], window: Window) -> pl.LazyFrame:

@@ -63,9 +63,18 @@ class PatternBuilder:
         Depth, idle limit and scope, folds, normalisation.
     by_url
         Whether clicks name a URL, or else a position.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
     """
 
-    def __init__(self, engine: Engine, settings: Settings, *, by_url: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        *,
+        by_url: bool,
+        judged_queries: pl.DataFrame | None = None,
+    ) -> None:
         self._engine = engine
         self.values: dict[str, Value] = {
             "first_ms": FIRST_MS,
@@ -79,6 +88,8 @@ class PatternBuilder:
         }
         self._query_names, self._url_names = _RENAMES, _RENAMES
         self._odd_lists = pl.Series([], dtype=pl.UInt64)
+        self._judged_queries, self._kept_queries = judged_queries, pl.Series([], dtype=pl.UInt64)
+        self._left_out = pl.DataFrame(schema=_LEFT_OUT)
         self.funnel = LogFunnel(settings.stored_depth)
         self._start()
 
@@ -87,6 +98,9 @@ class PatternBuilder:
         self._engine.table("shown_queries", "sessions/shown_queries")
         self._engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
         self._engine.table("shown_texts", "sessions/shown_texts")
+        if self._judged_queries is not None:
+            self._engine.show("judged_queries", self._judged_queries)
+        self._leave_out(self._left_out)
 
     def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> Carry:
         """Count a batch; return what the next one must read again.
@@ -121,8 +135,12 @@ class PatternBuilder:
         engine = self._engine
         rows = engine.read("searches", frame, report)
         engine.table("rejected_searches", "sessions/rejected_searches", **self.values)
-        engine.table("batch_lists", "sessions/batch_lists")
         self._keep_queries(rows)
+        if self._judged_queries is not None:
+            self._kept_queries = pl.concat(
+                [self._kept_queries, engine.fetch("sessions/kept_queries")["query_fp"]]
+            )
+            self._leave_out(rows.keep_only(self._kept_queries))
         self._keep_lists(rows)
         rows.rename("query_fp", self._query_names)
         rows.rename("urls", self._url_names, only=("list_fp", self._odd_lists))
@@ -134,7 +152,7 @@ class PatternBuilder:
     def _keep_queries(self, rows: Rows) -> None:
         """Keep the texts of queries first seen, and the fingerprints of normal forms."""
         engine = self._engine
-        new = engine.fetch("sessions/new_queries")
+        new = engine.fetch("sessions/new_queries").sort("row_nr")
         texts = rows.texts(new["row_nr"], ("market", "query"))
         engine.show("queries_read", texts.select("market", raw_query="query").with_columns(new["query_fp"]))
         engine.append("shown_queries", "sessions/shown_queries")
@@ -142,16 +160,24 @@ class PatternBuilder:
         found = odd.select(old="query_fp").with_columns(new=query_fingerprints(odd))
         self._query_names = pl.concat([self._query_names, found])
 
+    def _leave_out(self, markets: pl.DataFrame) -> None:
+        """Remember the numbers that stand for lists of queries without judgments."""
+        self._left_out = pl.concat([self._left_out, markets]).unique()
+        self._engine.show("left_out_read", self._left_out)
+        self._engine.table("left_out_markets", "sessions/left_out_markets")
+
     def _keep_lists(self, rows: Rows) -> None:
         """Keep the texts of lists first seen, and the fingerprints of their URLs' normal forms."""
         engine = self._engine
-        new = engine.fetch("sessions/new_lists")
+        engine.table("batch_lists", "sessions/batch_lists")
+        new = engine.fetch("sessions/new_lists").sort("row_nr")
         texts = rows.texts(new["row_nr"], ("market", "query", "results")).hstack(new.drop("row_nr"))
         texts = texts.with_columns(odd_urls=self._renamed_in(texts["results"]))
         self._odd_lists = pl.concat([self._odd_lists, texts.filter("odd_urls")["list_fp"]])
         engine.show("texts_read", texts.select(*_TEXTS))
         self._check("checks/list_fingerprints", "checks/query_fingerprints")
         engine.append("shown_texts", "sessions/shown_texts")
+        self._check("checks/left_out_fingerprints")
 
     def _renamed_in(self, lists: pl.Series) -> pl.Series:
         """Tell which lists show a URL that has another normal form, and remember these URLs."""
@@ -259,10 +285,14 @@ class PatternBuilder:
     def _table(self, *, is_open: bool) -> PatternTable:
         engine, values = self._engine, self.values
         engine.table("list_configurations", "patterns/list_configurations", **values)
-        patterns = engine.fetch("patterns/patterns")
+        self._check("checks/configuration_numbers")
+        configurations = engine.fetch("patterns/configurations", **values).sort("configuration_nr")
+        patterns = engine.fetch("patterns/patterns").sort("configuration_nr", "fold", "click_mask")
+        # hexadecimal digits are in the order of the numbers they spell, and numbers are sorted faster
+        patterns = patterns.with_columns(_ids_of(patterns, configurations))
         return PatternTable(
-            configurations=engine.fetch("patterns/configurations", **values),
-            patterns=patterns,
+            configurations=configurations.drop("configuration_nr"),
+            patterns=patterns.drop("configuration_nr"),
             queries=engine.fetch("patterns/queries"),
             funnel=self.funnel.frame(patterns, engine.rows("counts/sessions"), is_open=is_open),
             info={"stored_depth": values["depth"]},
@@ -274,6 +304,13 @@ class PatternBuilder:
                 raise EngineError(f"check {step} found rows where there must be none; nothing was written")
 
 
+def _ids_of(patterns: pl.DataFrame, configurations: pl.DataFrame) -> pl.Series:
+    """Return the id of each pattern's configuration; both are sorted by its number."""
+    places = configurations["configuration_nr"].search_sorted(patterns["configuration_nr"])
+    return configurations["configuration_id"].gather(places)
+
+
+_LEFT_OUT: dict[str, DataType] = {"market": pl.String, "list_fp": pl.UInt64}
 _QUERIES: dict[str, DataType] = {"market": pl.String, "raw_query": pl.String, "query_fp": pl.UInt64}
 _TEXTS: dict[str, DataType] = {
     "list_fp": pl.UInt64,

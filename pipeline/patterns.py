@@ -25,6 +25,8 @@ FOLDER_TABLES = {
     "queries": PATTERN_QUERIES,
     "funnel": FUNNEL,
 }
+JUDGED_FILE = "judged_queries.parquet"
+"""Beside a table that keeps only queries with judgments: which these were."""
 ROW_GROUP = 1 << 17
 
 
@@ -38,6 +40,8 @@ class PatternTable:
         Frames in the form of `FOLDER_TABLES`.
     info
         Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
+    judged_queries
+        market (null = every market), query: all that is kept; None when every query is.
     """
 
     configurations: pl.DataFrame
@@ -45,6 +49,7 @@ class PatternTable:
     queries: pl.DataFrame
     funnel: pl.DataFrame
     info: Mapping[str, Any]
+    judged_queries: pl.DataFrame | None = None
 
     @property
     def stored_depth(self) -> int:
@@ -71,6 +76,7 @@ def merged(tables: Sequence[PatternTable]) -> PatternTable:
         queries=stacked("queries").group_by(PATTERN_QUERIES.key).agg(pl.col("user_buckets").bitwise_or()),
         funnel=_summed(stacked("funnel"), FUNNEL),
         info=first.info,
+        judged_queries=first.judged_queries,
     )
 
 
@@ -94,6 +100,8 @@ def write_patterns(table: PatternTable, folder: Path) -> None:
     """Write a pattern table into an existing folder."""
     for name, contract in FOLDER_TABLES.items():
         write_table(contract.canonical(getattr(table, name)), folder / f"{name}.parquet")
+    if table.judged_queries is not None:
+        write_table(table.judged_queries, folder / JUDGED_FILE)
     text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
     (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
 
@@ -116,12 +124,42 @@ def read_patterns(folder: Path) -> PatternTable:
         info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
         frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
         checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
+        only_judged = isinstance(info, dict) and info.get("settings", {}).get("only_judged")
+        judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
     except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
         reason = str(error).splitlines()[0]
         raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error
     if not isinstance(info, dict) or "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
-    return PatternTable(**checked, info=info)
+    return PatternTable(**checked, info=info, judged_queries=judged)
+
+
+def check_judged(table: PatternTable, judged: pl.DataFrame) -> None:
+    """Refuse judgments of queries that the stored table left out.
+
+    Parameters
+    ----------
+    judged
+        market (null = every market), query: those with judgments now.
+
+    Raises
+    ------
+    PatternError
+        If one of them is not among those kept.
+    """
+    kept = table.judged_queries
+    if kept is None:
+        return
+    everywhere = kept.filter(pl.col("market").is_null())
+    others = judged.join(everywhere, on="query", how="anti")
+    missing = others.join(kept, on=["market", "query"], how="anti", nulls_equal=True)
+    if missing.height:
+        raise PatternError(
+            "the pattern table keeps only queries that were judged when it was made, but "
+            f"{missing.height:,} have judgments now and were left out, "
+            f"among them {missing['query'].min()!r:.60}; "
+            "make it again with these judgments"
+        )
 
 
 def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:

@@ -1,110 +1,39 @@
 """The only place that knows the order of the stages; each stage is one line."""
 
 import json
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 
-from pipeline import __version__
 from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, EVERY, FUNNEL, RUN_TABLES
 from pipeline.correlation.classes import left_out_columns, query_splits
 from pipeline.correlation.tables import comparisons, correlations, differences, resample
 from pipeline.database import write_database
-from pipeline.engines.duckdb import DuckDBEngine
-from pipeline.errors import InputError, OutputError, PatternError
+from pipeline.errors import PatternError
 from pipeline.inputs import (
-    CLICKS,
     JUDGMENTS,
     QUERIES,
-    READ_ERRORS,
-    SEARCHES,
     Input,
-    first_line,
     read_input,
-    unreadable,
 )
 from pipeline.judged import cut_to_depth, look_up
-from pipeline.judgments import prepare_judgments
+from pipeline.judgments import judged_queries, prepare_judgments
 from pipeline.log_funnel import check_log
-from pipeline.log_run import build_pattern_table, checked_log
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
-from pipeline.patterns import PatternTable, check_depths, read_patterns, write_patterns, write_table
+from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
 from pipeline.progress import Progress, silent
-from pipeline.publish import check_free, is_disk_full, published_folder
+from pipeline.publish import check_free, published_folder
+from pipeline.run_log import collected, log_to_patterns, plain_settings, versions, writing_tables
 from pipeline.sample import Sample
 from pipeline.settings import Settings
-from pipeline.store import MARK, PatternStore
+from pipeline.store import PatternStore
+from pipeline.store_files import MARK
 
 Frames = dict[str, pl.DataFrame]
-
-_LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-tables")
-
-
-def log_to_patterns(
-    searches: str | Path,
-    clicks: str | Path,
-    settings: Settings,
-    *,
-    work: Path | None = None,
-    progress: Progress = silent,
-) -> PatternTable:
-    """Turn a log into its pattern table, on the embedded engine.
-
-    Parameters
-    ----------
-    searches, clicks
-        A file, folder or glob each, in the canonical form of contract 2.
-    settings
-        Depth, idle limit and scope, folds, normalisation, threads, memory limit.
-    work
-        Where the engine may spill; a temporary folder when None.
-    """
-    search_input = read_input("searches", searches, SEARCHES)
-    click_input = read_input("clicks", clicks, CLICKS)
-    log = checked_log(search_input, click_input)
-    with files_named(search_input, click_input), engine_for(settings, work) as engine:
-        table = build_pattern_table(engine, log, settings, progress=progress)
-    inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
-    info = {
-        "stored_depth": settings.stored_depth,
-        "settings": _plain(settings),
-        "inputs": inputs,
-        "versions": versions(),
-    }
-    return replace(table, info=info)
-
-
-@contextmanager
-def engine_for(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
-    """Yield the embedded engine, which spills into `work`."""
-    with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
-        engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
-        try:
-            yield engine
-        finally:
-            engine.close()
-
-
-@contextmanager
-def files_named(*tables: Input) -> Iterator[None]:
-    """Name the file behind an error of reading: the engine meets it among all files of an input."""
-    try:
-        yield
-    except (InputError, *READ_ERRORS) as error:
-        met = error.__cause__ if isinstance(error, InputError) else error
-        named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
-        if named is None:
-            raise
-        raise named from error
 
 
 def analyse(
@@ -145,6 +74,7 @@ def _analyse(
     progress("reading judgments", None)
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
+    check_judged(table, judged_queries(rows, by_market=by_market))
     formed = formed_sessions(table.funnel)
     cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     measured = []
@@ -200,18 +130,6 @@ def _funnel(
     return FUNNEL.canonical(pl.concat([log, judgments, *(cell.funnel for cell in measured)]))
 
 
-def collected(table: Input) -> pl.DataFrame:
-    """Read a small input whole.
-
-    Raises
-    ------
-    InputError
-        If a file of it breaks off or is not what its schema says.
-    """
-    with files_named(table):
-        return table.frame.collect()
-
-
 def _attributes(queries: str | Path | None) -> pl.DataFrame | None:
     """Read query attributes, normalised like the log's queries; rows that become the same collapse."""
     if queries is None:
@@ -221,24 +139,6 @@ def _attributes(queries: str | Path | None) -> pl.DataFrame | None:
     normal = pl.Series("query", [normalise_query(query) for query in rows["query"]], dtype=pl.String)
     rows = rows.with_columns(normal)
     return rows if "market" in table.columns else rows.drop("market")
-
-
-def make_patterns(
-    searches: str,
-    clicks: str,
-    out: Path,
-    settings: Settings,
-    *,
-    force: bool = False,
-    progress: Progress = silent,
-) -> Path:
-    """Turn logs into a stored pattern table folder."""
-    with published_folder(out, force=force) as folder:
-        table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
-        progress("writing", None)
-        with _writing():
-            write_patterns(table, folder)
-    return out
 
 
 def make_report(
@@ -292,7 +192,9 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
     _attributes(queries)
     with published_folder(out, force=force) as folder:
-        table = log_to_patterns(searches, clicks, settings, work=folder, progress=progress)
+        table = log_to_patterns(
+            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
+        )
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 
 
@@ -309,7 +211,7 @@ def _write_run(
     frames = _analyse(table, graded, attributes, settings, progress)
     info = _info(table, graded, queries, attributes, settings, command)
     progress("writing tables", None)
-    with _writing():
+    with writing_tables():
         for contract in RUN_TABLES:
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
         write_database(frames, folder / "run.duckdb")
@@ -319,20 +221,6 @@ def _write_run(
     from pipeline.report.render import write_report  # noqa: PLC0415 - charts take a second to import
 
     return write_report(frames, info, folder)
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Say what keeps tables from being written; `published_folder` does so for errors of the system."""
-    try:
-        yield
-    except (duckdb.Error, pl.exceptions.PolarsError) as error:
-        if is_disk_full(error):
-            raise
-        reason = first_line(error)
-        raise OutputError(
-            f"cannot write the tables: {reason}; is the disk full? Free space or choose another --out"
-        ) from error
 
 
 def _info(
@@ -348,7 +236,7 @@ def _info(
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in _OF_THE_LOG}
     return {
-        "settings": {**_plain(settings), **log_settings},
+        "settings": {**plain_settings(settings), **log_settings},
         "stored_depth": table.stored_depth,
         "inputs": inputs,
         "versions": versions(),
@@ -360,7 +248,7 @@ def _info(
     }
 
 
-_OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
+_OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
 """Settings that took effect when the pattern table was made."""
 
 
@@ -368,22 +256,6 @@ def _as_the_log(table: PatternTable, settings: Settings) -> Settings:
     """Bring judgments to the normal form that the log's texts have."""
     used = table.info.get("settings", {})
     return settings.model_copy(update={"normalise_urls": used.get("normalise_urls", settings.normalise_urls)})
-
-
-def _plain(settings: Settings) -> dict[str, Any]:
-    return settings.model_dump(mode="json")
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of clickassay and of the libraries that decide its numbers."""
-    return {"clickassay": __version__, **{name: _version(name) for name in _LIBRARIES}}
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _json(value: Mapping[str, Any]) -> str:

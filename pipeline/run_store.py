@@ -7,12 +7,16 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.inputs import CLICKS, SEARCHES, read_input
-from pipeline.log_run import checked_log
+from pipeline.log_plan import FilesToRead, RunPlan, files_to_read
+from pipeline.log_run import Log, checked_log, planned, rows_of_batch, tell_order
 from pipeline.log_store import Plan, add_to_store, planned_for, store_settings
-from pipeline.progress import Progress, silent
-from pipeline.run import engine_for, files_named, versions
+from pipeline.log_windows import Window
+from pipeline.progress import Progress, silent, steady
+from pipeline.publish import check_free
+from pipeline.run_log import engine_for, files_named, queries_to_keep, versions
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
+from pipeline.store_files import MARK
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,13 @@ class Grown:
 
 
 def grow_store(
-    searches: str, clicks: str, folder: Path, settings: Settings, *, progress: Progress = silent
+    searches: str,
+    clicks: str,
+    folder: Path,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    progress: Progress = silent,
 ) -> Grown:
     """Bring a pattern store up to a log; what it holds already is not read again.
 
@@ -34,6 +44,8 @@ def grow_store(
         A file, folder or glob each: all files, or only those that are new.
     folder
         The store; made when it is not there.
+    judgments
+        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
     Raises
     ------
@@ -42,13 +54,81 @@ def grow_store(
     InputError
         If a file has changed since it was read, or comes too late.
     """
-    log = checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
-    store = PatternStore.made(folder, store_settings(settings, log))
+    log = _log(searches, clicks)
+    kept = queries_to_keep(judgments, settings)
+    store = PatternStore.made(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
         plan: Plan = planned_for(store, log, settings)
+        tell_order(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
-            added = add_to_store(engine, store, plan, settings, versions(), progress)
+            added = add_to_store(engine, store, plan, settings, versions(), steady(progress))
     return Grown(added, plan.known)
+
+
+def plan_table(
+    searches: str,
+    clicks: str,
+    out: Path,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    force: bool = False,
+) -> RunPlan:
+    """Tell what `make_patterns` would do with the same arguments; nothing is written.
+
+    Raises
+    ------
+    OutputError
+        If the output folder exists already.
+    InputError
+        If an input is missing, or lacks a column.
+    """
+    check_free(out, force=force)
+    log = _log(searches, clicks)
+    queries_to_keep(judgments, settings)
+    with files_named(log.searches, log.clicks):
+        windows = planned(log, settings)
+    return RunPlan(*_files(log, log, windows), windows, out, rows_of_batch(settings.batch))
+
+
+def plan_store(
+    searches: str, clicks: str, folder: Path, settings: Settings, *, judgments: str | None = None
+) -> RunPlan:
+    """Tell what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+
+    Raises
+    ------
+    StoreError
+        If the store is broken, or was made with other settings.
+    InputError
+        If a file has changed since it was read, or comes too late.
+    """
+    log = _log(searches, clicks)
+    kept = queries_to_keep(judgments, settings)
+    rows = rows_of_batch(settings.batch)
+    with files_named(log.searches, log.clicks):
+        if not (folder / MARK).exists() and not (folder.exists() and any(folder.iterdir())):
+            windows = planned(log, settings)
+            return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
+        # what is there is opened, or else refused; only an empty place would be made a store
+        store = PatternStore.made(folder, store_settings(settings, log), kept)
+        plan = planned_for(store, log, settings)
+    first = len(store.history()) + 1
+    interrupted = plan.run if plan.run < first else None
+    return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
+
+
+def _log(searches: str, clicks: str) -> Log:
+    return checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
+
+
+def _files(given: Log, new: Log, windows: tuple[Window, ...]) -> tuple[FilesToRead, FilesToRead]:
+    shown = (piece for window in windows for piece in window.searches)
+    clicked = (piece for window in windows for piece in window.clicks)
+    return (
+        files_to_read(given.searches, new.searches, shown),
+        files_to_read(given.clicks, new.clicks, clicked),
+    )
 
 
 def batch_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

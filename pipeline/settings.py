@@ -28,6 +28,7 @@ class Settings(BaseModel):
     folds: int = Field(default=1, ge=1, le=1024)
     max_rejected: float = Field(default=0.01, ge=0, le=1)
     batch: str = Field(default="auto", pattern=r"^(auto|day|file|[1-9][0-9]{0,14})$")
+    only_judged: bool = False
     late_minutes: float = Field(default=60.0, ge=0, le=7 * 24 * 60)
     scale: tuple[str, ...] = ("bad", "fair", "good", "excellent", "perfect")
     max_grade: int = Field(default=4, ge=1, le=30)

@@ -6,79 +6,41 @@ and what other batches must know of its search ids. The table of the whole log i
 `closed` and of the last `open`.
 """
 
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from pipeline.contracts import FUNNEL, ContractError
+from pipeline.contracts import FUNNEL
 from pipeline.errors import StoreError
 from pipeline.inputs import FileFingerprint, input_fingerprint
 from pipeline.log_funnel import orphan_rows
-from pipeline.patterns import FOLDER_TABLES, PatternTable, merged, write_table
-from pipeline.publish import writing_to
+from pipeline.patterns import JUDGED_FILE, PatternTable, merged, write_table
+from pipeline.store_files import (
+    MARK,
+    BatchContent,
+    StoredBatch,
+    broken,
+    drop_data,
+    faults_of,
+    locked_folder,
+    read_frame,
+    read_json,
+    refuse_others,
+    remedy,
+    write_batch,
+    write_json,
+    write_through,
+)
 
 FORMAT = 1
-MARK = "store.json"
-_TABLES = ("closed", "open")
-_FRAMES = ("carry_searches", "carry_clicks", "ids", "orphans", "ambiguous")
-
-
-@dataclass(frozen=True)
-class BatchContent:
-    """What a batch adds to a store.
-
-    Attributes
-    ----------
-    closed, opened
-        Pattern tables of the sessions that can grow no more, and of those that may.
-    frames
-        By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new
-        search ids, sorted), ``orphans`` (search_id, clicks, is_open) and ``ambiguous`` (search_id).
-    info
-        Run, times, files and counts; see `add_to_store`.
-    """
-
-    closed: PatternTable
-    opened: PatternTable
-    frames: Mapping[str, pl.DataFrame]
-    info: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class StoredBatch:
-    """A published batch: its number, folder, and what its batch.json says."""
-
-    number: int
-    folder: Path
-    info: Mapping[str, Any]
-
-    @property
-    def watermark_ms(self) -> int:
-        """No row of a later batch is older (ms since 1970, UTC)."""
-        return int(self.info["watermark_ms"])
-
-    def frame(self, name: str) -> pl.DataFrame:
-        """Return one of the frames of `BatchContent`."""
-        return _read(self.folder / f"{name}.parquet")
-
-    def table(self, kind: str) -> PatternTable:
-        """Return the pattern table of ``closed`` or ``open`` sessions."""
-        frames = {name: _read(self.folder / kind / f"{name}.parquet") for name in FOLDER_TABLES}
-        try:
-            checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
-        except (pl.exceptions.PolarsError, ContractError) as error:
-            raise _broken(self.folder / kind, error) from error
-        return PatternTable(**checked, info={})
 
 
 class PatternStore:
@@ -93,30 +55,47 @@ class PatternStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.settings: dict[str, Any] = self._header()
+        self._listed: list[StoredBatch] | None = None
+        self._is_locked = False  # then no other process changes the list
 
     def _header(self) -> dict[str, Any]:
         try:
             header = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
+            refuse_others(self.folder)
             raise StoreError(
                 f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
             ) from error
         except (OSError, ValueError) as error:
-            raise _broken(self.folder / MARK, error) from error
+            raise broken(self.folder / MARK, error) from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise StoreError(f"{self.folder} is a pattern store of another version; make it again")
         return header
 
     @classmethod
-    def made(cls, folder: Path, settings: Mapping[str, Any]) -> "PatternStore":
-        """Open a store, making it when it is not there; its settings must be the same as then."""
+    def made(
+        cls, folder: Path, settings: Mapping[str, Any], judged_queries: pl.DataFrame | None = None
+    ) -> "PatternStore":
+        """Open a store, making it when it is not there; its settings must be the same as then.
+
+        So must be the queries that it keeps, if it keeps only those with judgments.
+        """
+        digest = None if judged_queries is None else _rows_digest(judged_queries)
+        settings = {**settings, "only_judged": digest is not None, "judged_queries": digest}
         if not (folder / MARK).exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise StoreError(f"{folder} holds other files; choose an empty or new folder as --store")
-            with writing_to(folder):
-                folder.mkdir(parents=True, exist_ok=True)
-                _write_json(folder / MARK, {"format": FORMAT, "forgotten_before": 0, **settings})
+            refuse_others(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            with locked_folder(folder):
+                if not (folder / MARK).exists():  # another process may have made it just now
+                    if judged_queries is not None:
+                        write_table(judged_queries, folder / JUDGED_FILE)
+                    write_json(folder / MARK, {"format": FORMAT, "forgotten_before": 0, **settings})
         store = cls(folder)
+        if digest != store.settings.get("judged_queries") and store.settings.get("only_judged") and digest:
+            raise StoreError(
+                f"store {folder} keeps only queries that were judged when it was made, and these judgments "
+                "are of other queries; use the same judgments, or another --store"
+            )
         for name, value in settings.items():
             if store.settings.get(name) != value:
                 raise StoreError(
@@ -125,46 +104,62 @@ class PatternStore:
                 )
         return store
 
+    def judged_queries(self) -> pl.DataFrame | None:
+        """Return market (null = every market) and query of all that is kept; None when every query is."""
+        if not self.settings.get("only_judged"):
+            return None
+        judged = read_frame(self.folder / JUDGED_FILE)
+        if _rows_digest(judged) != self.settings["judged_queries"]:
+            raise broken(self.folder / JUDGED_FILE, ValueError("its content is not what was written"))
+        return judged
+
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from changing the store, and sweep away what a killed one left."""
-        with (self.folder / ".lock").open("a+", encoding="utf-8") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                lock.seek(0)
-                raise StoreError(
-                    f"store {self.folder} is in use by another clickassay (process {lock.read().strip()}); "
-                    "wait until it ends, then run again"
-                ) from error
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+        """Keep other processes from changing the store, and sweep away what a killed one left.
+
+        Raises
+        ------
+        StoreError
+            If another process has it, or the disk is full while it is kept.
+        """
+        with locked_folder(self.folder):
             self._sweep()
-            yield
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked, self._listed = False, None
 
     def _sweep(self) -> None:
-        for leftover in self.folder.glob(".batch.*"):
+        for leftover in (*self.folder.glob(".batch.*"), *self.folder.glob(".spill.*")):
             shutil.rmtree(leftover, ignore_errors=True)
-        for batch in self._every_batch():
-            if batch.number < self.settings["forgotten_before"]:
-                _drop_data(batch.folder)
+        for folder in self._folders():
+            if int(folder.name) < self.settings["forgotten_before"]:
+                drop_data(folder)
 
     def _every_batch(self) -> list[StoredBatch]:
         """Return all batches, those too whose data were forgotten: their files stay known."""
-        folders = sorted(path for path in self.folder.iterdir() if path.name.isdigit())
-        batches = [StoredBatch(int(path.name), path, _read_json(path / "batch.json")) for path in folders]
-        if [batch.number for batch in batches] != list(range(1, len(batches) + 1)):
-            missing = sorted(set(range(1, len(batches) + 1)) - {batch.number for batch in batches})
-            raise StoreError(
-                f"store {self.folder}: batch {missing[0]} is missing; "
-                f"`clickassay store forget {self.folder} --from {missing[0]}`, then run again over its files"
-            )
-        return batches
+        if self._listed is not None:
+            return [*self._listed]
+        listed = self._listing()
+        self._listed = [*listed] if self._is_locked else None
+        return listed
+
+    def _listing(self) -> list[StoredBatch]:
+        folders = self._folders()
+        for number, folder in enumerate(folders, start=1):
+            if int(folder.name) != number:
+                raise StoreError(
+                    f"store {self.folder}: batch {number} is missing; {remedy(self.folder, number)}"
+                )
+        return [StoredBatch(int(path.name), path, read_json(path / "batch.json")) for path in folders]
 
     def batches(self) -> list[StoredBatch]:
         """Return the batches whose data are there, in order of time."""
-        return [batch for batch in self._every_batch() if batch.number >= self.settings["forgotten_before"]]
+        return self._with_data(self._every_batch())
+
+    def _with_data(self, every: Sequence[StoredBatch]) -> list[StoredBatch]:
+        return [batch for batch in every if batch.number >= self.settings["forgotten_before"]]
 
     def history(self) -> list[StoredBatch]:
         """Return all batches ever published that were not undone, in order of time."""
@@ -173,69 +168,44 @@ class PatternStore:
     def publish(self, content: BatchContent) -> StoredBatch:
         """Add a batch after the last one: it appears whole, by one rename, or not at all."""
         number = len(self._every_batch()) + 1
-        with writing_to(self.folder):
-            work = Path(tempfile.mkdtemp(prefix=".batch.", dir=self.folder))
-            try:
-                _write_batch(content, work, number)
-                place = self.folder / f"{number:06d}"
-                work.rename(place)
-                _sync(self.folder)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
-        return StoredBatch(number, place, _read_json(place / "batch.json"))
+        work = Path(tempfile.mkdtemp(prefix=".batch.", dir=self.folder))
+        try:
+            write_batch(content, work, number)
+            place = self.folder / f"{number:06d}"
+            work.rename(place)
+            write_through(self.folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        published = StoredBatch(number, place, read_json(place / "batch.json"))
+        if self._listed is not None:
+            self._listed.append(published)
+        return published
 
     def table(self) -> PatternTable:
         """Return the pattern table of the whole log: closed sessions, and open ones as they are now."""
-        batches = self.batches()
+        every = self._every_batch()  # listed once: another process may publish meanwhile
+        batches = self._with_data(every)
         if not batches:
             raise StoreError(
                 f"store {self.folder} holds no batch yet; `clickassay patterns --store` adds some"
             )
         tables = [batch.table("closed") for batch in batches] + [batches[-1].table("open")]
-        return replace(merged(tables), funnel=self.funnel(), info=self._info(batches))
+        info = {
+            "stored_depth": self.settings["stored_depth"],
+            "settings": {**batches[-1].info["settings"]},
+            "inputs": {what: input_fingerprint(_files(every, what)) for what in ("searches", "clicks")},
+            "versions": batches[-1].info["versions"],
+        }
+        judged = self.judged_queries()
+        return replace(merged(tables), funnel=_funnel(batches), info=info, judged_queries=judged)
 
     def funnel(self) -> pl.DataFrame:
         """Return the funnel of the whole log, as its contract has it."""
-        batches = self.batches()
-        files = [batch.folder / "closed" / "funnel.parquet" for batch in batches]
-        files += [batch.folder / "open" / "funnel.parquet" for batch in batches[-1:]]
-        rows = pl.concat([*(_read(file) for file in files), self._orphan_rows(batches)])
-        return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
-
-    def _orphan_rows(self, batches: Sequence[StoredBatch]) -> pl.DataFrame:
-        """Tell what became of clicks whose search was not at hand: another batch may have it, or several."""
-        frames = [batch.frame("orphans").filter(~pl.col("is_open")) for batch in batches]
-        frames.append(batches[-1].frame("orphans").filter("is_open"))
-        orphans = pl.concat(frames)
-        ambiguous = pl.concat([batch.frame("ambiguous") for batch in batches])["search_id"]
-        is_ambiguous = orphans["search_id"].is_in(ambiguous.implode())
-        known = _known(orphans["search_id"], batches)
-        clicks = orphans["clicks"]
-        return orphan_rows(
-            ambiguous=int(clicks.filter(is_ambiguous).sum()),
-            out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
-            unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
-        )
-
-    def _info(self, batches: Sequence[StoredBatch]) -> dict[str, Any]:
-        return {
-            "stored_depth": self.settings["stored_depth"],
-            "settings": {**batches[-1].info["settings"]},
-            "inputs": {what: self._fingerprint(what) for what in ("searches", "clicks")},
-            "versions": batches[-1].info["versions"],
-        }
-
-    def _fingerprint(self, what: str) -> dict[str, object]:
-        return input_fingerprint(self.files(what))
+        return _funnel(self.batches())
 
     def files(self, what: str) -> list[FileFingerprint]:
         """Return all files of ``searches`` or ``clicks`` that the store was made of, each once."""
-        known = {
-            file["path"]: FileFingerprint(**file)
-            for batch in self._every_batch()
-            for file in batch.info["files"][what]
-        }
-        return [known[path] for path in sorted(known)]
+        return _files(self._every_batch(), what)
 
     def run_files(self, run: int, what: str) -> list[FileFingerprint]:
         """Return the files of ``searches`` or ``clicks`` that one run read, or was to read."""
@@ -248,6 +218,7 @@ class PatternStore:
         for folder in reversed(undone):  # the last first: what is left is always the beginning of the store
             hidden = folder.with_name(f".batch.{folder.name}")
             folder.rename(hidden)
+            self._listed = None
             shutil.rmtree(hidden)
         return len(undone)
 
@@ -256,7 +227,7 @@ class PatternStore:
         dropped = [batch for batch in self.batches() if batch.number < number]
         if dropped:
             self.settings["forgotten_before"] = number
-            _write_json(self.folder / MARK, self.settings)
+            write_json(self.folder / MARK, self.settings)
             self._sweep()
         return len(dropped)
 
@@ -270,7 +241,10 @@ class PatternStore:
         -------
         One line for each fault; none if all is as it was written.
         """
-        faults = [fault for batch in self.batches() for fault in _faults(batch)]
+        first = self.settings["forgotten_before"]
+        faults = [
+            fault for folder in self._folders() if int(folder.name) >= first for fault in faults_of(folder)
+        ]
         return faults or _sums_that_differ(self.table())
 
 
@@ -281,43 +255,47 @@ def id_digest(search_id: object) -> int:
     return int(hashlib.md5(str(search_id).encode(), usedforsecurity=False).hexdigest()[:16], 16)
 
 
+def _rows_digest(frame: pl.DataFrame) -> str:
+    return hashlib.sha256(json.dumps(frame.rows()).encode()).hexdigest()
+
+
+def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
+    found = [FileFingerprint(**file) for batch in batches for file in batch.info["files"][what]]
+    known = {file.path: file for file in found}
+    return [known[path] for path in sorted(known)]
+
+
+def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
+    files = [batch.folder / "closed" / "funnel.parquet" for batch in batches]
+    files += [batch.folder / "open" / "funnel.parquet" for batch in batches[-1:]]
+    rows = pl.concat([*(read_frame(file) for file in files), _orphan_rows(batches)])
+    return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
+
+
+def _orphan_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
+    """Tell what became of clicks whose search was not at hand: another batch may have it, or several."""
+    frames = [batch.frame("orphans").filter(~pl.col("is_open")) for batch in batches]
+    frames.append(batches[-1].frame("orphans").filter("is_open"))
+    orphans = pl.concat(frames)
+    ambiguous = batches[-1].frame("ambiguous")["search_id"]  # of all batches so far
+    is_ambiguous = orphans["search_id"].is_in(ambiguous.implode())
+    known = _known(orphans["search_id"], batches)
+    clicks = orphans["clicks"]
+    return orphan_rows(
+        ambiguous=int(clicks.filter(is_ambiguous).sum()),
+        out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
+        unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
+    )
+
+
 def _known(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
     if search_ids.is_empty():
         return pl.Series([], dtype=pl.Boolean)
     digests = [id_digest(search_id) for search_id in search_ids]
     wanted = pl.Series("id", digests, dtype=batches[0].frame("ids").schema["id"])
-    found = [
-        pl.scan_parquet(batch.folder / "ids.parquet", glob=False)
-        .filter(pl.col("id").is_in(wanted.implode()))
-        .collect()["id"]
-        for batch in batches
-    ]
-    return wanted.is_in(pl.concat(found).implode())
-
-
-def _write_batch(content: BatchContent, folder: Path, number: int) -> None:
-    for kind, table in zip(_TABLES, (content.closed, content.opened), strict=True):
-        (folder / kind).mkdir()
-        for name, contract in FOLDER_TABLES.items():
-            write_table(contract.canonical(getattr(table, name)), folder / kind / f"{name}.parquet")
-    for name in _FRAMES:
-        write_table(content.frames[name], folder / f"{name}.parquet")
-    files = sorted(folder.rglob("*.parquet"))
-    digests = {file.relative_to(folder).as_posix(): _digest(file) for file in files}
-    _write_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})
-    for file in files:
-        _sync(file)
-
-
-def _faults(batch: StoredBatch) -> list[str]:
-    faults = []
-    for name, digest in batch.info["digests"].items():
-        file = batch.folder / name
-        if not file.is_file():
-            faults.append(f"{file} is missing")
-        elif _digest(file) != digest:
-            faults.append(f"{file} is not what was written: its digest differs")
-    return faults
+    asked = pl.col("id").is_in(wanted.implode())
+    found = pl.concat([read_frame(batch.folder / "ids.parquet", asked) for batch in batches])["id"]
+    return wanted.is_in(found.implode())
 
 
 def _sums_that_differ(table: PatternTable) -> list[str]:
@@ -335,58 +313,3 @@ def _sums_that_differ(table: PatternTable) -> list[str]:
         found = table.patterns["sessions"].sum()
         faults.append(f"{formed - left_out:,} sessions kept, but {found:,} in patterns")
     return faults
-
-
-def _drop_data(folder: Path) -> None:
-    for name in _TABLES:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for file in folder.glob("*.parquet"):
-        file.unlink()
-
-
-def _read(file: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(file, glob=False)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _broken(file, error) from error
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _broken(file, error) from error
-    if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
-        raise _broken(file, ValueError("it lacks what clickassay wrote"))
-    return value
-
-
-def _broken(file: Path, error: Exception) -> StoreError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return StoreError(
-        f"{file} is broken: {reason}; `clickassay store verify` names all such files, "
-        "`clickassay store forget --from` undoes batches so that they can be made again"
-    )
-
-
-def _write_json(file: Path, value: Mapping[str, Any]) -> None:
-    """Write a file that appears whole or not at all."""
-    work = file.with_name(f".{file.name}.new")
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    work.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-    _sync(work)
-    work.replace(file)
-
-
-def _sync(path: Path) -> None:
-    """Have the system write a file, or the names in a folder, to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -216,7 +216,7 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     paths = {"searches", "clicks", "judgments", "queries", "out", "force", "quiet", "settings"}
     from pipeline.settings import Settings
 
-    of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store"}
+    of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
     assert (options - paths) | of_stores == set(Settings.model_fields)
 
 
@@ -387,3 +387,12 @@ def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
         assert said.out == ""
         assert ("reading searches" in said.err) == (terminal and not quiet)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def test_a_dry_run_tells_what_the_command_would_read_and_writes_nothing(log, tmp_path):
+    inputs = ("--searches", log["searches"], "--clicks", log["clicks"])
+    for place in ("--out", "--store"):
+        said = invoke("patterns", *inputs, place, tmp_path / "patterns", "--dry-run")
+        assert f"{pl.read_parquet(log['searches']).height:,}" in said
+        assert f"{pl.read_parquet(log['clicks']).height:,}" in said
+    assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ import pytest
 from pipeline import log_windows
 from pipeline.errors import InputError, StoreError
 from pipeline.patterns import FOLDER_TABLES
-from pipeline.run import log_to_patterns
+from pipeline.run_log import log_to_patterns
 from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate
@@ -91,7 +91,7 @@ def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
 
 @pytest.mark.parametrize("batch", ["day", "file", "500", "auto"])
 def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
-    monkeypatch.setattr(log_windows, "_REREAD", 1e9)
+    monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     searches, clicks = cut(log, tmp_path, some_times(log, 5, 3))
     settings = load_settings(depth=[5], batch=batch)
     assert_same(log_to_patterns(searches, clicks, settings), whole)

@@ -26,6 +26,13 @@ class Rows(Protocol):
         `only` names another column and the values of it that rows must have to be concerned.
         """
 
+    def keep_only(self, query_fps: pl.Series) -> pl.DataFrame:
+        """Keep the lists of these queries, as read; others become one empty list for each market.
+
+        Returns `market` and `list_fp`: what stands for the lists that are left out.
+        """
+        ...
+
     def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row number; 0 where there are none."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from pipeline.engines.base import Value
 from pipeline.engines.scan import BatchRows, read_rows
@@ -90,8 +91,7 @@ class DuckDBEngine:
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
-        # the newest level hands string views over as they are; the default copies every text
-        self._connection.register(name, frame.to_arrow(compat_level=pl.CompatLevel.newest()))
+        self._connection.register(name, pa.table({column.name: _as_it_lies(column) for column in frame}))
 
     def close(self) -> None:
         """Let go of memory and temporary files."""
@@ -121,6 +121,16 @@ class DuckDBEngine:
             raise EngineError(_out_of_memory(error)) from error
         except (duckdb.Error, *READ_ERRORS) as error:
             raise _mended_error(error) from error
+
+
+def _as_it_lies(column: pl.Series) -> pa.ChunkedArray:
+    """Hand a column to Arrow chunk by chunk: a frame whose chunks differ between columns would be copied.
+
+    The newest level hands string views over as they are; the default copies every text.
+    """
+    level = pl.CompatLevel.newest()
+    chunks = [chunk.to_arrow(compat_level=level) for chunk in column.get_chunks()]
+    return pa.chunked_array(chunks)
 
 
 def _out_of_memory(error: Exception) -> str:

@@ -44,7 +44,17 @@ class BatchRows:
     def texts(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
         """Return the rows of these numbers as they were read, in that order."""
         parts = self._parts if columns is None else [part.select(columns) for part in self._parts]
-        return pl.concat(parts, rechunk=False)[row_nrs]
+        if not row_nrs.is_sorted():
+            return pl.concat(parts, rechunk=False)[row_nrs]
+        # part by part: texts of a frame in pieces are gathered by way of a copy of each
+        ends = np.cumsum([part.height for part in parts])
+        cuts = row_nrs.search_sorted(pl.Series(ends, dtype=row_nrs.dtype)).to_list()
+        gathered = [
+            part[row_nrs[start:end] - (stop - part.height)]
+            for part, stop, start, end in zip(parts, ends, [0, *cuts], cuts, strict=False)
+        ]
+        rows: pl.DataFrame = pl.concat(gathered, rechunk=False)
+        return rows
 
     def rename(self, column: str, names: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None) -> None:
         """Replace fingerprints, or lists of them, of a column as it was read: names.old become names.new.
@@ -61,6 +71,28 @@ class BatchRows:
         places = np.arange(self.height)
         places[concerned.to_numpy()] = self.height + np.arange(len(concerned))
         self._set(column, values.append(_renamed(values.gather(concerned), names)).gather(places))
+
+    def keep_only(self, query_fps: pl.Series) -> pl.DataFrame:
+        """Keep the lists of these queries, as read; others become one empty list for each market.
+
+        Returns
+        -------
+        market, list_fp: what stands for the lists that are left out.
+        """
+        market = pl.concat([part.select("market") for part in self._parts])
+        numbers = self._read.with_columns(
+            pl.col("raw_query_fp").is_in(query_fps.implode()).fill_null(False).alias("is_kept"),
+            market.to_series().hash(_MARKET_OF_PAIR).alias("of_market"),
+        )
+        others = pl.col("urls").list.head(0)
+        self._read = numbers.with_columns(
+            pl.when("is_kept").then("list_fp").otherwise("of_market").alias("list_fp"),
+            pl.when("is_kept").then("urls").otherwise(others).alias("urls"),
+        ).drop("of_market")
+        self._shown = self._read
+        self._show(self._shown)
+        left_out = market.with_columns(self._read["list_fp"]).filter(~self._read["is_kept"])
+        return left_out.unique().drop_nulls("market")
 
     def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row; 0 where there are none."""
@@ -158,6 +190,8 @@ def _numbers_of(what: str, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.select("carried", "search_fp", time, "url_fp", pl.col("position").alias("place"))
     return rows.select(
         "carried", "search_fp", "user_fp", "user_id", "query_fp", "list_fp", time, "page", "urls",
+        pl.col("query_fp").alias("raw_query_fp"),
+        pl.lit(True).alias("is_kept"),
         pl.lit(0, dtype=pl.Int64).alias("click_mask"),
         pl.col("query").is_null().alias("no_query"),
         pl.col("market").is_null().alias("no_market"),

@@ -1,4 +1,4 @@
--- one row per position, page (first or later), open or closed: clicks in time that landed there; null is elsewhere
+-- one row per position (null = elsewhere, 0 = query left out), page (first or later), open or closed: clicks in time
 WITH landed AS (
     SELECT
         f.position,

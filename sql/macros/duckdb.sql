@@ -7,7 +7,8 @@ CREATE OR REPLACE TEMP MACRO mixed(n) AS (
     (least_residue(n) * 48271 + least_residue((n - n % 2147483647) // 2147483647) * 69621 + 11) % 2147483647 * 1103515245 + 12345
 ) % 2147483647;
 CREATE OR REPLACE TEMP MACRO text_digest(x) AS CAST('0x' || substr(md5(x), 1, 15) AS BIGINT);
-CREATE OR REPLACE TEMP MACRO id_digest(x) AS CAST('0x' || substr(md5(x), 1, 16) AS UBIGINT);
+CREATE OR REPLACE TEMP MACRO leading_number(digits) AS CAST('0x' || substr(digits, 1, 16) AS UBIGINT);
+CREATE OR REPLACE TEMP MACRO id_digest(x) AS leading_number(md5(x));
 CREATE OR REPLACE TEMP MACRO user_digest(x) AS CASE
     WHEN typeof(x) = 'BIGINT' THEN mixed(TRY_CAST(x AS BIGINT))
     WHEN regexp_matches(CAST(x AS VARCHAR), '^-?[0-9]{1,18}$') THEN mixed(TRY_CAST(x AS BIGINT))

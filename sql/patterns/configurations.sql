@@ -1,14 +1,16 @@
 -- one row per configuration: the texts of one of the lists that show it
 WITH chosen AS (
     SELECT
-        configuration_id,
+        configuration_nr,
+        min(configuration_id) AS configuration_id,
         min(list_fp) AS list_fp
     FROM list_configurations
     WHERE on_first_page
-    GROUP BY configuration_id
+    GROUP BY configuration_nr
 )
 
 SELECT
+    c.configuration_nr,
     c.configuration_id,
     q.market,
     q.query,

@@ -1,4 +1,4 @@
--- one row per result list of this batch: the first row that shows it, and whether no earlier batch had it
+-- one row per list of this batch whose query is kept: the first row that shows it, and whether no earlier batch did
 WITH read_lists AS (
     SELECT
         list_fp,
@@ -6,6 +6,7 @@ WITH read_lists AS (
         min(query_fp) AS query_fp,
         max(query_fp) AS last_query_fp
     FROM searches_read
+    WHERE is_kept
     GROUP BY list_fp
 )
 

@@ -1,4 +1,5 @@
 -- one row per usable click: whether it finds one search, in time, and its position in the list of that search
+-- (null = not in it; 0 = the list of a query that is left out)
 WITH named AS (
     SELECT
         c.row_nr,
@@ -21,6 +22,7 @@ SELECT
     s.page = 1 AS on_first_page,
     CASE WHEN $by_url THEN c.url_fp ELSE at_place(s.urls, c.place) END AS url_fp,
     CASE
+        WHEN NOT s.is_kept THEN 0
         WHEN $by_url THEN position_in(s.urls, c.url_fp) ELSE position_in(s.urls, at_place(s.urls, c.place))
     END AS position
 FROM searches AS s

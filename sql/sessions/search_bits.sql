@@ -3,4 +3,4 @@ SELECT
     search_nr AS row_nr,
     position_bit(position) AS bits
 FROM click_fates
-WHERE in_time AND position <= $depth
+WHERE in_time AND position BETWEEN 1 AND $depth

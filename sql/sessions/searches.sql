@@ -10,6 +10,7 @@ SELECT
     s.page,
     s.urls,
     s.click_mask,
+    s.is_kept,
     s.user_id
 FROM usable_searches AS s
 ANTI JOIN superseded_searches AS r ON s.row_nr = r.row_nr

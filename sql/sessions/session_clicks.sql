@@ -1,4 +1,5 @@
 -- one row per click in time of those sessions: its position in the list of the session's first search
+-- (null = not in it; 0 = the list of a query that is left out)
 WITH clicked AS (
     SELECT
         s.user_fp,
@@ -19,6 +20,6 @@ SELECT
     c.visit,
     c.is_open,
     c.page = 1 AS on_first_page,
-    position_in(r.urls, c.url_fp) AS position
+    CASE WHEN r.is_kept THEN position_in(r.urls, c.url_fp) ELSE 0 END AS position
 FROM searches_read AS r
 INNER JOIN clicked AS c ON r.row_nr = c.first_nr

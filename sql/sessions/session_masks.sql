@@ -5,5 +5,5 @@ SELECT
     visit,
     bit_or(position_bit(position)) AS click_mask
 FROM session_clicks
-WHERE position <= $depth
+WHERE position BETWEEN 1 AND $depth
 GROUP BY user_fp, query_fp, visit

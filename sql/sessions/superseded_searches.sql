@@ -4,6 +4,7 @@ WITH repeats AS (
         s.row_nr,
         s.search_fp,
         s.user_fp,
+        s.raw_query_fp,
         s.list_fp,
         s.time_ms,
         s.page
@@ -11,22 +12,36 @@ WITH repeats AS (
     SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
 ),
 
+named AS (
+    SELECT
+        r.row_nr,
+        r.search_fp,
+        r.user_fp,
+        r.list_fp,
+        r.time_ms,
+        r.page,
+        q.market,
+        q.query
+    FROM shown_queries AS q
+    INNER JOIN repeats AS r ON q.query_fp = r.raw_query_fp
+),
+
 ranked AS (
     SELECT
-        s.row_nr,
+        n.row_nr,
         row_number() OVER (
-            PARTITION BY s.search_fp, s.user_fp, s.time_ms
+            PARTITION BY n.search_fp, n.user_fp, n.time_ms
             ORDER BY
-                q.market,
-                q.query,
+                n.market,
+                n.query,
                 normal_results($normalise_urls, t.odd_urls, t.raw_results),
-                s.page,
-                s.list_fp,
-                s.row_nr
+                n.page,
+                n.list_fp,
+                n.row_nr
         ) AS delivery
     FROM shown_texts AS t
-    INNER JOIN repeats AS s ON t.list_fp = s.list_fp
-    INNER JOIN shown_queries AS q ON t.query_fp = q.query_fp
+    -- a query that is left out has no texts: all its lists are alike
+    RIGHT JOIN named AS n ON t.list_fp = n.list_fp -- noqa: CV08
 )
 
 SELECT row_nr

@@ -69,6 +69,7 @@ def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str,
 @pytest.mark.parametrize(
     ("message", "more"),
     [
+        ("looking at the log", ()),
         ("batch 1 of 1", ()),
         ("joining clicks", ()),
         ("forming sessions", ()),

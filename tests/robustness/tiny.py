@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.cli import app, run_command
-from pipeline.run import analyse, log_to_patterns
+from pipeline.run import analyse
+from pipeline.run_log import log_to_patterns
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,176 @@
+"""First half of a run: logs to a pattern table, on the embedded engine."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from pipeline import __version__
+from pipeline.engines.duckdb import DuckDBEngine
+from pipeline.errors import InputError, OutputError, SettingsError
+from pipeline.inputs import (
+    CLICKS,
+    JUDGMENTS,
+    READ_ERRORS,
+    SEARCHES,
+    Input,
+    first_line,
+    read_input,
+    unreadable,
+)
+from pipeline.judgments import judged_queries
+from pipeline.log_run import build_pattern_table, checked_log
+from pipeline.patterns import PatternTable, write_patterns
+from pipeline.progress import Progress, silent
+from pipeline.publish import is_disk_full, published_folder
+from pipeline.settings import Settings
+
+_LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-tables")
+
+
+def log_to_patterns(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    *,
+    judgments: str | Path | None = None,
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> PatternTable:
+    """Turn a log into its pattern table, on the embedded engine.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob each, in the canonical form of contract 2.
+    settings
+        Depth, idle limit and scope, folds, normalisation, threads, memory limit.
+    judgments
+        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
+    work
+        Where the engine may spill; a temporary folder when None.
+    """
+    search_input = read_input("searches", searches, SEARCHES)
+    click_input = read_input("clicks", clicks, CLICKS)
+    log = checked_log(search_input, click_input)
+    kept = queries_to_keep(judgments, settings)
+    with files_named(search_input, click_input), engine_for(settings, work) as engine:
+        table = build_pattern_table(engine, log, settings, kept, progress=progress)
+    inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
+    info = {
+        "stored_depth": settings.stored_depth,
+        "settings": plain_settings(settings),
+        "inputs": inputs,
+        "versions": versions(),
+    }
+    return replace(table, info=info, judged_queries=kept)
+
+
+@contextmanager
+def engine_for(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+    """Yield the embedded engine, which spills into `work`."""
+    with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
+        engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+@contextmanager
+def files_named(*tables: Input) -> Iterator[None]:
+    """Name the file behind an error of reading: the engine meets it among all files of an input."""
+    try:
+        yield
+    except (InputError, *READ_ERRORS) as error:
+        met = error.__cause__ if isinstance(error, InputError) else error
+        named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
+        if named is None:
+            raise
+        raise named from error
+
+
+def queries_to_keep(judgments: str | Path | None, settings: Settings) -> pl.DataFrame | None:
+    """Return the queries with judgments (market, null = every market; query) if only they are to be kept.
+
+    Raises
+    ------
+    SettingsError
+        If only they are to be kept and there are no judgments.
+    """
+    if not settings.only_judged:
+        return None
+    if judgments is None:
+        raise SettingsError("--only-judged needs to know which queries are judged: give --judgments")
+    table = read_input("judgments", judgments, JUDGMENTS)
+    return judged_queries(collected(table), by_market="market" in table.columns)
+
+
+def make_patterns(
+    searches: str,
+    clicks: str,
+    out: Path,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Path:
+    """Turn logs into a stored pattern table folder."""
+    with published_folder(out, force=force) as folder:
+        table = log_to_patterns(
+            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
+        )
+        progress("writing", None)
+        with writing_tables():
+            write_patterns(table, folder)
+    return out
+
+
+def collected(table: Input) -> pl.DataFrame:
+    """Read a small input whole.
+
+    Raises
+    ------
+    InputError
+        If a file of it breaks off or is not what its schema says.
+    """
+    with files_named(table):
+        return table.frame.collect()
+
+
+@contextmanager
+def writing_tables() -> Iterator[None]:
+    """Say what keeps tables from being written; `published_folder` does so for errors of the system."""
+    try:
+        yield
+    except (duckdb.Error, pl.exceptions.PolarsError) as error:
+        if is_disk_full(error):
+            raise
+        reason = first_line(error)
+        raise OutputError(
+            f"cannot write the tables: {reason}; is the disk full? Free space or choose another --out"
+        ) from error
+
+
+def plain_settings(settings: Settings) -> dict[str, Any]:
+    """Return settings as JSON can hold them."""
+    return settings.model_dump(mode="json")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of clickassay and of the libraries that decide its numbers."""
+    return {"clickassay": __version__, **{name: _version(name) for name in _LIBRARIES}}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
