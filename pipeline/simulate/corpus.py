@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pipeline.simulate.words import document_urls, longer_words, make_words, query_texts
+
 DEPTH = 10
 """Results per page."""
 
@@ -20,9 +22,6 @@ RANKERS = 10
 DOCUMENTS = (15, 25)
 """Fewest and most judged documents of a query."""
 
-CONSONANTS = "bdfklmnrstv"
-VOWELS = "aeiou"
-SYLLABLES = 3
 WORD_SHARES = (0.20, 0.33, 0.25, 0.14, 0.08)
 """Shares of queries with 1, 2, 3, 4 and 5 words."""
 
@@ -85,21 +84,22 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     Parameters
     ----------
     queries
-        Number of queries Q; at least 1. Memory grows with it: about 2 kB a query.
+        Number of queries Q; at least 1. Memory grows with it: about 3 kB a query at most.
     rng
         Source of all chance here.
     """
-    vocabulary = _words(max(500, queries // 4), rng)
+    words = make_words(max(500, queries // 4), rng)
     lengths = _lengths(queries, rng)
+    words += longer_words(words, lengths, rng)
     navigational = rng.random(queries) < np.array(NAVIGATIONAL_SHARES)[lengths - 1]
     sizes = rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, queries)
     grades = _grades(navigational, sizes, rng)
     weights = np.arange(1, queries + 1) ** -POPULARITY_EXPONENT
     return Corpus(
-        queries=pa.array(_texts(vocabulary, lengths, rng), pa.string()),
+        queries=pa.array(query_texts(words, lengths, rng), pa.string()),
         navigational=navigational,
         popularity=np.cumsum(weights) / weights.sum(),
-        urls=_urls(vocabulary, len(grades), rng),
+        urls=document_urls(words, len(grades), rng),
         query_of=np.repeat(np.arange(queries, dtype=np.int32), sizes),
         grades=grades,
         alluring=(grades <= 1) & (rng.random(len(grades)) < ALLURING_SHARE),
@@ -107,41 +107,10 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     )
 
 
-def _words(count: int, rng: np.random.Generator) -> list[str]:
-    syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
-    base = len(syllables)
-    numbers = rng.choice(base**SYLLABLES, min(count, base**SYLLABLES // 2), replace=False).tolist()
-    return [
-        syllables[number % base] + syllables[number // base % base] + syllables[number // base**2]
-        for number in numbers
-    ]
-
-
 def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Words of each query; the popular ones, which come first, tend to be short."""
     lengths = rng.choice(np.arange(1, len(WORD_SHARES) + 1), queries, p=WORD_SHARES)
     return np.asarray(lengths[np.argsort(lengths + 6 * rng.random(queries), kind="stable")])
-
-
-def _texts(vocabulary: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    seen: dict[str, None] = {}
-    picks = rng.integers(0, len(vocabulary), (len(lengths), len(WORD_SHARES))).tolist()
-    for length, pick in zip(lengths.tolist(), picks, strict=True):
-        text = " ".join(vocabulary[word] for word in pick[:length])
-        while text in seen:
-            text = " ".join(vocabulary[word] for word in rng.integers(0, len(vocabulary), length))
-        seen[text] = None
-    return list(seen)
-
-
-def _urls(vocabulary: list[str], documents: int, rng: np.random.Generator) -> Any:  # noqa: ANN401 - pyarrow
-    """URLs below the reserved top-level domain ``.example``; the running number makes them distinct."""
-    picks = rng.integers(0, len(vocabulary), (documents, 2)).tolist()
-    urls = (
-        f"https://{vocabulary[host]}.example/{vocabulary[page]}/{number}"
-        for number, (host, page) in enumerate(picks)
-    )
-    return pa.array(urls, pa.string(), size=documents)
 
 
 def _grades(
@@ -172,15 +141,16 @@ def _rank_all(
 ) -> NDArray[np.int32]:
     lists = np.empty((len(sizes) * RANKERS, DEPTH), dtype=np.int32)
     firsts = np.cumsum(sizes) - sizes
-    scores = grades + NAVIGATIONAL_LIFT * (np.repeat(navigational, sizes) & (grades == MAX_GRADE))
     for begin in range(0, len(sizes), _BLOCK):
         block = slice(begin, min(begin + _BLOCK, len(sizes)))
-        lists[block.start * RANKERS : block.stop * RANKERS] = _rank(scores, firsts[block], sizes[block], rng)
+        ranked = _rank(grades, navigational[block], firsts[block], sizes[block], rng)
+        lists[block.start * RANKERS : block.stop * RANKERS] = ranked
     return lists
 
 
 def _rank(
-    scores: NDArray[np.float64],
+    grades: NDArray[np.int8],
+    navigational: NDArray[np.bool_],
     firsts: NDArray[np.int64],
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
@@ -189,9 +159,11 @@ def _rank(
     places = np.arange(DOCUMENTS[1])
     present = places < sizes[:, None]
     documents = np.where(present, firsts[:, None] + places, 0)
+    shown = grades[documents]
+    scores = shown + NAVIGATIONAL_LIFT * (navigational[:, None] & (shown == MAX_GRADE))
     spread = np.linspace(*RANKER_NOISE, RANKERS, dtype=np.float32)[:, None]
     error = spread * rng.standard_normal((len(sizes), RANKERS, DOCUMENTS[1]), dtype=np.float32)
-    noisy = np.where(present[:, None, :], scores[documents][:, None, :] + error, -np.inf)
+    noisy = np.where(present[:, None, :], scores[:, None, :] + error, -np.inf)
     best = np.argsort(-noisy, axis=2, kind="stable")[:, :, :DEPTH]
     chosen = np.take_along_axis(documents[:, None, :], best, axis=2)
     return chosen.reshape(-1, DEPTH).astype(np.int32)

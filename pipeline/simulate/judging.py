@@ -34,7 +34,7 @@ def judge(corpus: Corpus, flaws: Flaws, rng: np.random.Generator) -> tuple[Judgm
     errs = rng.random(len(corpus.grades)) < flaws.editor_error
     up = rng.random(len(corpus.grades)) < 0.5
     up = (up | (corpus.grades == 0)) & (corpus.grades < MAX_GRADE)
-    given = corpus.grades + errs * np.where(up, 1, -1)
+    given = corpus.grades + errs * np.where(up, np.int8(1), np.int8(-1))
     documents = np.flatnonzero(rng.random(len(corpus.grades)) >= flaws.unjudged)
     planted = Counter(
         {
@@ -43,4 +43,4 @@ def judge(corpus: Corpus, flaws: Flaws, rng: np.random.Generator) -> tuple[Judgm
             "judgments one grade off": int(errs[documents].sum()),
         }
     )
-    return Judgments(documents, given[documents].astype(np.int8)), planted
+    return Judgments(documents, given[documents]), planted

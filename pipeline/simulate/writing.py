@@ -18,6 +18,9 @@ from pipeline.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRo
 ROW_GROUP = 100_000
 """A row group is written when at least this many searches are gathered."""
 
+JUDGMENT_ROW_GROUP = 1 << 20
+"""Judgments of a row group, which is as much of their texts as is held at a time."""
+
 COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
 
 _TIME = pa.timestamp("ms", tz="UTC")
@@ -160,9 +163,14 @@ def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pya
 
 def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
     """Write ``judgments.parquet``: query, url, grade."""
-    queries = _texts(corpus.queries, corpus.query_of[judgments.documents].astype(np.int64))
-    urls = _texts(corpus.urls, judgments.documents)
-    write_table(path, pa.table({"query": queries, "url": urls, "grade": pa.array(judgments.grades)}))
+    schema = pa.schema([("query", pa.string()), ("url", pa.string()), ("grade", pa.int8())])
+    with _parquet_writer(path, schema) as file:
+        for begin in range(0, len(judgments.grades), JUDGMENT_ROW_GROUP):
+            part = slice(begin, begin + JUDGMENT_ROW_GROUP)
+            documents = judgments.documents[part]
+            queries = _texts(corpus.queries, corpus.query_of[documents].astype(np.int64))
+            columns = [queries, _texts(corpus.urls, documents), pa.array(judgments.grades[part])]
+            file.write_table(pa.table(columns, schema=schema))
 
 
 def write_queries(path: Path, corpus: Corpus) -> None:
