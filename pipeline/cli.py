@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from pipeline import __version__
-from pipeline.cli_exit import end_on_sigterm, printable, run_command, write_anything
+from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_options import (
     BATCH,
     CONFLICTS,
@@ -65,6 +65,7 @@ _OUT = Console(highlight=False, soft_wrap=True, markup=False)
 
 def main() -> None:
     """Run the command line; what a user can mend becomes one line and exit code 2."""
+    keep_memory()
     write_anything()
     end_on_sigterm()
     sys.exit(run_command(app))

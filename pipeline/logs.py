@@ -91,6 +91,7 @@ class PatternBuilder:
         self._judged_queries, self._kept_queries = judged_queries, pl.Series([], dtype=pl.UInt64)
         self._left_out = pl.DataFrame(schema=_LEFT_OUT)
         self.funnel = LogFunnel(settings.stored_depth)
+        self._last: Rows | None = None
         self._start()
 
     def _start(self) -> None:
@@ -117,6 +118,7 @@ class PatternBuilder:
         EngineError
             If the engine gives up, or a check of the step fails.
         """
+        self._let_go()
         self.values["watermark_ms"] = batch.watermark_ms
         searches = self._read_searches(batch.searches, lambda rows: report(rows, 0))
         clicks = self._engine.read("clicks", batch.clicks, lambda rows: report(0, rows))
@@ -129,6 +131,11 @@ class PatternBuilder:
         self._count(searches, clicks)
         self._last = searches
         return self._carry(searches, clicks)
+
+    def _let_go(self) -> None:
+        """Free the memory of the batch before: the next one takes as much."""
+        self._last = None
+        self._engine.drop(*_OF_A_BATCH)
 
     def _read_searches(self, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
         """Read searches once: numbers for SQL, rejected rows told apart, texts kept where first seen."""
@@ -214,6 +221,7 @@ class PatternBuilder:
         engine = self._engine
         bits = engine.fetch("sessions/search_bits", **self.values)
         searches.or_bits("click_mask", bits["row_nr"], bits["bits"])
+        engine.show("suspects", searches.repeated(("user_fp", "query_fp")).to_frame())
         for table in ("repeated_pairs", "returning_pairs", "searches_of_returning_users"):
             engine.table(table, f"sessions/{table}", **self.values)
         tied = engine.fetch("sessions/tied_searches")["row_nr"]
@@ -261,14 +269,18 @@ class PatternBuilder:
 
     def ids(self) -> pl.Series:
         """Return the digests of the search ids that are new in the last batch, sorted, each once."""
+        searches = self._last
+        if searches is None:
+            raise EngineError("search ids were asked for before a batch was read")
         new = self._engine.fetch("sessions/batch_ids")
         if new.schema["search_fp"] == pl.Int64:
             return new["search_fp"].unique().sort()
-        self._engine.show("ids_read", self._last.texts(new["row_nr"], ("search_id",)))
+        self._engine.show("ids_read", searches.texts(new["row_nr"], ("search_id",)))
         return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
 
     def closed(self) -> PatternTable:
         """Return the pattern table of all sessions that can grow no more."""
+        self._let_go()
         self._engine.table("chosen_patterns", "patterns/merged_patterns")
         return self._table(is_open=False)
 
@@ -309,6 +321,12 @@ def _ids_of(patterns: pl.DataFrame, configurations: pl.DataFrame) -> pl.Series:
     places = configurations["configuration_nr"].search_sorted(patterns["configuration_nr"])
     return configurations["configuration_id"].gather(places)
 
+
+_OF_A_BATCH = (
+    *("searches_read", "clicks_read", "texts_read", "urls_read", "click_fates", "batch_lists", "suspects"),
+    *("visits", "searches_of_returning_users", "session_searches", "session_clicks", "session_masks"),
+)
+"""What takes most memory of what a batch leaves, and no later step reads."""
 
 _LEFT_OUT: dict[str, DataType] = {"market": pl.String, "list_fp": pl.UInt64}
 _QUERIES: dict[str, DataType] = {"market": pl.String, "raw_query": pl.String, "query_fp": pl.UInt64}

@@ -33,6 +33,10 @@ class Rows(Protocol):
         """
         ...
 
+    def repeated(self, columns: tuple[str, str]) -> pl.Series:
+        """Return the numbers of the rows whose two columns may be those of another row; few others."""
+        ...
+
     def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row number; 0 where there are none."""
 
@@ -59,7 +63,7 @@ class Engine(Protocol):
         ...
 
     def drop(self, *names: str) -> None:
-        """Forget tables that no later step reads."""
+        """Forget tables and frames that no later step reads; names that are not there are passed by."""
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""

@@ -42,6 +42,7 @@ class DuckDBEngine:
             config["memory_limit"] = memory_limit
         self._connection = duckdb.connect(config=config)
         self._tables: set[str] = set()
+        self._shown: set[str] = set()
         with self._mended():
             self._connection.execute(sql_text("macros/duckdb"))
 
@@ -68,8 +69,12 @@ class DuckDBEngine:
     def drop(self, *names: str) -> None:
         """Forget tables."""
         for name in names:
-            self._run(f"DROP TABLE {name}", {})
-            self._tables.discard(name)
+            if name in self._shown:
+                self._connection.unregister(name)
+                self._shown.discard(name)
+            elif name in self._tables:
+                self._run(f"DROP TABLE {name}", {})
+                self._tables.discard(name)
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""
@@ -78,10 +83,10 @@ class DuckDBEngine:
 
     def fetch(self, step: str, **values: Value) -> pl.DataFrame:
         """Return the rows of `step` as a frame."""
-        self.table("fetched", step, **values)
+        statement = sql_text(step)
         with self._mended():
-            frame: pl.DataFrame = self._connection.table("fetched").pl()
-        self.drop("fetched")
+            relation = self._connection.sql(statement, params=self._named(statement, values))
+            frame: pl.DataFrame = relation.pl()
         return frame
 
     def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> BatchRows:
@@ -91,6 +96,7 @@ class DuckDBEngine:
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
+        self._shown.add(name)
         self._connection.register(name, pa.table({column.name: _as_it_lies(column) for column in frame}))
 
     def close(self) -> None:
@@ -103,8 +109,12 @@ class DuckDBEngine:
         return int(counted[0][0]) if counted and isinstance(counted[0][0], int) else 0
 
     def _execute(self, statement: str, values: dict[str, Value]) -> duckdb.DuckDBPyConnection:
+        return self._connection.execute(statement, self._named(statement, values))
+
+    @staticmethod
+    def _named(statement: str, values: dict[str, Value]) -> dict[str, Value]:
         named = set(_PARAMETER.findall(statement))
-        return self._connection.execute(statement, {key: values[key] for key in values.keys() & named})
+        return {key: values[key] for key in values.keys() & named}
 
     @contextmanager
     def _mended(self) -> Iterator[None]:

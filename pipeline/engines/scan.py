@@ -14,6 +14,7 @@ from pipeline.normalise import MAY_BE_ODD
 
 _TEXT_OF_PAIR, _MARKET_OF_PAIR, _LIST = 0, 1, 2  # seeds: independent hashes, so that an XOR names a pair
 _SUB_BATCH_ROWS = 400_000
+_MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two numbers are mixed to the same one
 
 
 class BatchRows:
@@ -93,6 +94,15 @@ class BatchRows:
         self._show(self._shown)
         left_out = market.with_columns(self._read["list_fp"]).filter(~self._read["is_kept"])
         return left_out.unique().drop_nulls("market")
+
+    def repeated(self, columns: tuple[str, str]) -> pl.Series:
+        """Return the numbers of the rows whose two columns may be those of another row; few others."""
+        one, other = (self._shown[name].to_physical() for name in columns)
+        pairs = one.cast(pl.UInt64, wrap_numerical=True).fill_null(0).to_numpy() * _MIXER
+        pairs ^= other.fill_null(0).to_numpy()
+        in_order = np.sort(pairs)
+        again = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
+        return pl.Series("row_nr", pairs).is_in(pl.Series(again).implode()).arg_true().alias("row_nr")
 
     def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row; 0 where there are none."""
@@ -200,13 +210,11 @@ def _numbers_of(what: str, rows: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-_NULL_URL = pl.Series([None], dtype=pl.String).hash()[0]
-
-
 def _null_in_list(rows: pl.DataFrame) -> pl.Series:
-    """Tell which lists hold a null: its fingerprint rules nearly all of them out."""
-    suspects = rows["urls"].list.contains(_NULL_URL).fill_null(False)
-    if not suspects.any():
-        return suspects.alias("holds_null")
+    """Tell which lists hold a null; Arrow counts the nulls of all lists, mostly none, at no cost."""
+    level = pl.CompatLevel.newest()
+    chunks = [chunk.to_arrow(compat_level=level) for chunk in rows["results"].get_chunks()]
+    if not any(chunk.values.null_count for chunk in chunks):
+        return pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True).alias("holds_null")
     nulls = rows["results"].list.eval(pl.element().is_null()).list.any().fill_null(False)
     return nulls.alias("holds_null")
