@@ -23,7 +23,7 @@ END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one insi
 NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""
 
-_MERGE_ROWS = 8_000_000
+_MERGE_ROWS = 6_000_000
 _RENAMES = pl.DataFrame(schema={"old": pl.UInt64, "new": pl.UInt64})
 
 
@@ -92,6 +92,7 @@ class PatternBuilder:
         self._left_out = pl.DataFrame(schema=_LEFT_OUT)
         self.funnel = LogFunnel(settings.stored_depth)
         self._last: Rows | None = None
+        self._added = self._merged = 0  # rows of the sums since they were merged last, and then
         self._start()
 
     def _start(self) -> None:
@@ -232,12 +233,10 @@ class PatternBuilder:
         engine.view("sessions", "sessions/sessions")
         engine.table("session_patterns", "patterns/session_patterns", **self.values)
         self._check("checks/sessions_add_up")
-        if engine.append("closed_patterns", "patterns/closed_patterns") and self._grown():
-            engine.table("closed_patterns", "patterns/merged_patterns")
-
-    def _grown(self) -> bool:
-        """Tell whether the sums have so many rows that merging them pays."""
-        return bool(self._engine.rows("counts/closed_patterns")[0][0] > _MERGE_ROWS)
+        self._added += engine.append("closed_patterns", "patterns/closed_patterns")
+        if self._added > max(_MERGE_ROWS, self._merged):  # so that every row is merged few times
+            self._merged = engine.table("closed_patterns", "patterns/merged_patterns")
+            self._added = 0
 
     def _count(self, searches: Rows, clicks: Rows) -> None:
         engine = self._engine
@@ -282,6 +281,7 @@ class PatternBuilder:
         """Return the pattern table of all sessions that can grow no more."""
         self._let_go()
         self._engine.table("chosen_patterns", "patterns/merged_patterns")
+        self._engine.drop("closed_patterns")
         return self._table(is_open=False)
 
     def opened(self) -> PatternTable:
@@ -293,6 +293,7 @@ class PatternBuilder:
         """Forget the sums, but not what was learned of texts."""
         self._engine.drop("closed_patterns", "chosen_patterns", "list_configurations")
         self.funnel = LogFunnel(int(self.values["depth"]))
+        self._added = self._merged = 0
 
     def _table(self, *, is_open: bool) -> PatternTable:
         engine, values = self._engine, self.values

@@ -124,7 +124,8 @@ def read_patterns(folder: Path) -> PatternTable:
         info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
         frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
         checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
-        only_judged = isinstance(info, dict) and info.get("settings", {}).get("only_judged")
+        used = info.get("settings") if isinstance(info, dict) else None
+        only_judged = isinstance(used, dict) and used.get("only_judged")
         judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
     except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
         reason = str(error).splitlines()[0]

@@ -5,6 +5,7 @@ repeats, sessions of several searches, late clicks and clicks of no search; quer
 ways. Rows that cannot be used are taken out first, because the peers reject none.
 """
 
+import ast
 import re
 import shutil
 import subprocess
@@ -139,13 +140,19 @@ print(sum(process.wait() for process in started))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="children are told by Linux only")
-def test_the_peak_of_a_process_holds_what_its_children_hold_at_the_same_time(benchmark_module):
-    measured = benchmark_module("measuring").measured
-    alone = measured([sys.executable, "-c", HOLDER.format(mb=100)])
-    both = measured([sys.executable, "-c", PARENT, HOLDER.format(mb=100)])
-    assert 100 < alone.peak_mb < 200  # one of them: what the system tells of the largest process
-    assert both.peak_mb > 200
-    assert both.output == "0\n"
+def test_the_peak_of_a_process_holds_what_its_children_hold_at_the_same_time():
+    holder = HOLDER.format(mb=100)
+    alone, _ = peak_of([sys.executable, "-c", holder])
+    both, output = peak_of([sys.executable, "-c", PARENT, holder])
+    assert 100 < alone < 200  # one of them: what the system tells of the largest process
+    assert both > 200
+    assert output == "0\n"
+
+
+def peak_of(command):
+    """Measure a command in a small process: that of the tests is large, and a child begins as its copy."""
+    code = f"import measuring; cost = measuring.measured({command!r}); print([cost.peak_mb, cost.output])"
+    return ast.literal_eval(output_of("-c", f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); {code}"))
 
 
 def test_a_process_that_fails_ends_the_benchmark(benchmark_module):

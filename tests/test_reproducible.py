@@ -6,7 +6,8 @@ from small_logs import simulated
 
 from pipeline.contracts import RUN_TABLES
 from pipeline.patterns import read_patterns
-from pipeline.run import analyse, make_patterns, make_run
+from pipeline.run import analyse, make_run
+from pipeline.run_log import make_patterns
 from pipeline.settings import load_settings
 
 SEEDED = {

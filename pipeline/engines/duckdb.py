@@ -4,6 +4,7 @@ DuckDB runs the SQL; Polars decodes the files, because it needs about two thirds
 for lists of text and lets one pass serve both the fingerprints and the texts seen first.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from pipeline.publish import is_disk_full
 from pipeline.sqlfiles import sql_text
 
 _INTERRUPTED = "Query interrupted"
+_ENOUGH_BYTES = 4_000_000_000
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -38,8 +40,7 @@ class DuckDBEngine:
         }
         if threads is not None:
             config["threads"] = threads
-        if memory_limit is not None:
-            config["memory_limit"] = memory_limit
+        config["memory_limit"] = memory_limit or f"{_own_limit()}B"
         self._connection = duckdb.connect(config=config)
         self._tables: set[str] = set()
         self._shown: set[str] = set()
@@ -96,8 +97,10 @@ class DuckDBEngine:
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
+        table = pa.table({column.name: _as_it_lies(column) for column in frame})
         self._shown.add(name)
-        self._connection.register(name, pa.table({column.name: _as_it_lies(column) for column in frame}))
+        with self._mended():
+            self._connection.register(name, table)
 
     def close(self) -> None:
         """Let go of memory and temporary files."""
@@ -130,7 +133,15 @@ class DuckDBEngine:
         except duckdb.OutOfMemoryException as error:
             raise EngineError(_out_of_memory(error)) from error
         except (duckdb.Error, *READ_ERRORS) as error:
+            if "KeyboardInterrupt" in str(error):  # Ctrl-C while DuckDB looks at a frame
+                raise KeyboardInterrupt from None
             raise _mended_error(error) from error
+
+
+def _own_limit() -> int:
+    """Return the bytes that the engine takes unless told: beyond them it spills, so that any log fits."""
+    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(_ENOUGH_BYTES, int(0.8 * every))
 
 
 def _as_it_lies(column: pl.Series) -> pa.ChunkedArray:

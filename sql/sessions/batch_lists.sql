@@ -16,5 +16,6 @@ SELECT
     r.row_nr,
     t.list_fp IS NULL AS is_new,
     r.query_fp <> r.last_query_fp OR coalesce(r.query_fp <> t.query_fp, FALSE) AS is_shared
-FROM read_lists AS r
-LEFT JOIN shown_texts AS t ON r.list_fp = t.list_fp
+FROM shown_texts AS t
+-- the lists of one batch on the right: those of all batches are many more
+RIGHT JOIN read_lists AS r ON t.list_fp = r.list_fp -- noqa: CV08
