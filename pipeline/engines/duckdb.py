@@ -23,7 +23,7 @@ from pipeline.publish import is_disk_full
 from pipeline.sqlfiles import sql_text
 
 _INTERRUPTED = "Query interrupted"
-_ENOUGH_BYTES = 4_000_000_000
+_ENOUGH_BYTES = 3_000_000_000
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
