@@ -105,7 +105,7 @@ def build_pattern_table(
         batch = batch_of(window, log, carry, NEVER_MS if watermark_ms is None else watermark_ms)
         carry = builder.add(batch, reporter(windows, number, progress), progress)
     progress("collecting the pattern table", 1.0)
-    table = builder.closed()
+    table = builder.closed(is_last=True)
     table = replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
     check_log(table.funnel, settings.max_rejected)
     return table

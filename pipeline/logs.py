@@ -277,12 +277,12 @@ class PatternBuilder:
         self._engine.show("ids_read", searches.texts(new["row_nr"], ("search_id",)))
         return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
 
-    def closed(self) -> PatternTable:
-        """Return the pattern table of all sessions that can grow no more."""
+    def closed(self, *, is_last: bool = False) -> PatternTable:
+        """Return the pattern table of all sessions that can grow no more; after the last, no batch follows."""
         self._let_go()
         self._engine.table("chosen_patterns", "patterns/merged_patterns")
         self._engine.drop("closed_patterns")
-        return self._table(is_open=False)
+        return self._table(is_open=False, is_last=is_last)
 
     def opened(self) -> PatternTable:
         """Return the pattern table of sessions that may still grow, as they are if the log ends here."""
@@ -295,11 +295,14 @@ class PatternBuilder:
         self.funnel = LogFunnel(int(self.values["depth"]))
         self._added = self._merged = 0
 
-    def _table(self, *, is_open: bool) -> PatternTable:
+    def _table(self, *, is_open: bool, is_last: bool = False) -> PatternTable:
         engine, values = self._engine, self.values
         engine.table("list_configurations", "patterns/list_configurations", **values)
         self._check("checks/configuration_numbers")
-        configurations = engine.fetch("patterns/configurations", **values).sort("configuration_nr")
+        configurations = engine.fetch("patterns/configurations", **values)
+        if is_last:
+            engine.drop("shown_texts")
+        configurations = configurations.sort("configuration_nr")
         patterns = engine.fetch("patterns/patterns").sort("configuration_nr", "fold", "click_mask")
         # hexadecimal digits are in the order of the numbers they spell, and numbers are sorted faster
         patterns = patterns.with_columns(_ids_of(patterns, configurations))
