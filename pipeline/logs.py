@@ -278,7 +278,7 @@ class PatternBuilder:
         return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
 
     def closed(self, *, is_last: bool = False) -> PatternTable:
-        """Return the pattern table of all sessions that can grow no more; after the last, no batch follows."""
+        """Return the pattern table of all sessions that can grow no more; no batch comes after the last."""
         self._let_go()
         self._engine.table("chosen_patterns", "patterns/merged_patterns")
         self._engine.drop("closed_patterns")
