@@ -40,13 +40,10 @@ from pipeline.cli_options import (
     SETTINGS,
     SUCCESS_GRADE,
     THREADS,
-    Conflicts,
-    IdleScope,
-    Pool,
+    chosen_settings,
 )
 from pipeline.cli_progress import shown_progress
 from pipeline.cli_store import patterns, stores
-from pipeline.settings import load_settings
 
 app = typer.Typer(
     name="clickassay",
@@ -134,29 +131,7 @@ def run(
     """
     from pipeline.run import make_run  # noqa: PLC0415 - keeps --help fast
 
-    chosen = load_settings(
-        settings,
-        depth=depth or None,
-        idle_minutes=idle_minutes,
-        idle_scope=_value(idle_scope),
-        normalise_urls=normalise_urls,
-        max_rejected=max_rejected,
-        only_judged=only_judged,
-        batch=batch,
-        max_grade=max_grade,
-        scale=_labels(scale),
-        relevant_grade=relevant_grade,
-        success_grade=success_grade,
-        persistence=persistence,
-        pool=_value(pool),
-        conflicts=_value(conflicts),
-        iterations=iterations,
-        resamples=resamples,
-        folds=folds,
-        seed=seed,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    chosen = chosen_settings(settings, locals())
     with shown_progress(quiet=quiet) as progress:
         findings = make_run(
             searches,
@@ -205,21 +180,7 @@ def report(
     """
     from pipeline.run import make_report  # noqa: PLC0415
 
-    chosen = load_settings(
-        settings,
-        depth=depth or None,
-        max_rejected=max_rejected,
-        max_grade=max_grade,
-        scale=_labels(scale),
-        relevant_grade=relevant_grade,
-        success_grade=success_grade,
-        persistence=persistence,
-        pool=_value(pool),
-        conflicts=_value(conflicts),
-        iterations=iterations,
-        resamples=resamples,
-        seed=seed,
-    )
+    chosen = chosen_settings(settings, locals())
     with shown_progress(quiet=quiet) as progress:
         findings = make_report(
             patterns, judgments, queries, out, chosen, command=_command(), force=force, progress=progress
@@ -327,14 +288,6 @@ def import_trec_session(
     with shown_progress(quiet=quiet) as progress:
         imported = read(xml, qrels, out=out, progress=progress)
     _tell_import(imported.folder, imported.counts, imported.notes)
-
-
-def _value(choice: IdleScope | Pool | Conflicts | None) -> str | None:
-    return None if choice is None else choice.value
-
-
-def _labels(scale: str | None) -> list[str] | None:
-    return None if scale is None else scale.split(",")
 
 
 def _command() -> str:

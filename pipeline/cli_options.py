@@ -1,12 +1,13 @@
 """The options that commands share; each is None unless given, so that a settings file can fill it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pipeline.settings import MAX_DEPTH, Settings
+from pipeline.settings import MAX_DEPTH, Settings, load_settings
 
 
 class IdleScope(StrEnum):
@@ -36,6 +37,15 @@ def _default(name: str) -> str:
     value: Any = Settings.model_fields[name].default
     text = ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
     return f" [default: {text}]"
+
+
+def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
+    """Merge defaults, a settings file and those arguments of a command that are settings by their names."""
+    given = {name: options[name] for name in Settings.model_fields if name in options}
+    values = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
+    if values.get("scale") is not None:
+        values["scale"] = values["scale"].split(",")
+    return load_settings(file, **{**values, "depth": values.get("depth") or None})
 
 
 OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
@@ -87,7 +97,9 @@ FOLDS = Annotated[
 THREADS = Annotated[int | None, typer.Option(help="Threads of the engine. [default: all cores]")]
 MEMORY_LIMIT = Annotated[
     str | None,
-    typer.Option(help="Memory of the engine, e.g. 4GB; beyond it spills to disk. [default: 80 % of RAM]"),
+    typer.Option(
+        help="Memory of the engine, e.g. 4GB; beyond it, disk. [default: 3GB, or 80 % of RAM if less]"
+    ),
 ]
 MAX_GRADE = Annotated[int | None, typer.Option(help=f"Highest grade of the scale.{_default('max_grade')}")]
 SCALE = Annotated[

@@ -26,9 +26,10 @@ from pipeline.cli_options import (
     QUIET,
     SETTINGS,
     THREADS,
+    chosen_settings,
 )
 from pipeline.cli_progress import shown_progress
-from pipeline.settings import load_settings
+from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
     from pipeline.log_plan import RunPlan
@@ -78,25 +79,15 @@ def patterns(
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
-    from pipeline.run_log import make_patterns  # noqa: PLC0415 - keeps --help fast
-    from pipeline.run_store import grow_store, plan_store, plan_table  # noqa: PLC0415
+    from pipeline.run_patterns import make_patterns  # noqa: PLC0415 - keeps --help fast
+    from pipeline.run_plan import plan_store, plan_table  # noqa: PLC0415
+    from pipeline.run_store import grow_store  # noqa: PLC0415
 
     if (out is None) == (store is None):
         raise typer.BadParameter("give either --out or --store")
-    chosen = load_settings(
-        settings,
-        depth=depth or None,
-        idle_minutes=idle_minutes,
-        idle_scope=None if idle_scope is None else idle_scope.value,
-        normalise_urls=normalise_urls,
-        max_rejected=max_rejected,
-        only_judged=only_judged,
-        batch=batch,
-        late_minutes=late_minutes,
-        folds=folds,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    chosen = chosen_settings(settings, locals())
+    if judgments is not None and not chosen.only_judged:
+        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
     if dry_run:
         with shown_progress(quiet=quiet) as progress:
             progress("looking at the log", None)

@@ -3,11 +3,11 @@
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.inputs import Input, is_parquet
 from pipeline.log_windows import Piece, Window
+from pipeline.times import utc_text
 
 # Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 1 to 20 million
 # searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
@@ -231,11 +231,7 @@ def _span(window: Window) -> str:
     if not firsts or not lasts:
         return "without a usable time"
     start = min(firsts) if window.start_ms is None else window.start_ms
-    return f"{_moment(start)} to {_moment(max(lasts) if window.end_ms is None else window.end_ms)} UTC"
-
-
-def _moment(time_ms: int) -> str:
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{utc_text(start)} to {utc_text(max(lasts) if window.end_ms is None else window.end_ms)} UTC"
 
 
 def _duration(seconds: float) -> str:

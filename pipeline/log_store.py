@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
 from pipeline.store_files import BatchContent, StoredBatch
+from pipeline.times import utc_text
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,10 @@ def _refuse_late(
             continue
         number = next(batch.number for batch in store.history() if piece.first_ms < batch.watermark_ms)
         raise InputError(
-            f"{table.what}: {piece.file} comes too late: it has rows of {_time(piece.first_ms)}, and "
-            f"{store.folder} is closed up to {_time(watermark_ms)}; "
+            f"{table.what}: {piece.file} comes too late: it has rows of {utc_text(piece.first_ms)} UTC, and "
+            f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
             f"make the batches again: {_undo(store, number)}"
         )
-
-
-def _time(time_ms: int) -> str:
-    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def add_to_store(

@@ -7,6 +7,7 @@ times that its footer tells. A piece that spans a cut is read with each window t
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class Window:
     searches: tuple[Piece, ...]
     clicks: tuple[Piece, ...]
 
-    @property
+    @cached_property
     def rows(self) -> tuple[int, int]:
         """Searches and clicks of the pieces."""
         return sum(piece.rows for piece in self.searches), sum(piece.rows for piece in self.clicks)

@@ -185,7 +185,8 @@ class PatternBuilder:
         engine.show("texts_read", texts.select(*_TEXTS))
         self._check("checks/list_fingerprints", "checks/query_fingerprints")
         engine.append("shown_texts", "sessions/shown_texts")
-        self._check("checks/left_out_fingerprints")
+        if len(self._left_out):
+            self._check("checks/left_out_fingerprints")
 
     def _renamed_in(self, lists: pl.Series) -> pl.Series:
         """Tell which lists show a URL that has another normal form, and remember these URLs."""

@@ -69,6 +69,21 @@ def _parents(place: Path) -> Iterator[Path]:
         raise
 
 
+def check_apart(place: Path, *inputs: str | Path | None) -> None:
+    """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
+
+    Raises
+    ------
+    OutputError
+        If it lies there.
+    """
+    for path in inputs:
+        if path is not None and Path(path).is_dir() and place.resolve().is_relative_to(Path(path).resolve()):
+            raise OutputError(
+                f"{place} lies inside {path}, whose files are an input; choose a place outside of it"
+            )
+
+
 def check_free(place: Path, *, force: bool = False) -> None:
     """Refuse to write over what is there; with `force`, over anything but a folder of ours.
 

@@ -26,8 +26,8 @@ from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
 from pipeline.progress import Progress, silent
-from pipeline.publish import check_free, published_folder
-from pipeline.run_log import collected, log_to_patterns, plain_settings, versions, writing_tables
+from pipeline.publish import check_apart, check_free, published_folder
+from pipeline.run_patterns import collected, log_to_patterns, plain_settings, versions, writing_tables
 from pipeline.sample import Sample
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
@@ -153,6 +153,7 @@ def make_report(
     progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Turn a stored pattern table and judgments into a run folder; return the main findings."""
+    check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
     if (patterns / MARK).is_file():
         table = PatternStore(patterns).table()
@@ -189,6 +190,7 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Turn logs and judgments into a run folder; return the main findings."""
+    check_apart(out, searches, clicks, judgments, queries)
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
     _attributes(queries)
     with published_folder(out, force=force) as folder:

@@ -4,6 +4,7 @@ Later sources win: defaults < TOML file < command-line options. Names are the sa
 ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML.
 """
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -27,7 +28,7 @@ class Settings(BaseModel):
     normalise_urls: bool = True
     folds: int = Field(default=1, ge=1, le=1024)
     max_rejected: float = Field(default=0.01, ge=0, le=1)
-    batch: str = Field(default="auto", pattern=r"^(auto|day|file|[1-9][0-9]{0,14})$")
+    batch: str = "auto"
     only_judged: bool = False
     late_minutes: float = Field(default=60.0, ge=0, le=7 * 24 * 60)
     scale: tuple[str, ...] = ("bad", "fair", "good", "excellent", "perfect")
@@ -41,7 +42,7 @@ class Settings(BaseModel):
     resamples: int = Field(default=1000, ge=2, le=100_000)
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int | None = Field(default=None, ge=1)
-    memory_limit: str | None = Field(default=None, pattern=r"(?i)^\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*$")
+    memory_limit: str | None = None
 
     @property
     def idle_ms(self) -> int:
@@ -64,6 +65,20 @@ class Settings(BaseModel):
         if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
             raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
         return tuple(sorted(set(depths)))
+
+    @field_validator("batch")
+    @classmethod
+    def _batch_is_known(cls, batch: str) -> str:
+        if not re.fullmatch(r"auto|day|file|[1-9][0-9]{0,14}", batch):
+            raise ValueError("must be auto, day, file or a number of searches")
+        return batch
+
+    @field_validator("memory_limit")
+    @classmethod
+    def _memory_has_a_unit(cls, limit: str | None) -> str | None:
+        if limit is not None and not re.fullmatch(r"(?i)\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*", limit):
+            raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+        return limit
 
     @field_validator("scale")
     @classmethod

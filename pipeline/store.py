@@ -61,7 +61,7 @@ class PatternStore:
     def _header(self) -> dict[str, Any]:
         try:
             header = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             refuse_others(self.folder)
             raise StoreError(
                 f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
@@ -213,7 +213,14 @@ class PatternStore:
         return [FileFingerprint(**file) for batch in of_run for file in batch.info["files"][what]]
 
     def forget_from(self, number: int) -> int:
-        """Undo batches from `number` on: their files are new again. Returns how many."""
+        """Undo batches from `number` on: their files are new again. Returns how many.
+
+        Raises
+        ------
+        StoreError
+            If there is no batch of that number.
+        """
+        self._refuse_after_last(number)
         undone = [batch for batch in self._folders() if int(batch.name) >= number]
         for folder in reversed(undone):  # the last first: what is left is always the beginning of the store
             hidden = folder.with_name(f".batch.{folder.name}")
@@ -223,13 +230,28 @@ class PatternStore:
         return len(undone)
 
     def forget_before(self, number: int) -> int:
-        """Drop the sessions of batches before `number` for good; their files stay known. Returns how many."""
+        """Drop the sessions of batches before `number` for good; their files stay known. Returns how many.
+
+        Raises
+        ------
+        StoreError
+            If there is no batch of that number: the last one stays, it holds the visits still open.
+        """
+        self._refuse_after_last(number)
         dropped = [batch for batch in self.batches() if batch.number < number]
         if dropped:
             self.settings["forgotten_before"] = number
             write_json(self.folder / MARK, self.settings)
             self._sweep()
         return len(dropped)
+
+    def _refuse_after_last(self, number: int) -> None:
+        last = max((int(folder.name) for folder in self._folders()), default=0)
+        if number > last:
+            raise StoreError(
+                f"store {self.folder} has no batch {number}: its last is {last}; "
+                f"`clickassay store info {self.folder}` shows all"
+            )
 
     def _folders(self) -> list[Path]:
         return sorted(path for path in self.folder.iterdir() if path.name.isdigit())

@@ -161,6 +161,8 @@ def remedy(folder: Path, number: int) -> str:
 
 def refuse_others(folder: Path) -> None:
     """Refuse a folder that is no store but holds something."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; choose a folder as --store")
     names = [path.name for path in folder.iterdir()] if folder.exists() else []
     if any(name.isdigit() for name in names) and MARK not in names:
         raise broken(folder / MARK, FileNotFoundError())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate
 

@@ -16,7 +16,7 @@ from oracle.oracle_run import oracle
 
 from pipeline.contracts import CONFIGURATIONS
 from pipeline.run import analyse
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 
 LOGS, CHUNK = 320, 10

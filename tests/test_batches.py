@@ -11,7 +11,7 @@ from test_agreement import write_log
 from pipeline import log_run
 from pipeline.errors import InputError
 from pipeline.patterns import FOLDER_TABLES
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 from pipeline.store import PatternStore

@@ -12,7 +12,7 @@ from pipeline.cli_options import Conflicts
 from pipeline.contracts import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, RUN_TABLES
 from pipeline.judgments import prepare_judgments
 from pipeline.run import analyse
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,8 @@ from small_logs import MINUTE, NOON, click, search, write_rows
 from pipeline import log_plan, log_run
 from pipeline.log_plan import FilesToRead, RunPlan, free_bytes, order_note, size
 from pipeline.log_windows import Piece, Window
-from pipeline.run_store import grow_store, plan_store, plan_table
+from pipeline.run_plan import plan_store, plan_table
+from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 from pipeline.store import PatternStore
 

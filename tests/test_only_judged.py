@@ -15,7 +15,7 @@ from pipeline.errors import PatternError, SettingsError, StoreError
 from pipeline.normalise import normalise_query
 from pipeline.patterns import FOLDER_TABLES, read_patterns, write_patterns
 from pipeline.run import analyse
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate

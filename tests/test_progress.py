@@ -9,7 +9,7 @@ from small_logs import click, search, write_rows
 
 from pipeline.cli_progress import clock_time, resident_bytes, shown_progress
 from pipeline.progress import LogPart, Note, steady
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 

@@ -7,7 +7,7 @@ from small_logs import simulated
 from pipeline.contracts import RUN_TABLES
 from pipeline.patterns import read_patterns
 from pipeline.run import analyse, make_run
-from pipeline.run_log import make_patterns
+from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
 
 SEEDED = {

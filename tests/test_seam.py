@@ -23,7 +23,7 @@ from pipeline.judged import judge_configurations
 from pipeline.judgments import prepare_judgments
 from pipeline.patterns import check_depths, read_patterns, write_patterns
 from pipeline.run import make_report, make_run
-from pipeline.run_log import make_patterns
+from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])

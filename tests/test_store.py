@@ -16,7 +16,7 @@ import pytest
 from pipeline import log_windows
 from pipeline.errors import InputError, StoreError
 from pipeline.patterns import FOLDER_TABLES
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.run_store import grow_store
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate

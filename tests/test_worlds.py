@@ -12,7 +12,7 @@ from small_logs import simulated
 
 from pipeline.contracts import CLICK_METRICS
 from pipeline.run import analyse
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 from pipeline.simulate.worlds import WORLDS
 

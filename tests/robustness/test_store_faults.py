@@ -18,7 +18,7 @@ from test_store import assert_same, cut, some_times
 from pipeline import store as store_module
 from pipeline.errors import StoreError
 from pipeline.patterns import FOLDER_TABLES, PatternTable, read_patterns
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate
 from pipeline.store import PatternStore

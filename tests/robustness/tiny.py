@@ -14,7 +14,7 @@ import polars as pl
 
 from pipeline.cli import app, run_command
 from pipeline.run import analyse
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[2]

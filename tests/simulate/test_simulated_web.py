@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from simulate.simulated_log import rows, satisfies, truth_of
 
-from pipeline.run_log import log_to_patterns
+from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 from pipeline.simulate import WORLDS, simulate
 from pipeline.simulate.worlds import Browsing, Pages, browse, satisfied

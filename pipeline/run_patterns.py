@@ -25,10 +25,10 @@ from pipeline.inputs import (
     unreadable,
 )
 from pipeline.judgments import judged_queries
-from pipeline.log_run import build_pattern_table, checked_log
+from pipeline.log_run import Log, build_pattern_table, checked_log
 from pipeline.patterns import PatternTable, write_patterns
 from pipeline.progress import Progress, silent
-from pipeline.publish import is_disk_full, published_folder
+from pipeline.publish import check_apart, is_disk_full, published_folder
 from pipeline.settings import Settings
 
 _LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-tables")
@@ -56,13 +56,11 @@ def log_to_patterns(
     work
         Where the engine may spill; a temporary folder when None.
     """
-    search_input = read_input("searches", searches, SEARCHES)
-    click_input = read_input("clicks", clicks, CLICKS)
-    log = checked_log(search_input, click_input)
+    log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
-    with files_named(search_input, click_input), engine_for(settings, work) as engine:
+    with files_named(log.searches, log.clicks), engine_for(settings, work) as engine:
         table = build_pattern_table(engine, log, settings, kept, progress=progress)
-    inputs = {"searches": search_input.fingerprint(), "clicks": click_input.fingerprint()}
+    inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
     info = {
         "stored_depth": settings.stored_depth,
         "settings": plain_settings(settings),
@@ -70,6 +68,17 @@ def log_to_patterns(
         "versions": versions(),
     }
     return replace(table, info=info, judged_queries=kept)
+
+
+def read_log(searches: str | Path, clicks: str | Path) -> Log:
+    """Open both halves of a log; nothing is read but schemas.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, cannot be read or lacks a column.
+    """
+    return checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
 
 
 @contextmanager
@@ -123,6 +132,7 @@ def make_patterns(
     progress: Progress = silent,
 ) -> Path:
     """Turn logs into a stored pattern table folder."""
+    check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
         table = log_to_patterns(
             searches, clicks, settings, judgments=judgments, work=folder, progress=progress
