@@ -1,9 +1,9 @@
 """CPU time of `clickassay report` at the size of the paper's first data set, and at a million configurations.
 
-    python benchmarks/report_cost.py [--configurations N] [--queries N] [--resamples N] [--runs N]
+    python benchmarks/report_cost.py [--configurations N] [--queries N] [--runs N]
 
 A pattern table of 70,000 configurations of 16,000 queries and its judgments are made from a simulated log;
-then `report` runs on it with 1000 iterations and 2000 resamples, both depths, every split. When more
+then `report` runs on it with 1000 iterations, both depths, every split. When more
 configurations are asked for than that log has, further ones are planted: the log's, under further names
 of queries. The second row is Algorithm 3 for all pairs of metrics, and a plain Python loop of it, in this
 process; of the loop a few iterations are measured.
@@ -38,26 +38,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configurations", type=int, default=70_000)
     parser.add_argument("--queries", type=int, default=16_000)
-    parser.add_argument("--resamples", type=int, default=2000)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     log, patterns = made_patterns(options.queries, options.configurations)
     print(machine())
-    report_row(log, patterns, options.resamples, options.runs)
+    report_row(log, patterns, options.runs)
     rankers_row(log, patterns)
 
 
-def report_row(log: Path, patterns: Path, resamples: int, runs: int) -> None:
+def report_row(log: Path, patterns: Path, runs: int) -> None:
     """Print what whole processes of `report` cost, with the sum of all correlations as check."""
     command = clickassay("report", "--patterns", patterns, "--judgments", log / "judgments.parquet",
                          "--queries", log / "queries.parquet", "--iterations", ITERATIONS,
-                         "--resamples", resamples, "--out", WORK / "report", "--force", "--quiet")  # fmt: skip  # noqa: E501
+                         "--out", WORK / "report", "--force", "--quiet")  # fmt: skip
     costs = [measured(command) for _ in range(runs)]
     statistics = pl.read_parquet(WORK / "report" / "statistics.parquet")
     largest = statistics.sort("n_configurations").row(-1, named=True)
     correlation = pl.read_parquet(WORK / "report" / "correlations.parquet")["correlation"].sum()
     cpu, wall, memory = (middle(costs, what) for what in ("cpu", "wall", "peak_mb"))
-    print(f"report {cpu:6.2f} CPU s {wall:6.2f} s wall {memory:,.0f} MB   {resamples} resamples, "
+    print(f"report {cpu:6.2f} CPU s {wall:6.2f} s wall {memory:,.0f} MB   {ITERATIONS} iterations, "
           f"{statistics['n_configurations'].to_list()} configurations, {largest['n_queries']:,} queries "
           f"  check {correlation:.9f}")  # fmt: skip
 

@@ -34,7 +34,6 @@ from pipeline.cli_options import (
     POOL,
     QUIET,
     RELEVANT_GRADE,
-    RESAMPLES,
     SCALE,
     SEED,
     SETTINGS,
@@ -42,6 +41,7 @@ from pipeline.cli_options import (
     THREADS,
     chosen_settings,
 )
+from pipeline.cli_power import power
 from pipeline.cli_progress import shown_progress
 from pipeline.cli_store import patterns, stores
 
@@ -114,7 +114,6 @@ def run(
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
-    resamples: RESAMPLES = None,
     folds: FOLDS = None,
     seed: SEED = None,
     threads: THREADS = None,
@@ -148,6 +147,7 @@ def run(
 
 
 app.command()(patterns)
+app.command()(power)
 
 
 @app.command()
@@ -166,7 +166,6 @@ def report(
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
-    resamples: RESAMPLES = None,
     seed: SEED = None,
     settings: SETTINGS = None,
     force: FORCE = False,

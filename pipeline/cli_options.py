@@ -122,9 +122,6 @@ CONFLICTS = Annotated[
     typer.Option(help=f"Rule for judgments that contradict each other.{_default('conflicts')}"),
 ]
 ITERATIONS = Annotated[int | None, typer.Option(help=f"Iterations of Algorithm 3.{_default('iterations')}")]
-RESAMPLES = Annotated[
-    int | None, typer.Option(help=f"Resamples of the query bootstrap.{_default('resamples')}")
-]
 SEED = Annotated[int | None, typer.Option(help=f"Seed of every random draw.{_default('seed')}")]
 CSV = Annotated[bool, typer.Option("--csv", help="Answer as CSV.")]
 JSON = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]

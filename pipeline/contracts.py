@@ -22,6 +22,9 @@ CLICK_METRICS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
 EDITORIAL_METRICS = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP")
 """Editorial metrics in the order of reports (contract 6); variants such as ``AP(rel=2)`` follow them."""
 
+BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
+"""Plain metrics that any other must beat: the first knows no order, the others only the first result."""
+
 
 class ContractError(ClickassayError):
     """A table does not have the form that its contract states."""
@@ -107,10 +110,29 @@ _SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
 
 def _interval(what: str) -> tuple[Column, Column]:
     return (
-        Column("ci_low", pl.Float64, f"lower end of the 95 % query-bootstrap interval of {what}"),
-        Column("ci_high", pl.Float64, f"upper end of the 95 % query-bootstrap interval of {what}"),
+        Column("ci_low", pl.Float64, f"lower end of the 95 % interval of {what}, by leaving out queries"),
+        Column("ci_high", pl.Float64, f"upper end of the 95 % interval of {what}"),
     )
 
+
+def _noise_corrected(what: str) -> tuple[Column, Column, Column]:
+    return (
+        Column("noise_corrected", pl.Float64, f"{what} that endless sessions would show; may pass -1 or 1"),
+        Column("noise_corrected_low", pl.Float64, "lower end of its 95 % interval; null without bound"),
+        Column("noise_corrected_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
+    )
+
+
+_CAUTION = Column("caution", pl.String, "why the interval is not to be relied on; null when it is")
+
+
+_TESTED = (
+    Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
+    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),
+    Column("queries_needed", pl.Float64, "queries that would detect such a difference 4 times out of 5"),
+    _QUERIES,
+    _CAUTION,
+)
 
 FUNNEL = Table(
     "funnel",
@@ -208,10 +230,13 @@ CORRELATIONS = Table(
         _EDITORIAL,
         Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
         *_interval("the correlation"),
+        *_noise_corrected("the correlation"),
+        Column("null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"),
         _CONFIGURATIONS,
         _QUERIES,
         _SESSIONS,
         _REASON,
+        _CAUTION,
     ),
     ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
 )
@@ -229,11 +254,12 @@ DIFFERENCES = Table(
         Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
         Column("exact", pl.Float64, "closed form: the limit of endless iterations; -1..1"),
         *_interval("the closed form"),
-        Column("noise_corrected", pl.Float64, "closed form with the sampling noise of clicks taken out"),
+        *_noise_corrected("the closed form"),
         Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
         _QUERIES,
         _CONFIGURATIONS,
         _REASON,
+        _CAUTION,
     ),
     ("market", "depth", "judge", "click_metric", "editorial_metric"),
 )
@@ -250,9 +276,88 @@ COMPARISONS = Table(
         Column("metric_b", pl.String, "another editorial metric"),
         Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
         *_interval("the difference"),
-        Column("p_value", pl.Float64, "two-sided bootstrap p-value of no difference; 0..1"),
+        *_TESTED,
     ),
     ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+)
+
+INFLUENCE = Table(
+    "influence",
+    "one row per market, depth, judge, click metric, editorial metric, side and rank: the queries that "
+    "move a correlation most",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        _CLICK,
+        _EDITORIAL,
+        Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
+        Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
+        Column("query", pl.String, "normalised query"),
+        _SESSIONS,
+        Column("without", pl.Float64, "the correlation without this query; null if there is none"),
+        Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
+        Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
+    ),
+    ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank"),
+)
+
+_JUDGES = (
+    Column("judge_a", pl.String, "a source of judgments"),
+    Column("judge_b", pl.String, "another source, later in the alphabet"),
+)
+
+AGREEMENT = Table(
+    "agreement",
+    "one row per market and pair of judges: how far they agree on what both judged",
+    (
+        _MARKET,
+        *_JUDGES,
+        Column("n_queries", pl.Int64, "queries of the log with results that both judged"),
+        Column("n_results", pl.Int64, "pairs of query and URL that both judged"),
+        Column("equal", pl.Float64, "share of them with the same grade; 0..1"),
+        Column("mean_difference", pl.Float64, "mean of grade of judge_a minus grade of judge_b"),
+        Column("kappa", pl.Float64, "Cohen's kappa: agreement beyond chance; at most 1"),
+        Column("kappa_linear", pl.Float64, "the same, a miss counting by its distance"),
+        Column("kappa_quadratic", pl.Float64, "the same, a miss counting by its squared distance"),
+        *_interval("kappa_quadratic"),
+        _CAUTION,
+    ),
+    ("market", "judge_a", "judge_b"),
+)
+
+CONFUSION = Table(
+    "confusion",
+    "one row per market, pair of judges and pair of grades: how often one gave this and the other that",
+    (
+        _MARKET,
+        *_JUDGES,
+        Column("grade_a", pl.Int8, "grade of judge_a"),
+        Column("grade_b", pl.Int8, "grade of judge_b"),
+        Column("rows", pl.Int64, "pairs of query and URL"),
+    ),
+    ("market", "judge_a", "judge_b", "grade_a", "grade_b"),
+)
+
+JUDGE_COMPARISONS = Table(
+    "judge_comparisons",
+    "one row per market, depth, click metric, editorial metric and pair of judges: whose grades make the "
+    "metric predict clicks better, on the configurations that both judged",
+    (
+        _MARKET,
+        _DEPTH,
+        _CLICK,
+        _EDITORIAL,
+        *_JUDGES,
+        Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
+        Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),
+        Column("difference", pl.Float64, "correlation_a minus correlation_b"),
+        *_interval("the difference"),
+        *_TESTED,
+        _CONFIGURATIONS,
+        _SESSIONS,
+    ),
+    ("market", "depth", "click_metric", "editorial_metric", "judge_a", "judge_b"),
 )
 
 RUN_TABLES = (
@@ -263,5 +368,9 @@ RUN_TABLES = (
     CORRELATIONS,
     DIFFERENCES,
     COMPARISONS,
+    INFLUENCE,
+    AGREEMENT,
+    CONFUSION,
+    JUDGE_COMPARISONS,
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

@@ -11,6 +11,7 @@ from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTI
 from pipeline.judged import Judged
 from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
 from pipeline.metrics.editorial import editorial_values
+from pipeline.metrics.null import null_success
 from pipeline.sample import Floats, Sample
 from pipeline.settings import Settings
 
@@ -47,11 +48,12 @@ def measure(
         All sessions by market, for coverage.
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
-    clicks = click_values(n, mask, sessions, _good_masks(judged, settings), depth=depth)
+    good = _good_masks(judged, settings)
+    clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings)
     samples = tuple(
-        _sample(judged, clicks, names, editorial, market, judge=judge, depth=depth)
+        _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
         for market in sorted(judged.rows["market"].unique())
     )
     return Measured(
@@ -74,6 +76,7 @@ def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
 def _sample(
     judged: Judged,
     clicks: ClickValues,
+    good: NDArray[np.int64],
     names: tuple[str, ...],
     editorial: Floats,
     market: str,
@@ -95,10 +98,18 @@ def _sample(
         click_names=clicks.names,
         click_values=clicks.means[chosen],
         click_variances=clicks.variances[chosen],
+        null_success=_null_success(judged, good, chosen),
         editorial_names=names,
         editorial_values=editorial[chosen],
+        configuration_ids=rows["configuration_id"],
         click_entropy=_entropy(judged, rows, index, len(queries)),
     )
+
+
+def _null_success(judged: Judged, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
+    of_market = np.isin(judged.patterns["n"].to_numpy(), chosen)
+    mask, sessions = (judged.patterns[name].to_numpy()[of_market] for name in ("click_mask", "sessions"))
+    return null_success(good[chosen], mask, sessions)
 
 
 def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:

@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, EVERY, FUNNEL, RUN_TABLES
+from pipeline.contracts import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCES,
+    EVERY,
+    FUNNEL,
+    INFLUENCE,
+    RUN_TABLES,
+)
 from pipeline.correlation.classes import left_out_columns, query_splits
-from pipeline.correlation.tables import comparisons, correlations, differences, resample
+from pipeline.correlation.comparisons import comparisons
+from pipeline.correlation.influence import influence
+from pipeline.correlation.judges import agreement, confusion, judge_comparisons
+from pipeline.correlation.tables import correlations, differences
 from pipeline.database import write_database
 from pipeline.errors import PatternError
 from pipeline.inputs import (
@@ -91,6 +102,9 @@ def _analyse(
         "configurations": pl.concat([cell.configurations for cell in measured]),
         "patterns": _distinct([cell.patterns for cell in measured]),
         **_correlated(samples, attributes, settings, progress),
+        "agreement": agreement(graded.grades, max_grade=settings.max_grade),
+        "confusion": confusion(graded.grades),
+        "judge_comparisons": judge_comparisons(samples),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
 
@@ -112,14 +126,15 @@ def _correlated(
         "correlations": [CORRELATIONS.empty()],
         "differences": [DIFFERENCES.empty()],
         "comparisons": [COMPARISONS.empty()],
+        "influence": [INFLUENCE.empty()],
     }
     for number, sample in enumerate(samples):
         progress(f"correlating market {sample.market}, depth {sample.depth}", number / len(samples))
         splits, _ = query_splits(sample, attributes)
-        resampled = resample(sample, splits, resamples=settings.resamples, rng=rng)
-        found["correlations"].append(correlations(sample, splits, resampled))
-        found["differences"].append(differences(sample, resampled, iterations=settings.iterations, rng=rng))
-        found["comparisons"].append(comparisons(sample, resampled))
+        found["correlations"].append(correlations(sample, splits))
+        found["differences"].append(differences(sample, iterations=settings.iterations, rng=rng))
+        found["comparisons"].append(comparisons(sample))
+        found["influence"].append(influence(sample))
     return {name: pl.concat(frames) for name, frames in found.items()}
 
 

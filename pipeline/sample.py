@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -28,8 +29,12 @@ class Sample:
     click_variances
         (N, C) unbiased variance of the metric between the sessions of a configuration
         (divisor n - 1); NaN where a configuration has one session.
+    null_success
+        (N,) SS of each configuration if click patterns were drawn from those of all, whatever the grades.
     editorial_names, editorial_values
         Names of the E editorial metrics, and their (N, E) values.
+    configuration_ids
+        (N,) ids of the configurations.
     click_entropy
         (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
     """
@@ -43,8 +48,10 @@ class Sample:
     click_names: tuple[str, ...]
     click_values: Floats
     click_variances: Floats
+    null_success: Floats
     editorial_names: tuple[str, ...]
     editorial_values: Floats
+    configuration_ids: pl.Series
     click_entropy: Floats
 
 

@@ -14,7 +14,7 @@ import pytest
 from oracle.messy_logs import seeded_log
 from oracle.oracle_run import oracle
 
-from pipeline.contracts import CONFIGURATIONS
+from pipeline.contracts import COMPARISONS, CONFIGURATIONS, CORRELATIONS, DIFFERENCES
 from pipeline.run import analyse
 from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
@@ -22,7 +22,6 @@ from pipeline.settings import load_settings
 LOGS, CHUNK = 320, 10
 TOLERANCE = 1e-9
 SAMPLE = ("market", "depth", "judge")
-PAIR = ("click_metric", "editorial_metric")
 MS = pa.timestamp("ms")
 TIMES = (pa.int64(), pa.timestamp("ms", tz="UTC"), pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
@@ -51,7 +50,8 @@ def differences_of(seed, folder):
     yield from statistics_differences(expected["statistics"], run["statistics"])
     yield from configuration_differences(expected["judged"], run["configurations"])
     yield from correlation_differences(expected, run["correlations"])
-    yield from ranker_differences(expected["differences"], run["differences"])
+    yield from ranker_differences(expected["differences"], run["differences"], options.iterations)
+    yield from comparison_differences(expected["comparisons"], run["comparisons"])
     yield from run_pattern_differences(run)
 
 
@@ -127,15 +127,16 @@ def keyed(frame, key, values):
     return found
 
 
-def compare(what, expected, found):
-    """Yield the differences of two dicts from key to dict of values."""
+def compare(what, expected, found, columns=None):
+    """Yield the differences of two dicts from key to dict of values, which must be all of the columns."""
     for name in sorted(expected.keys() | found.keys(), key=repr):
         if name not in found:
             yield f"{what} {name}: missing, expected {expected[name]}"
         elif name not in expected:
             yield f"{what} {name}: not expected, found {found[name]}"
         else:
-            for column, value in expected[name].items():
+            for column in expected[name] if columns is None else columns:
+                value = expected[name][column]
                 if not same(value, found[name][column]):
                     yield f"{what} {name}: {column} is {found[name][column]!r}, expected {value!r}"
 
@@ -233,33 +234,67 @@ def certain(rows, unsure):
     return {name: row for name, row in rows.items() if name[3] != "click_entropy" or name[:3] not in unsure}
 
 
+def values_of(contract):
+    """Return the columns of a contract that are not its key."""
+    return [column.name for column in contract.columns if column.name not in contract.key]
+
+
 def correlation_differences(expected, frame):
     """Compare the correlations of every split; terciles of click entropy where their order is certain."""
-    key = (*SAMPLE, "split", "class", *PAIR)
     unsure = {name for name, entropies in expected["entropies"].items() if nearly_tied(entropies)}
-    frame = of_samples(frame, expected["correlations"])
-    found = keyed(frame, key, ("correlation", "n_configurations", "n_queries", "n_sessions"))
+    frame = of_samples(frame, expected["correlations"], "correlation")
+    found = keyed(frame, CORRELATIONS.key, values_of(CORRELATIONS))
     wanted, found = (certain(rows, unsure) for rows in (expected["correlations"], found))
-    yield from compare("correlation", wanted, found)
-    yield from missing_reasons(frame, key, "correlation")
+    yield from compare("correlation", wanted, found, values_of(CORRELATIONS))
 
 
-def ranker_differences(expected, frame):
-    """Compare the closed form of Algorithm 3 and what follows from it."""
-    key = (*SAMPLE, *PAIR)
-    frame = of_samples(frame, expected)
-    found = keyed(frame, key, ("exact", "noise_corrected", "sign_agreement", "n_queries"))
-    wanted = {name: steep(row, found.get(name)) for name, row in expected.items()}
-    yield from compare("difference", wanted, found)
-    yield from missing_reasons(frame, key, "exact")
+def ranker_differences(expected, frame, iterations):
+    """Compare the closed form of Algorithm 3 and what follows from it, and what follows from its draws."""
+    frame = of_samples(frame, expected, "exact")
+    found = keyed(frame, DIFFERENCES.key, values_of(DIFFERENCES))
+    wanted = {
+        name: steep(row | drawn(row, found[name], iterations), found[name])
+        for name, row in expected.items()
+        if name in found
+    }
+    yield from compare("difference", expected | wanted, found, values_of(DIFFERENCES))
 
 
-def of_samples(frame, expected):
+def drawn(row, found, iterations):
+    """Return what must go with the correlation of the draws, which is there when the closed form is."""
+    value = found["monte_carlo"]
+    if value is None or row["exact"] is None:
+        why = row["reason"] or "every draw of the two rankers gave the same difference"
+        return {"monte_carlo": None, "monte_carlo_se": None, "reason": why}
+    return {"monte_carlo": value, "monte_carlo_se": (1 - value**2) / math.sqrt(iterations)}
+
+
+def comparison_differences(expected, frame):
+    """Compare the comparisons of editorial metrics; queries needed are rounded up to whole numbers."""
+    frame = of_samples(frame, expected, "difference")
+    found = keyed(frame, COMPARISONS.key, values_of(COMPARISONS))
+    wanted = {name: row | rounded_up(row, found.get(name)) for name, row in expected.items()}
+    yield from compare("comparison", wanted, found, values_of(COMPARISONS))
+
+
+def rounded_up(row, found):
+    """Return the queries needed, 2 or more, as found if rounding could have made them so."""
+    exact = row["queries_needed"]
+    if exact is None:
+        return {}
+    value = None if found is None else found["queries_needed"]
+    # a difference is right to 1e-15 or so: a small one is less right than its last digit
+    slack = 1e-9 + 1e-14 / abs(row["difference"])
+    lowest, highest = (max(2.0, math.ceil(exact * (1 + part))) for part in (-slack, slack))
+    near = value is not None and value == max(2.0, math.ceil(value)) and lowest <= value <= highest
+    return {"queries_needed": value if near else max(2.0, math.ceil(exact))}
+
+
+def of_samples(frame, expected, value):
     """Leave out rows of samples without a judged configuration if they hold no value: both are right."""
     samples = [{"market": name[0], "depth": name[1], "judge": name[2]} for name in expected]
     schema = {name: frame.schema[name] for name in SAMPLE}
     known = pl.DataFrame(samples, schema=schema).unique()
-    value = "exact" if "exact" in frame.columns else "correlation"
     empty = frame.join(known, on=SAMPLE, how="anti").filter(pl.col(value).is_null())
     return frame.join(empty, on=frame.columns, how="anti", nulls_equal=True)
 
@@ -270,10 +305,3 @@ def steep(row, found):
         return row
     near = found["sign_agreement"] is not None and abs(row["sign_agreement"] - found["sign_agreement"]) < 1e-4
     return row | ({"sign_agreement": found["sign_agreement"]} if near else {})
-
-
-def missing_reasons(frame, key, value):
-    """Yield rows that have neither a value nor a reason, or both."""
-    odd = frame.filter(pl.col(value).is_null() == pl.col("reason").is_null())
-    for name in keyed(odd, key, ()):
-        yield f"{value} {name}: there must be either a value or a reason why not"

@@ -90,7 +90,7 @@ def test_a_peer_counts_the_pattern_table_of_clickassay(script, log, patterns, tm
 
 def test_the_peer_in_pandas_finds_the_numbers_of_a_run(log, tmp_path):
     pytest.importorskip("pandas")
-    few = ("--resamples", 20, "--iterations", 20)  # what is compared does not depend on chance
+    few = ("--iterations", 20)  # what is compared does not depend on chance
     run = clickassay("run", log, tmp_path / "run", *TABLES, options=few)
     found = peer("pandas_scipy.py", log, tmp_path / "peer")
     assert "differ by at most" in output_of(PEERS / "answers.py", "numbers", found, run)

@@ -22,15 +22,16 @@ from pipeline.explore import questions
 
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
-    ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"),
+    ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",
     "funnel.parquet", "configurations.parquet", "patterns.parquet", "correlations.parquet",
-    "differences.parquet", "comparisons.parquet",
+    "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
+    "confusion.parquet", "judge_comparisons.parquet",
 }  # fmt: skip
-QUICK = ("--depth", "5", "--iterations", "20", "--resamples", "20", "--quiet")
+QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
 
 def invoke(*arguments):

@@ -28,6 +28,9 @@ EDITORIAL_AT_TWO = {  # grades 3 and 1
     "RR": 1.0,
     "ERR": 7 / 16 + 1 / 2 * 1 / 16 * 9 / 16,
     "RBP": 0.2 * (7 / 16 + 0.8 * 1 / 16),
+    "MeanGrade": 2.0,
+    "MeanGrade@1": 3.0,
+    "P@1": 1.0,
 }
 
 
@@ -73,6 +76,34 @@ def test_the_sample_holds_the_same_numbers_as_arrays():
     )
     values = dict(zip(sample.editorial_names, sample.editorial_values[0], strict=True))
     assert {name: values[name] for name in EDITORIAL_AT_TWO} == pytest.approx(EDITORIAL_AT_TWO)
+
+
+def test_the_configurations_of_a_sample_have_the_ids_of_the_table():
+    table = table_of([("uk", "q", "ab"), ("us", "q", "ba"), ("us", "r", "a")], [{1: 3}, {0: 4}, {1: 1}])
+    rows = judgment_rows([("q", "a", 1), ("q", "b", 2), ("r", "a", 4)])
+    measured = measured_at(1, table, rows)
+    for sample in measured.samples:
+        here = measured.configurations.filter(pl.col("market") == sample.market)
+        by_id = dict(here.select("configuration_id", "query").iter_rows())
+        named = [sample.queries[index] for index in sample.query_index]
+        assert [by_id[name] for name in sample.configuration_ids] == named
+        sessions = dict(here.select("configuration_id", "n_sessions").iter_rows())
+        assert [sessions[name] for name in sample.configuration_ids] == sample.sessions.tolist()
+
+
+def test_the_null_success_deals_the_patterns_of_all_configurations_of_the_market_to_each():
+    lists = [("uk", "q", "ab"), ("uk", "r", "xy"), ("us", "q", "ab")]
+    # uk: 4 sessions without a click, 3 on the first place, 2 on the second, 1 on both; us: 5 on the first
+    table = table_of(lists, [{0: 4, 1: 1}, {1: 2, 2: 2, 3: 1}, {1: 5}])
+    rows = judgment_rows([("q", "a", 2), ("q", "b", 1), ("r", "x", 0), ("r", "y", 4)])
+    samples = {sample.market: sample for sample in measured_at(2, table, rows).samples}
+    assert samples["uk"].null_success.tolist() == [4 / 10, 3 / 10]  # first place good; second place good
+    assert samples["us"].null_success.tolist() == [1.0]
+    harder = {
+        sample.market: sample.null_success.tolist()
+        for sample in measured_at(2, table, rows, success_grade=3).samples
+    }
+    assert harder == {"uk": [0.0, 3 / 10], "us": [0.0]}
 
 
 def test_variances_are_unbiased():

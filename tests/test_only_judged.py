@@ -40,7 +40,7 @@ def world(request, tmp_path_factory):
     searches, clicks, judgments, queries, settings = seeded_log(seed)
     judgments = judged_part(judgments, seed)
     paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
-    return paths, {**settings, "max_rejected": 1.0, "resamples": 20, "iterations": 20}
+    return paths, {**settings, "max_rejected": 1.0, "iterations": 20}
 
 
 def both(world, **more):
@@ -127,7 +127,7 @@ def test_a_stored_table_refuses_judgments_of_queries_that_it_left_out(web, tmp_p
     (tmp_path / "table").mkdir()
     write_patterns(made(web, "few.parquet"), tmp_path / "table")
     table = read_patterns(tmp_path / "table")
-    analyse(table, web / "few.parquet", None, load_settings(resamples=10, iterations=10))
+    analyse(table, web / "few.parquet", None, load_settings(iterations=10))
     with pytest.raises(PatternError, match="keeps only queries that were judged when it was made, but"):
         analyse(table, web / "judgments.parquet", None, load_settings())
 

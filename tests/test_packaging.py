@@ -160,7 +160,7 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
         for name in ("searches", "clicks", "judgments", "queries")
         for part in (f"--{name}", f"log/{name}.parquet")
     ]
-    quick = ("--depth", 5, "--iterations", 20, "--resamples", 20)
+    quick = ("--depth", 5, "--iterations", 20)
     printed = run(clickassay, "run", *inputs, *quick, "--out", "reports/first", cwd=elsewhere)
     assert printed.startswith("Report: reports/first/report.html\n1. ")
     assert "<html" in (elsewhere / "reports" / "first" / "report.html").read_text(encoding="utf-8")

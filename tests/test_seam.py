@@ -225,7 +225,7 @@ def files_of(folder):
 
 
 def test_a_report_on_the_stored_table_is_the_run_on_the_log(log, stored, tmp_path):
-    chosen = load_settings(depth=[5], iterations=20, resamples=20)
+    chosen = load_settings(depth=[5], iterations=20)
     told = make_run(*log.values(), tmp_path / "run", chosen)
     told_again = make_report(stored, log["judgments"], log["queries"], tmp_path / "report", chosen)
     assert told == told_again

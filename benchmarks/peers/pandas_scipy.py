@@ -18,8 +18,10 @@ IDLE = pd.Timedelta(minutes=60)
 DEPTHS = (5, 10)
 RESAMPLES = ITERATIONS = 1000
 MAX_GRADE, GOOD, RELEVANT, PERSISTENCE = 4, 2, 3, 0.8
+FEW_SESSIONS = 1000  # configurations that speak for those with one session
 CLICK_METRICS = ["UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR"]
 EDITORIAL_METRICS = ["DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)"]
+EDITORIAL_METRICS += ["MeanGrade", "MeanGrade@1", "P@1"]
 VARIANCES = [f"variance of {name}" for name in CLICK_METRICS]
 METRICS = CLICK_METRICS + EDITORIAL_METRICS
 
@@ -166,6 +168,9 @@ def editorial_metrics(grades: list[int], pool: list[int]) -> pd.Series:
         "RBP": (1 - PERSISTENCE) * sum(gain(grade) * PERSISTENCE**i for i, grade in enumerate(grades)),
         "AP(rel=2)": average_precision(grades, pool, RELEVANT - 1),
         "RR(rel=2)": reciprocal_rank(grades, RELEVANT - 1),
+        "MeanGrade": float(np.mean(grades)),
+        "MeanGrade@1": float(grades[0]),
+        "P@1": float(grades[0] >= RELEVANT),
     }
     return pd.Series(values)
 
@@ -285,7 +290,8 @@ def of_covariance(covariance: np.ndarray) -> np.ndarray:
 def comparisons(found: np.ndarray, draws: np.ndarray) -> pd.DataFrame:
     """Compare every two editorial metrics by their correlation with each click metric."""
     rows = []
-    for click, (a, b) in ((c, pair) for c in range(len(found)) for pair in combinations(range(8), 2)):
+    metric_pairs = list(combinations(range(len(EDITORIAL_METRICS)), 2))
+    for click, (a, b) in ((c, pair) for c in range(len(found)) for pair in metric_pairs):
         drawn = draws[:, click, a] - draws[:, click, b]
         fewer = min((drawn <= 0).sum(), (drawn >= 0).sum())
         rows.append(
@@ -330,9 +336,13 @@ def differences(configurations: pd.DataFrame, rng: np.random.Generator) -> pd.Da
 
 
 def sampling_noise(configurations: pd.DataFrame, several: pd.DataFrame) -> np.ndarray:
-    """Variance that sampling sessions adds: s^2 / n, averaged over a query's configurations, summed."""
-    freedom = configurations["n_sessions"] - 1
-    pooled = configurations[VARIANCES].mul(freedom, axis=0).sum() / freedom.sum()
+    """Variance that sampling sessions adds: s^2 / n, averaged over a query's configurations, summed.
+
+    A configuration with one session has no s^2 and takes the mean of those with the fewest sessions.
+    """
+    repeated = configurations[configurations["n_sessions"] >= 2]
+    limit = repeated["n_sessions"].nsmallest(FEW_SESSIONS).max()
+    pooled = repeated.loc[repeated["n_sessions"] <= limit, VARIANCES].mean()
     shares = several[VARIANCES].fillna(pooled).div(several["n_sessions"], axis=0)
     return shares.groupby(several["query"]).mean().sum().to_numpy()
 

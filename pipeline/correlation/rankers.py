@@ -3,21 +3,17 @@
 Only queries with two configurations or more take part.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from pipeline.correlation.resampling import percentile_interval
 from pipeline.correlation.weighted import (
     QUERIES_AT_ONCE,
-    ROUNDING,
     Correlations,
     correlation_matrix,
     ratio,
-    unclipped_ratio,
     without_rounding,
 )
 from pipeline.sample import Floats, Integers, Sample
@@ -191,13 +187,6 @@ def query_covariances(within: Within) -> Floats:
     return sums
 
 
-def _split(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
-    """Split (..., C + E + C E) sums into (..., C), (..., E) and (..., C, E)."""
-    n_editorial = (sums.shape[-1] - n_clicks) // (n_clicks + 1)
-    squares_y, squares_x, products = np.split(sums, [n_clicks, n_clicks + n_editorial], axis=-1)
-    return squares_y, squares_x, products.reshape(*sums.shape[:-1], n_clicks, n_editorial)
-
-
 def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for endless iterations.
 
@@ -212,121 +201,28 @@ def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     -------
     (..., C, E) correlations; NaN where a metric does not vary within the queries.
     """
-    squares_y, squares_x, products = _split(sums, n_clicks)
+    squares_y, squares_x, products = split_sums(sums, n_clicks)
     return ratio(products, squares_y, squares_x)
 
 
-def noise_corrected(sums: Floats, n_clicks: int, noise: Floats) -> Floats:
-    """Return the same with `noise` subtracted from sum_q S_cc: what endless sessions would show.
-
-    Not clipped: it may lie beyond -1 or 1. NaN where `noise` is NaN or explains all of sum_q S_cc.
-    """
-    squares_y, squares_x, products = _split(sums, n_clicks)
-    left = squares_y - noise
-    real = left > ROUNDING * squares_y  # false for NaN
-    return unclipped_ratio(products, np.where(real, left, 0), squares_x)
+def split_sums(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
+    """Split (..., C + E + C E) sums of `query_covariances` into (..., C), (..., E) and (..., C, E)."""
+    n_editorial = (sums.shape[-1] - n_clicks) // (n_clicks + 1)
+    squares_y, squares_x, products = np.split(sums, [n_clicks, n_clicks + n_editorial], axis=-1)
+    return squares_y, squares_x, products.reshape(*sums.shape[:-1], n_clicks, n_editorial)
 
 
-def sampling_noise(sample: Sample, within: Within) -> Floats:
-    """Return (C,) E of what sampling adds to sum_q S_cc: sum_q mean_i (s_i^2 / n_i).
-
-    A configuration with one session has no s_i^2 of its own; it is given the pooled variance of the
-    sample, weighted by n - 1. NaN when no configuration has two sessions.
-    """
-    if not len(within.sizes):
-        return np.full(within.n_clicks, np.nan)
-    repeated = sample.sessions >= 2
-    freedom = (sample.sessions - 1)[repeated]
-    pooled = np.full(within.n_clicks, np.nan)
-    if len(freedom):
-        pooled = (freedom[:, None] * sample.click_variances[repeated]).sum(axis=0) / freedom.sum()
-    variances = np.where(repeated[:, None], sample.click_variances, pooled)[within.rows]
-    shares = variances / sample.sessions[within.rows, None]
-    noise: Floats = (np.add.reduceat(shares, within.starts, axis=0) / within.sizes[:, None]).sum(axis=0)
-    return noise
-
-
-@dataclass(frozen=True)
-class Differences:
-    """Correlations of differences between two virtual rankers; arrays are (C, E), NaN = no value.
-
-    Attributes
-    ----------
-    monte_carlo, monte_carlo_se
-        Algorithm 3 and its standard error (1 - r^2) / sqrt(iterations).
-    exact, ci_low, ci_high
-        Its limit, and the 95 % query-bootstrap interval.
-    noise_corrected
-        The limit without the sampling noise of the click metric; may lie beyond -1 or 1.
-    sign_agreement
-        1/2 + asin(exact) / pi: how often dE and dC have the same sign, in the normal limit.
-    reasons
-        Why there is no `exact` or `monte_carlo`; None where there are both.
-    n_queries, n_configurations
-        Queries with two configurations or more, and their configurations.
-    """
-
-    monte_carlo: Floats
-    monte_carlo_se: Floats
-    exact: Floats
-    ci_low: Floats
-    ci_high: Floats
-    noise_corrected: Floats
-    sign_agreement: Floats
-    reasons: tuple[tuple[str | None, ...], ...]
-    n_queries: int
-    n_configurations: int
-
-
-def covariance_contributions(sample: Sample) -> Floats:
+def covariance_contributions(sample: Sample, within: Within) -> Floats:
     """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for those with one configuration."""
-    within = within_queries(sample)
     found = query_covariances(within)
     contributions = np.zeros((len(sample.queries), found.shape[1]))
     contributions[sample.query_index[within.rows[within.starts]]] = found
     return contributions
 
 
-def ranker_correlations(
-    sample: Sample, resampled: Floats, *, iterations: int, rng: np.random.Generator
-) -> Differences:
-    """Run Algorithm 3 on `sample`, and compute its limit with interval and noise correction.
-
-    Parameters
-    ----------
-    sample
-        Configurations of one market, depth and judge.
-    resampled
-        (B, C, E) limits of B resamples of its queries: `exact_correlations` of the sums of
-        `covariance_contributions`.
-    iterations
-        Iterations of Algorithm 3.
-    rng
-        Source of its draws.
-    """
-    within = within_queries(sample)
-    drawn = monte_carlo(within, iterations=iterations, rng=rng)
-    total = query_covariances(within).sum(axis=0)
-    exact = exact_correlations(total, within.n_clicks)
-    # one query drawn again and again shows no spread
-    known = ~np.isnan(exact) & (len(within.sizes) > 1)
-    low, high = percentile_interval(resampled)
-    return Differences(
-        monte_carlo=drawn.values,
-        monte_carlo_se=(1 - drawn.values**2) / math.sqrt(iterations),
-        exact=exact,
-        ci_low=np.where(known, low, np.nan),
-        ci_high=np.where(known, high, np.nan),
-        noise_corrected=noise_corrected(total, within.n_clicks, sampling_noise(sample, within)),
-        sign_agreement=0.5 + np.arcsin(exact) / math.pi,
-        reasons=_reasons(within, total, drawn),
-        n_queries=len(within.sizes),
-        n_configurations=len(within.rows),
-    )
-
-
-def _reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[tuple[str | None, ...], ...]:
-    squares_y, squares_x, _ = _split(total, within.n_clicks)
+def no_value_reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[str | None, ...]:
+    """Return why there is no limit or no `drawn` value, for each pair of metrics in row-major order."""
+    squares_y, squares_x, _ = split_sums(total, within.n_clicks)
 
     def reason(click: int, editorial: int) -> str | None:
         if not len(within.sizes):
@@ -335,4 +231,4 @@ def _reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[tuple[
             return CLICKS_SAME
         return drawn.reasons[click][editorial] if squares_x[editorial] > 0 else EDITORIAL_SAME
 
-    return tuple(tuple(reason(y, x) for x in range(len(squares_x))) for y in range(len(squares_y)))
+    return tuple(reason(y, x) for y in range(len(squares_y)) for x in range(len(squares_x)))

@@ -102,16 +102,12 @@ def ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:
 
     Values beyond -1 or 1, which are rounding, become -1 or 1.
     """
-    return np.clip(unclipped_ratio(products, squares_y, squares_x), -1, 1)
-
-
-def unclipped_ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:
-    """Return the same as `ratio`, of any size."""
     # one root each: the product of two small sums of squares could underflow
     spread_y, spread_x = (np.sqrt(np.maximum(squares, 0)) for squares in (squares_y, squares_x))
     scale = spread_y[..., :, None] * spread_x[..., None, :]
-    quotient: Floats = np.divide(products, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
-    return quotient
+    quotient = np.divide(products, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+    clipped: Floats = np.clip(quotient, -1, 1)
+    return clipped
 
 
 def _reasons(
@@ -128,9 +124,9 @@ def _reasons(
 
 
 def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: Integers) -> Floats:
-    """Compute per query the weighted sums from which `moment_correlations` follow; they are additive.
+    """Compute per query the weighted sums from which correlations follow (`centred_sums`); they are additive.
 
-    Values are taken from the weighted means of all rows first, so that the sums of a resample do not
+    Values are taken from the weighted means of all rows first, so that sums without a query do not
     cancel.
 
     Parameters
@@ -161,8 +157,26 @@ def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
     return [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x, *(row * x for row in n_y)]
 
 
-def moment_correlations(sums: Floats, n_clicks: int, n_editorial: int) -> Floats:
-    """Compute correlations from summed `query_moments`.
+@dataclass(frozen=True)
+class Centred:
+    """Weighted sums around the means, from sums of `query_moments`: n, Σ n dy², Σ n dx² and Σ n dy dx.
+
+    Shapes (..., 1), (..., C), (..., E) and (..., C, E).
+    """
+
+    sessions: Floats
+    squares_y: Floats
+    squares_x: Floats
+    products: Floats
+
+    @property
+    def correlations(self) -> Floats:
+        """(..., C, E) correlations; NaN where a metric does not vary or a set is empty."""
+        return ratio(self.products, self.squares_y, self.squares_x)
+
+
+def centred_sums(sums: Floats, n_clicks: int, n_editorial: int, scale: Floats | None = None) -> Centred:
+    """Turn summed `query_moments` into sums around the means.
 
     Parameters
     ----------
@@ -170,20 +184,43 @@ def moment_correlations(sums: Floats, n_clicks: int, n_editorial: int) -> Floats
         (..., 1 + 2 C + 2 E + C E), for each set of queries.
     n_clicks, n_editorial
         C and E.
-
-    Returns
-    -------
-    (..., C, E) correlations; NaN where a metric does not vary or a set is empty.
+    scale
+        (1 + 2 C + 2 E + C E) sums that these are a part of: what is only their rounding counts as 0.
     """
     cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
     n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=-1)
     n = np.where(n > 0, n, np.nan)
-    squares_y, squares_x = _centred(n_yy, n_y, n), _centred(n_xx, n_x, n)
+    _, _, _, scale_y, scale_x, _ = np.split(sums if scale is None else scale, cuts, axis=-1)
+    squares_y, squares_x = _centred(n_yy, n_y, n, scale_y), _centred(n_xx, n_x, n, scale_x)
     products = n_yx.reshape(*sums.shape[:-1], n_clicks, n_editorial)
     products = products - n_y[..., :, None] * n_x[..., None, :] / n[..., None]
-    return ratio(products, squares_y, squares_x)
+    return Centred(n, squares_y, squares_x, products)
 
 
-def _centred(squares: Floats, sums: Floats, n: Floats) -> Floats:
+def _centred(squares: Floats, sums: Floats, n: Floats, scale: Floats) -> Floats:
     """Return sum n (x - m)^2 = sum n x^2 - (sum n x)^2 / n, 0 where nothing but rounding is left of it."""
-    return without_rounding(squares - sums**2 / n, squares)
+    return np.maximum(without_rounding(squares - sums**2 / n, scale), 0)
+
+
+def null_correlations(success: Floats, editorial: Floats, sessions: Integers) -> Floats:
+    """Return the (E,) weighted correlations of SS with editorial metrics if clicks ignored the grades.
+
+    The chance of single sessions adds to its weighted sum of squares: a mean of n sessions has variance
+    s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
+
+    Parameters
+    ----------
+    success
+        (N,) chances of a click on a good result that do not depend on what the configuration shows.
+    editorial
+        (N, E) values.
+    sessions
+        (N,) weights.
+    """
+    y, x = deviations(success[:, None], sessions), deviations(editorial, sessions)
+    chance = success * (1 - success) * (1 - sessions / max(1, sessions.sum()))
+    squares = (y * y * sessions).sum() + chance.sum()
+    squares = squares if squares > ROUNDING * (success**2 * sessions).sum() else 0.0
+    products = (y * sessions * x).sum(axis=1)
+    found: Floats = ratio(products[None], np.array([squares]), (x * x * sessions).sum(axis=1))[0]
+    return found

@@ -10,8 +10,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.contracts import BASELINES
 from pipeline.errors import JudgmentError, SettingsError
-from pipeline.metrics.base import Measure, Metric, Parameter
+from pipeline.metrics.base import Measure, Metric, Parameter, parse
 from pipeline.sample import Floats
 from pipeline.settings import Settings
 
@@ -105,6 +106,18 @@ def satisfaction(grades: Grades, max_rel: int) -> Floats:
     return chance
 
 
+def mean_grade(grades: Grades) -> Floats:
+    """Return the (N,) means of (N, k) grades."""
+    means: Floats = grades.mean(axis=1, dtype=np.float64)
+    return means
+
+
+def precision(grades: Grades, *, rel: int) -> Floats:
+    """Return the (N,) shares of the results whose grade is `rel` or more, 0..1."""
+    shares: Floats = (grades >= rel).mean(axis=1, dtype=np.float64)
+    return shares
+
+
 _REL = Parameter(
     name="rel",
     kind=int,
@@ -140,12 +153,20 @@ Bare names mean contract 6 under the run's settings, which is not what ir_measur
 (there ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains). ``DCG`` and ``max_rel`` are ours.
 """
 
+_PLAIN = (
+    Metric("MeanGrade", "mean grade, whatever the order", 0, 30, "ours", mean_grade, _GRADES),
+    Metric("P", "share of the results that are relevant", 0, 1, "trec_eval", precision, _GRADES, (_REL,)),
+)
+METRICS = EDITORIAL + _PLAIN
+"""Every editorial metric that a name can ask for."""
+
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
-    """Return the measures of reports: EDITORIAL, then AP and RR with one more grade counted relevant."""
+    """Return the measures of reports: EDITORIAL, AP and RR with one more grade relevant, and BASELINES."""
     lower = settings.relevant_grade - 1
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.parameters == (_REL,)]
-    return (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()))
+    plain = [parse(name, METRICS) for name in BASELINES]
+    return (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
 
 
 def editorial_values(

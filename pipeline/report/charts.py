@@ -11,13 +11,15 @@ from typing import Any
 from markupsafe import Markup
 
 from pipeline.report import svg
-from pipeline.report.model import Drawing, Estimate
+from pipeline.report.cells import Estimate
+from pipeline.report.model import Drawing
 from pipeline.report.words import number, percent, span
 
 INK = "#1c2127"
 MUTED = "#5b6571"
 RULE = "#dde2e7"
 QUIET = "#a9b3bd"
+PAGE = "#fbfbfa"
 ACCENT = "#1f6fb2"
 TINT = "#5aa2dc"
 WARM = "#d9631e"
@@ -141,11 +143,12 @@ def _bar(row: int, value: Mapping[str, Any], y: float) -> Markup:
     def track(share: float, colour: str) -> Markup:
         return svg.element("rect", x=0, y=y + 27, width=330 * share, height=7, rx=3, fill=colour)
 
+    left = 330 - len(value["text"]) * svg.LETTER - GAP
     return svg.mark(
         row,
         track(1, RULE),
         track(min(1.0, value["share"]), ACCENT if value["goes_on"] else QUIET),
-        svg.text(svg.fitted(value["label"], 210), 0, y + 20, fill=INK),
+        svg.text(svg.fitted(value["label"], left), 0, y + 20, fill=INK),
         svg.text(value["text"], 330, y + 20, fill=MUTED, anchor="end"),
     )
 
@@ -159,14 +162,22 @@ def intervals(
     estimates: Mapping[str, Estimate],
     *,
     domain: Span,
-    marks: Mapping[str, Mapping[str, float | None]] | None = None,
+    random_runs: Mapping[str, float | None] | None = None,
+    hollow: Sequence[str] = (),
 ) -> Drawing:
-    """Draw one row per name: the value with its interval, and further values as marks.
+    """Draw one row per name: the value with its interval, and what a random run gave as a diamond.
 
-    `marks` holds, by name, the values ``monte_carlo`` (a diamond) and ``corrected`` (a ring).
+    The dots of `hollow` names are not filled.
     """
+    runs = random_runs or {}
     values = [
-        {"name": name, **_said(estimates[name]), **_marked((marks or {}).get(name, {}))}
+        {
+            "name": name,
+            **_said(estimates[name]),
+            "run": runs.get(name),
+            "run_text": number(runs.get(name)),
+            "hollow": name in hollow,
+        }
         for name in names
         if estimates[name].value is not None
     ]
@@ -181,13 +192,9 @@ def intervals(
         ]
     drawn = [_interval_row(row, value, domain, pixels) for row, value in enumerate(values)]
     said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
-    if marks:
-        said |= {"monte_carlo_text": "Random iterations", "corrected_text": "Noise taken out"}
+    if runs:
+        said["run_text"] = "Random iterations"
     return Drawing(svg.picture(pixels[1] + 12, height + 22, *grid, *drawn), said, values)
-
-
-def _marked(values: Mapping[str, float | None]) -> dict[str, Any]:
-    return {**values, **{f"{name}_text": number(value) for name, value in values.items()}}
 
 
 def _interval_row(row: int, value: Mapping[str, Any], domain: Span, pixels: Span) -> Markup:
@@ -201,12 +208,10 @@ def _interval_row(row: int, value: Mapping[str, Any], domain: Span, pixels: Span
         low, high = (_place(value[end], domain, pixels) for end in ("low", "high"))
         parts.append(svg.line(low, y, high, y, stroke=ACCENT, width=2))
     x = _place(value["value"], domain, pixels)
-    parts.append(svg.element("circle", cx=x, cy=y, r=4.2, fill=ACCENT))
-    if value.get("corrected") is not None:
-        x = _place(value["corrected"], domain, pixels)
-        parts.append(svg.element("circle", cx=x, cy=y, r=4, fill="none", stroke=QUIET, stroke_width=1.8))
-    if value.get("monte_carlo") is not None:
-        x = _place(value["monte_carlo"], domain, pixels)
+    look = {"fill": PAGE, "stroke": ACCENT, "stroke_width": 2} if value["hollow"] else {"fill": ACCENT}
+    parts.append(svg.element("circle", cx=x, cy=y, r=4.2, **look))
+    if value["run"] is not None:
+        x = _place(value["run"], domain, pixels)
         corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
         parts.append(svg.path(corners, closed=True, fill="none", stroke=WARM, stroke_width=1.8))
     return svg.mark(row, *parts)

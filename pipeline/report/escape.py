@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.report.words import visible
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_LATEX_MARKS = re.compile(r"[\\{}_^~%&#$]")
+_LATEX_MARKS = re.compile(r"[\\{}_^~%&#$<>]")
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]|#~$])")
 _LINE_START_MARKS = re.compile(r"^(\s*)([+\-=](?![\d.])|\d+[.)](?=\s|$))")
 _AUTOLINKS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
@@ -37,7 +37,13 @@ def latex(text: str) -> str:
 
 
 def _latex_mark(match: re.Match[str]) -> str:
-    named = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+    named = {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
     return named.get(match[0], "\\" + match[0])
 
 

@@ -1,14 +1,23 @@
 """The headline, the three findings, and what they do not show: sentences computed from the numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
-from pipeline.contracts import EVERY
-from pipeline.report.baselines import BASELINES, SampleBaselines
-from pipeline.report.model import HEADLINE_CLICK, Estimate, Run, SampleKey, by_pair, in_order
+from pipeline.contracts import BASELINES, EVERY
+from pipeline.report.cells import Estimate, absent, p_words, why_none
+from pipeline.report.model import HEADLINE_CLICK, Run, SampleKey, by_pair, estimate, in_order
 from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span, visible
+
+MOST_QUERIES = 10_000_000
+"""More queries than anyone could have judged."""
+
+SURE = 0.05
+"""Two metrics are told apart when the adjusted p-value of their difference is below this."""
+
+FIRST_GRADE = BASELINES[1]
 
 NOT_COUNTED = ("SS", "QCTR")
 """Click metrics that do not vote in the third finding: SS uses the grades, QCTR counts every click."""
@@ -16,10 +25,34 @@ NOT_COUNTED = ("SS", "QCTR")
 
 @dataclass(frozen=True)
 class Finding:
-    """One main finding: the figure to remember, and the sentence that says it with its uncertainty."""
+    """One main finding: the figure to remember, and what it says with its uncertainty."""
 
     key: str
     text: str
+
+
+@dataclass(frozen=True)
+class Lead(Estimate):
+    """How much one metric is ahead of another, and whether that can be told from chance.
+
+    Attributes
+    ----------
+    p_adjusted
+        Adjusted p-value of no difference; None when it was not tested.
+    needed
+        Judged queries that would detect such a difference 4 times out of 5; None when there is none.
+    queries
+        Judged queries that are there.
+    """
+
+    p_adjusted: float | None = None
+    needed: float | None = None
+    queries: int = 0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the two can be told apart."""
+        return self.p_adjusted is not None and self.p_adjusted < SURE
 
 
 @dataclass(frozen=True)
@@ -37,7 +70,7 @@ class Ranking:
     """
 
     values: Mapping[str, Estimate]
-    leads: Mapping[str, Estimate]
+    leads: Mapping[str, Lead]
     reason: str | None = None
 
     @property
@@ -57,15 +90,14 @@ class Ranking:
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Metrics that the data cannot tell from the best: the interval of the lead covers 0."""
-        return tuple(
-            name for name in self.others if self.leads[name].low is not None and self.leads[name].covers_zero
-        )
+        """Metrics that the data cannot tell from the best."""
+        unsure = (name for name in self.others if not self.leads[name].is_sure)
+        return tuple(name for name in unsure if name not in self.untested)
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """Metrics whose lead has no interval."""
-        return tuple(name for name in self.others if self.leads[name].low is None)
+        """Metrics whose lead could not be tested."""
+        return tuple(name for name in self.others if self.leads[name].p_adjusted is None)
 
 
 def rank(run: Run, sample: SampleKey, click_metric: str = HEADLINE_CLICK) -> Ranking:
@@ -84,15 +116,35 @@ def rank(run: Run, sample: SampleKey, click_metric: str = HEADLINE_CLICK) -> Ran
     return Ranking(values, leads)
 
 
-def _lead(pairs: pl.DataFrame, best: str, other: str, values: Mapping[str, Estimate]) -> Estimate:
+def _lead(pairs: pl.DataFrame, best: str, other: str, values: Mapping[str, Estimate]) -> Lead:
+    found = lead(pairs, best, other)
+    if found is not None:
+        return found
+    return Lead((values[best].value or 0.0) - (values[other].value or 0.0))
+
+
+def lead(pairs: pl.DataFrame, first: str, second: str) -> Lead | None:
+    """Return how much `first` is ahead of `second` in rows of `comparisons`; None when they are not there."""
     for row in pairs.iter_rows(named=True):
-        value, low, high = row["difference"], row["ci_low"], row["ci_high"]
-        if (row["metric_a"], row["metric_b"]) == (best, other):
-            return Estimate(value, low, high)
-        if (row["metric_a"], row["metric_b"]) == (other, best):
-            turned = [None if end is None else -end for end in (value, high, low)]
-            return Estimate(*turned)
-    return Estimate((values[best].value or 0.0) - (values[other].value or 0.0))
+        if {row["metric_a"], row["metric_b"]} == {first, second}:
+            found = lead_of(row)
+            return found if row["metric_a"] == first else turned(found)
+    return None
+
+
+def lead_of(row: Mapping[str, Any]) -> Lead:
+    """Return how much `metric_a` is ahead of `metric_b` in a row of `comparisons`."""
+    found = estimate(row, "difference")
+    return Lead(
+        found.value, found.low, found.high, found.reason, found.caution,
+        p_adjusted=row["p_adjusted"], needed=row["queries_needed"], queries=row["n_queries"],
+    )  # fmt: skip
+
+
+def turned(found: Lead) -> Lead:
+    """Return a lead with its two sides exchanged."""
+    value, low, high = (None if end is None else -end for end in (found.value, found.high, found.low))
+    return replace(found, value=value, low=low, high=high)
 
 
 def nothing_kept(run: Run) -> str:
@@ -138,26 +190,60 @@ def first_finding(run: Run, ranking: Ranking | None) -> Finding:
         f"{ranking.best} has the highest correlation with {HEADLINE_CLICK}, {number(top.value)} "
         f"({interval_words(top)})"
     )
-    rest = ", which cannot be told from zero or less" if _at_most_zero(top) else _ahead(ranking)
-    return Finding(number(top.value), sentence(text + rest))
+    if _at_most_zero(top):
+        return Finding(number(top.value), f"{text}, which cannot be told from zero or less.{doubt(top)}")
+    return Finding(number(top.value), " ".join([f"{text}.{doubt(top)}", *_ahead(ranking)]))
 
 
-def _ahead(ranking: Ranking) -> str:
-    clear = [name for name in ranking.others if name not in ranking.tied + ranking.untested]
+def _ahead(ranking: Ranking) -> list[str]:
     if not ranking.others:
-        return "; no other metric has a value"
-    text = ""
+        return ["No other metric has a value."]
+    texts = []
+    clear = [name for name in ranking.others if name not in ranking.tied + ranking.untested]
     if clear:
-        lead = ranking.leads[clear[0]]
+        found = ranking.leads[clear[0]]
         after = "the next" if clear[0] == ranking.others[0] else "the next that can be told apart"
-        text = f", {number(lead.value)} above {clear[0]}, {after} ({interval_words(lead)})"
+        ahead = f"It is {number(found.value)} above {clear[0]}, {after} ({interval_words(found)})."
+        texts.append(ahead + doubt(found))
     if ranking.tied:
-        text += f"; it cannot be told apart from {listed(ranking.tied)}"
+        texts.append(sentence(f"It cannot be told apart from {listed(ranking.tied)}{_needed(ranking)}"))
     elif not ranking.untested:
-        text += "; it is clearly above all others"
+        texts.append("It is clearly above all others.")
     if ranking.untested:
-        text += f"; whether it differs from {listed(ranking.untested)} was not tested"
-    return text
+        texts.append(f"Whether it differs from {listed(ranking.untested)} was not tested.")
+    return texts
+
+
+def _needed(ranking: Ranking) -> str:
+    """Say how many judged queries would settle it with the nearest metric; nothing if none would."""
+    nearest = ranking.leads[ranking.tied[0]]
+    if nearest.needed is None or nearest.needed > MOST_QUERIES:
+        return ""
+    return (
+        f"; to tell it from {ranking.tied[0]} would take about {rounded(nearest.needed)} judged queries, "
+        f"and there are {count(nearest.queries)}"
+    )
+
+
+def rounded(needed: float) -> str:
+    """Return a number of queries that was estimated, to two digits."""
+    if needed > MOST_QUERIES:
+        return f"over {count(MOST_QUERIES)}"
+    return count(int(float(f"{needed:.2g}")))
+
+
+def doubt(found: Estimate) -> str:
+    """Return a sentence to add after an interval that is not to be relied on, with a space before; or ''."""
+    if found.caution is None:
+        return ""
+    if not found.has_interval:
+        return f" It has no interval: {why_none(found.caution)}."
+    return f" Do not rely on this interval: {found.caution}."
+
+
+def tested_words(found: Lead) -> str:
+    """Return interval and adjusted p-value in words."""
+    return f"{interval_words(found)}, adjusted p {p_words(found.p_adjusted)}"
 
 
 def interval_words(found: Estimate) -> str:
@@ -184,14 +270,15 @@ def second_finding(run: Run, ranking: Ranking | None) -> Finding:
         return Finding(MISSING, sentence(f"{lead}: {listed(reasons) or 'nothing was computed'}"))
     best = max(known, key=lambda name: known[name].value or 0.0)
     sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
-    text = f"Between two rankings of the same queries, differences in {best} correlate "
-    text += f"{number(known[best].value)} "
     first = ranking.best if ranking is not None and ranking.values else best
     beside = f" ({first}: {number(known[first].value)})" if first != best and first in known else ""
-    text += f"({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, the highest of all "
-    text += f"metrics{beside}; "
-    text += f"the two then name the same ranking as better in {percent(sign)} of the cases (50 % is chance)"
-    return Finding(percent(sign), sentence(text))
+    text = (
+        f"Between two rankings of the same queries, differences in {best} correlate "
+        f"{number(known[best].value)} ({interval_words(known[best])}) with differences in {HEADLINE_CLICK}, "
+        f"the highest of all metrics{beside}.{doubt(known[best])} The two then name the same ranking as "
+        f"better in {percent(sign)} of the cases (50 % is chance)."
+    )
+    return Finding(percent(sign), text)
 
 
 def third_finding(run: Run, ranking: Ranking | None) -> Finding:
@@ -244,20 +331,23 @@ def scope(run: Run) -> str:
     return f"Headline numbers are of {run.headline.label}{because}, and of the click metric {HEADLINE_CLICK}."
 
 
-def caveats(run: Run, found: SampleBaselines | None) -> tuple[str, ...]:
+def caveats(run: Run) -> tuple[str, ...]:
     """Say what the findings do not show."""
-    first = None if found is None else found.order_blind[BASELINES[1]].value
-    plain = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
+    first = None
+    if run.headline is not None:
+        plain = by_pair(run.headline.rows(run.plain["correlations"]).filter(split=EVERY))
+        first = plain.get((HEADLINE_CLICK, FIRST_GRADE), absent()).value
+    told = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
     return (
         "Correlation is not validity. A metric that goes with clicks need not measure whether people "
         "found what they wanted; it may share with clicks what has nothing to do with quality.",
         "Position bias. People click high results more whatever stands there, and the click metrics "
         "reward high clicks; metrics that weigh the top strongly agree with them for that reason "
-        f"too{plain}.",
+        f"too{told}.",
         sentence(f"Coverage. {_covered(run)}"),
-        sentence(f"SS looks at the grades itself{_random_ss(found)}"),
-        "Intervals resample queries. They hold neither errors of the judges nor change over time, and "
-        "they are not widened for picking the best of several metrics.",
+        sentence(f"SS looks at the grades itself{_null_of_ss(run)}"),
+        "Intervals come from leaving out queries. They cover neither errors of the judges nor change over "
+        "time. Each stands for itself; what is said to be told apart is adjusted for the number of pairs.",
     )
 
 
@@ -269,12 +359,15 @@ def _covered(run: Run) -> str:
     return f"At {run.headline.label}, {percent(row['coverage'])} of the sessions are fully judged; {rest}"
 
 
-def _random_ss(found: SampleBaselines | None) -> str:
-    null = {} if found is None else {k: v.value for k, v in found.random_ss.items() if v.value is not None}
+def _null_of_ss(run: Run) -> str:
+    known = pl.col("null_correlation").is_not_null()
+    rows = run.frames["correlations"].filter(known, click_metric="SS", split=EVERY)
+    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
+    null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
     if not null:
         return ", so it correlates with editorial metrics even if clicks ignore relevance"
     highest = max(null, key=lambda name: null[name])
     return (
-        f": with the same click patterns dealt to the configurations at random it would still correlate "
-        f"{number(null[highest])} with {highest}"
+        f": if click patterns ignored the grades it would still correlate {number(null[highest])} "
+        f"with {highest}"
     )

@@ -13,9 +13,10 @@ import polars as pl
 import polars.selectors as cs
 from markupsafe import Markup
 
-from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
+from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
 from pipeline.contracts import Table as Contract
 from pipeline.errors import ReportError
+from pipeline.report.cells import Estimate, Row, absent, doubts, missing_reasons
 from pipeline.report.words import listed, visible
 
 HEADLINE_CLICK = "MeanRR"
@@ -26,6 +27,9 @@ SAMPLES_SHOWN = 8
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
+NO_BOUND = "noise leaves no bound"
 
 
 @dataclass(frozen=True, order=True)
@@ -47,40 +51,6 @@ class SampleKey:
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of `frame` that belong to this sample."""
         return frame.filter(market=self.market, depth=self.depth, judge=self.judge)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval, or the reason why there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-    @property
-    def covers_zero(self) -> bool:
-        """Whether the interval holds 0; also when there is no interval to tell."""
-        return self.low is None or self.high is None or self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
-class Share:
-    """A part of a whole, 0..1."""
-
-    value: float | None
-
-
-Cell = str | int | Estimate | Share | None
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a shown table: its group heading (or ''), its name, and its cells."""
-
-    group: str
-    name: str
-    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -122,10 +92,10 @@ class Table:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes, the reasons of missing values, and whether rows are left to the CSV file."""
+        """Notes, doubts about intervals, reasons of missing values, and whether rows are left out."""
         cut = len(self.rows) - len(self.shown)
         left = (f"The first {ROWS_SHOWN} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
-        return (*self.notes, *missing_reasons(self.shown), *left)
+        return (*self.notes, *doubts(self.shown), *missing_reasons(self.shown), *left)
 
 
 @dataclass(frozen=True)
@@ -187,7 +157,9 @@ class Run:
     Attributes
     ----------
     frames
-        The tables of `contracts.RUN_TABLES` by name.
+        The tables of `contracts.RUN_TABLES` by name, without what concerns `contracts.BASELINES`.
+    plain
+        Rows of `correlations` and `comparisons` that concern these baselines.
     info
         The content of ``settings.json``.
     headline
@@ -199,6 +171,7 @@ class Run:
     """
 
     frames: Mapping[str, pl.DataFrame]
+    plain: Mapping[str, pl.DataFrame]
     info: Mapping[str, Any]
     headline: SampleKey | None
     shown: tuple[SampleKey, ...]
@@ -266,14 +239,24 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     if missing:
         expected = listed(table.name for table in RUN_TABLES)
         raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
-    frames = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
+    whole = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
+    frames = {name: frame.filter(~_of_baseline(frame)) for name, frame in whole.items()}
+    plain = {name: whole[name].filter(_of_baseline(whole[name])) for name in ("correlations", "comparisons")}
     samples = _samples_by_weight(frames["statistics"])
     headline = _headline(frames["statistics"])
     chosen = sorted(samples[:SAMPLES_SHOWN])
     if headline is not None:
         chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
     settings = MappingProxyType(dict(info.get("settings") or {}))
-    return Run(MappingProxyType(frames), info, headline, tuple(chosen), len(samples), settings)
+    return Run(
+        MappingProxyType(frames),
+        MappingProxyType(plain),
+        info,
+        headline,
+        tuple(chosen),
+        len(samples),
+        settings,
+    )
 
 
 def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
@@ -282,6 +265,11 @@ def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
         contract.canonical(frame.head(0))
         return frame
     return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
+
+
+def _of_baseline(frame: pl.DataFrame) -> pl.Expr:
+    names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
+    return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
 
 
 def _samples_by_weight(statistics: pl.DataFrame) -> list[SampleKey]:
@@ -312,13 +300,29 @@ def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
 
 
 def estimate(row: Mapping[str, Any] | None, column: str = "correlation") -> Estimate:
-    """Return the value of `column` in a row of a contract's table, with interval and reason."""
+    """Return the value of `column` in a row of a contract's table, with interval, reason and caution."""
     if row is None:
-        return Estimate(None, reason="not computed")
+        return absent()
     value = row[column]
     if value is None:
         return Estimate(None, reason=visible(row.get("reason") or "no value", limit=160))
-    return Estimate(value, row["ci_low"], row["ci_high"])
+    return Estimate(value, row["ci_low"], row["ci_high"], caution=_caution(row))
+
+
+def noise_corrected(row: Mapping[str, Any]) -> Estimate:
+    """Return what endless sessions would show in a row of `correlations` or `differences`.
+
+    The value and the ends of its interval may pass -1 and 1.
+    """
+    value, low, high = (row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return Estimate(None, reason=visible(row["reason"] or NO_VARIANCE_LEFT, limit=160))
+    unbounded = low is None and row["ci_low"] is not None
+    return Estimate(value, low, high, caution=NO_BOUND if unbounded else _caution(row))
+
+
+def _caution(row: Mapping[str, Any]) -> str | None:
+    return None if row["caution"] is None else visible(row["caution"], limit=160)
 
 
 def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:
@@ -332,14 +336,3 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
 def others(table: Table) -> tuple[Table, ...]:
     """Return a table of the samples besides the headline one, or nothing when there are none."""
     return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()
-
-
-def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return one remark per reason for which cells have no value."""
-    cells = [cell for row in rows for cell in row.cells]
-    reasons = [
-        cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None
-    ]
-    return tuple(
-        f"Dash: {reason} ({reasons.count(reason)} of {len(cells)} cells)." for reason in sorted(set(reasons))
-    )

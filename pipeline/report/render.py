@@ -11,24 +11,21 @@ from typing import Any
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pipeline.errors import ReportError
 from pipeline.report import findings
-from pipeline.report.baselines import SampleBaselines, baselines
 from pipeline.report.escape import markdown, script_json
 from pipeline.report.findings import Finding
-from pipeline.report.model import Figure, Run, SampleKey, Section, Table, read_run
+from pipeline.report.model import Figure, Section, Table, read_run
 from pipeline.report.sections.classes import classes_section, frequency_section
-from pipeline.report.sections.correlations import (
-    comparisons_section,
-    correlations_section,
-    good_section,
-    yardsticks_section,
-)
+from pipeline.report.sections.comparisons import comparisons_section
+from pipeline.report.sections.correlations import correlations_section, good_section
 from pipeline.report.sections.data import data_line, funnel_section, statistics_section
 from pipeline.report.sections.differences import differences_section
+from pipeline.report.sections.influence import influence_section
+from pipeline.report.sections.judges import judges_sections
 from pipeline.report.sections.provenance import command, provenance_section
+from pipeline.report.sections.yardsticks import yardsticks_section
 from pipeline.report.tables import csv_text, html_table, latex_table, markdown_rows
 
 _OPTIONS: Mapping[str, Any] = MappingProxyType(
@@ -58,8 +55,6 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     """Turn a run's tables into sentences, tables and pictures, without writing anything."""
     run = read_run(tables, info)
     ranking = None if run.headline is None else findings.rank(run, run.headline)
-    found = _yardsticks(run)
-    of_headline = found.get(run.headline) if run.headline else None
     sections = (
         statistics_section(run),
         funnel_section(run),
@@ -69,7 +64,9 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         classes_section(run),
         frequency_section(run),
         differences_section(run),
-        yardsticks_section(run, found),
+        yardsticks_section(run),
+        influence_section(run),
+        *judges_sections(run),
         provenance_section(run),
     )
     three = (
@@ -79,14 +76,8 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     return Report(
         findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        findings.caveats(run, of_headline), sections, command(run),
+        findings.caveats(run), sections, command(run),
     )  # fmt: skip
-
-
-def _yardsticks(run: Run) -> dict[SampleKey, SampleBaselines]:
-    with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
-        found = {sample: baselines(run, sample) for sample in run.shown}
-    return {sample: one for sample, one in found.items() if one is not None}
 
 
 def write_report(
@@ -106,7 +97,7 @@ def write_report(
 
     Returns
     -------
-    The three main findings, one sentence each, without control characters.
+    The three main findings, a few sentences each, without control characters.
 
     Raises
     ------

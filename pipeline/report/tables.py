@@ -9,8 +9,9 @@ from itertools import groupby
 import polars as pl
 from markupsafe import Markup, escape
 
+from pipeline.report.cells import Cell, Estimate, Row, Share, Spelled
 from pipeline.report.escape import csv_cell, latex, markdown
-from pipeline.report.model import Cell, Estimate, Row, Share, Table
+from pipeline.report.model import Table
 from pipeline.report.words import MINUS, count, number, percent, span, visible
 
 
@@ -44,6 +45,8 @@ def cell_text(cell: Cell, style: Style) -> str:
         return number(cell.value, minus=style.minus) + (style.interval(cell) if has_interval else "")
     if isinstance(cell, Share):
         return percent(cell.value)
+    if isinstance(cell, Spelled):
+        return cell.text
     if isinstance(cell, int):
         return count(cell)
     return "" if cell is None else visible(cell, limit=2_000)

@@ -1,4 +1,4 @@
--- Which editorial metric correlates best with each click metric, and by what margin over the next one?
+-- Which editorial metric (baselines aside) correlates best with each click metric, by what margin over the next?
 WITH placed AS (
     SELECT
         market,
@@ -13,7 +13,9 @@ WITH placed AS (
             PARTITION BY market, depth, judge, click_metric ORDER BY correlation DESC, editorial_metric
         ) AS place
     FROM correlations
-    WHERE split = 'all' AND correlation IS NOT NULL
+    WHERE
+        split = 'all' AND correlation IS NOT NULL
+        AND editorial_metric NOT IN ('MeanGrade', 'MeanGrade@1', 'P@1')
 ),
 
 margins AS (
@@ -26,7 +28,7 @@ margins AS (
         metric_b AS runner_up,
         ci_low,
         ci_high,
-        p_value
+        p_adjusted
     FROM comparisons
     UNION ALL
     SELECT
@@ -38,7 +40,7 @@ margins AS (
         metric_a AS runner_up,
         -ci_high AS ci_low,
         -ci_low AS ci_high,
-        p_value
+        p_adjusted
     FROM comparisons
 )
 
@@ -55,7 +57,7 @@ SELECT
     leader.correlation - rival.correlation AS margin,
     margins.ci_low AS margin_low,
     margins.ci_high AS margin_high,
-    margins.p_value
+    margins.p_adjusted
 FROM placed AS leader
 LEFT JOIN placed AS rival
     ON

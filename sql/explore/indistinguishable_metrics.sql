@@ -1,4 +1,4 @@
--- Which pairs of editorial metrics cannot be told apart: the interval of their difference holds zero?
+-- Which pairs of editorial metrics cannot be told apart, and how many judged queries would it take?
 SELECT
     comparisons.market,
     comparisons.depth,
@@ -11,7 +11,9 @@ SELECT
     comparisons.difference,
     comparisons.ci_low,
     comparisons.ci_high,
-    comparisons.p_value
+    comparisons.p_adjusted,
+    comparisons.n_queries,
+    comparisons.queries_needed
 FROM comparisons
 LEFT JOIN correlations AS a
     ON
@@ -29,7 +31,7 @@ LEFT JOIN correlations AS b
         AND comparisons.click_metric = b.click_metric
         AND comparisons.metric_b = b.editorial_metric
         AND b.split = 'all'
-WHERE comparisons.ci_low <= 0 AND comparisons.ci_high >= 0
+WHERE comparisons.p_adjusted >= 0.05
 ORDER BY
     comparisons.market,
     comparisons.depth,

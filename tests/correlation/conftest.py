@@ -1,6 +1,7 @@
 """A small random sample whose click metrics follow its editorial metrics."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from pipeline.sample import Sample
@@ -27,8 +28,10 @@ def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=
         click_names=tuple(f"C{number}" for number in range(clicks)),
         click_values=click_values,
         click_variances=variances,
+        null_success=rng.random(configurations),
         editorial_names=tuple(f"E{number}" for number in range(editorial)),
         editorial_values=editorial_values,
+        configuration_ids=pl.Series([f"{number:032x}" for number in range(configurations)]),
         click_entropy=rng.random(queries),
     )
 

@@ -5,36 +5,24 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
+from correlation.given_sample import rows_of
 from statsmodels.stats.weightstats import DescrStatsW
 
 from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES
-from pipeline.correlation import tables
 from pipeline.correlation.classes import query_splits
-from pipeline.correlation.tables import resample
+from pipeline.correlation.comparisons import comparisons
+from pipeline.correlation.tables import correlations, differences
 from pipeline.sample import Split
+
+ENDS = ("ci_low", "ci_high", "noise_corrected", "noise_corrected_low", "noise_corrected_high")
 
 
 def generator():
     return np.random.default_rng(17)
 
 
-def correlations(sample, splits, *, resamples, rng):
-    return tables.correlations(sample, splits, resample(sample, splits, resamples=resamples, rng=rng))
-
-
-def differences(sample, *, iterations, resamples, rng):
-    resampled = resample(sample, (), resamples=resamples, rng=rng)
-    return tables.differences(sample, resampled, iterations=iterations, rng=rng)
-
-
-def comparisons(sample, *, resamples, rng):
-    return tables.comparisons(sample, resample(sample, (), resamples=resamples, rng=rng))
-
-
-def correlate(sample, splits=None, resamples=60):
-    chosen = query_splits(sample)[0] if splits is None else splits
-    return correlations(sample, chosen, resamples=resamples, rng=generator())
+def correlate(sample, splits=None):
+    return correlations(sample, query_splits(sample)[0] if splits is None else splits)
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +31,10 @@ def sample(make_sample):
 
 
 def test_the_tables_have_the_form_of_their_contracts(sample):
-    rng = generator()
-    splits, _ = query_splits(sample)
     made = (
-        (CORRELATIONS, correlations(sample, splits, resamples=9, rng=rng)),
-        (DIFFERENCES, differences(sample, iterations=9, resamples=9, rng=rng)),
-        (COMPARISONS, comparisons(sample, resamples=9, rng=rng)),
+        (CORRELATIONS, correlate(sample)),
+        (DIFFERENCES, differences(sample, iterations=9, rng=generator())),
+        (COMPARISONS, comparisons(sample)),
     )
     for contract, table in made:
         assert table.schema == contract.empty().schema
@@ -81,7 +67,7 @@ def test_the_classes_of_a_split_add_up_to_the_whole(sample):
 
 
 def test_intervals_hold_the_value_of_a_class_and_are_wider_for_fewer_queries(sample):
-    table = correlate(sample, resamples=400).filter(pl.col("split").is_in(["all", "click_entropy"]))
+    table = correlate(sample).filter(pl.col("split").is_in(["all", "click_entropy"]))
     inside = (table["ci_low"] <= table["correlation"]) & (table["correlation"] <= table["ci_high"])
     assert inside.all()
     width = (
@@ -97,26 +83,51 @@ def test_a_further_split_changes_no_other_row(sample):
     splits, _ = query_splits(sample)
     half = Split("half", ("a", "b"), np.arange(40) % 2)
     more = correlate(sample, (splits[0], half, *splits[1:]))
-    # the order of addition is another, so the last digits of the intervals may be
-    assert_frame_equal(more.filter(pl.col("split") != "half"), correlate(sample, splits), rel_tol=1e-12)
+    assert more.filter(pl.col("split") != "half").equals(correlate(sample, splits))
     assert more["correlation"].null_count() == 0
 
 
-def test_the_same_seed_gives_the_same_tables_and_another_one_other_intervals(sample):
+def test_correlations_and_comparisons_depend_on_no_seed_and_the_closed_form_neither(sample):
     assert correlate(sample).equals(correlate(sample))
-    other = correlations(sample, query_splits(sample)[0], resamples=60, rng=np.random.default_rng(18))
-    assert other["correlation"].equals(correlate(sample)["correlation"])
-    assert not other["ci_low"].equals(correlate(sample)["ci_low"])
+    assert comparisons(sample).equals(comparisons(sample))
+    here, same, other = (
+        differences(sample, iterations=20, rng=np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
+    assert here.equals(same)
+    drawn = ["monte_carlo", "monte_carlo_se"]
+    assert here.drop(drawn).equals(other.drop(drawn))
+    assert not here["monte_carlo"].equals(other["monte_carlo"])
 
 
 def test_samples_of_other_depths_draw_for_themselves(sample):
     deeper = dataclasses.replace(sample, depth=10)
-    here, there = (
-        differences(each, iterations=20, resamples=20, rng=generator()) for each in (sample, deeper)
-    )
+    here, there = (differences(each, iterations=20, rng=generator()) for each in (sample, deeper))
     assert here["exact"].equals(there["exact"])
+    assert here["ci_low"].equals(there["ci_low"])
     assert not here["monte_carlo"].equals(there["monte_carlo"])
-    assert not here["ci_low"].equals(there["ci_low"])
+
+
+def test_only_ss_has_a_null_correlation_that_is_not_0(sample):
+    named = dataclasses.replace(sample, click_names=("UCTR", "SS"))
+    table = correlate(named)
+    assert set(table.filter(click_metric="UCTR")["null_correlation"]) == {0.0}
+    for split in query_splits(named)[0]:
+        for label, name in enumerate(split.classes):
+            rows = split.labels[named.query_index] == label
+            found = table.filter(split=split.name, click_metric="SS", **{"class": name})["null_correlation"]
+            if rows.sum() < 2:
+                assert found.null_count() == len(found)
+                continue
+            expected = [by_loops(named, rows, place) for place in range(3)]
+            np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
+
+
+def by_loops(sample, rows, editorial):
+    """The weighted correlation of null SS, with s (1 - s)/n of chance in each configuration."""
+    s, n, x = sample.null_success[rows], sample.sessions[rows], sample.editorial_values[rows, editorial]
+    m_s, m_x, total = sum(n * s) / sum(n), sum(n * x) / sum(n), sum(n)
+    s_ss = sum(n * (s - m_s) ** 2) + sum(s * (1 - s) * (1 - n / total))
+    return sum(n * (s - m_s) * (x - m_x)) / np.sqrt(s_ss * sum(n * (x - m_x) ** 2))
 
 
 def test_a_class_of_one_query_has_no_interval_and_one_of_one_configuration_no_value(make_sample):
@@ -131,6 +142,8 @@ def test_a_class_of_one_query_has_no_interval_and_one_of_one_configuration_no_va
     assert by_class["b"]["correlation"].null_count() == 0
     assert by_class["b"]["reason"].null_count() == 6
     assert by_class["b"]["ci_low"].null_count() == by_class["b"]["ci_high"].null_count() == 6
+    assert by_class["b"]["caution"].unique().to_list() == ["no interval: too few queries vary"]
+    assert by_class["a"]["caution"].null_count() == 6  # its reason says it all
 
 
 def test_a_constant_metric_gives_null_with_a_reason_everywhere(sample):
@@ -138,71 +151,25 @@ def test_a_constant_metric_gives_null_with_a_reason_everywhere(sample):
     clicks[:, 1] = 0.3
     constant = dataclasses.replace(sample, click_values=clicks)
     table = correlate(constant).filter(pl.col("click_metric") == "C1", pl.col("split") == "all")
-    ranked = differences(constant, iterations=20, resamples=20, rng=generator()).filter(click_metric="C1")
-    compared = comparisons(constant, resamples=20, rng=generator()).filter(click_metric="C1")
+    ranked = differences(constant, iterations=20, rng=generator()).filter(click_metric="C1")
+    compared = comparisons(constant).filter(click_metric="C1")
+    of_ranked = ("monte_carlo", "monte_carlo_se", "exact", "sign_agreement")
+    of_compared = ("difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")
     for frame, columns in (
-        (table, ["correlation", "ci_low", "ci_high"]),
-        (
-            ranked,
-            [
-                "monte_carlo",
-                "monte_carlo_se",
-                "exact",
-                "ci_low",
-                "ci_high",
-                "noise_corrected",
-                "sign_agreement",
-            ],
-        ),
-        (compared, ["difference", "ci_low", "ci_high", "p_value"]),
+        (table, ("correlation", "null_correlation", *ENDS)),
+        (ranked, (*of_ranked, *ENDS)),
+        (compared, of_compared),
     ):
         assert len(frame) == 3
         assert frame.select(columns).null_count().row(0) == (3,) * len(columns)
+        assert frame["caution"].null_count() == 3
     assert table["reason"].str.contains("click metric is the same").all()
     assert ranked["reason"].str.contains("click metric is the same").all()
 
 
-def test_comparisons_are_differences_of_the_overall_correlations(sample):
-    table = comparisons(sample, resamples=300, rng=generator())
-    overall = correlate(sample).filter(pl.col("split") == "all")
-    value = {
-        (click, name): r
-        for click, name, r in overall.select("click_metric", "editorial_metric", "correlation").rows()
-    }
-    assert [row[:3] for row in table.select("click_metric", "metric_a", "metric_b").rows()] == [
-        (click, a, b) for click in ("C0", "C1") for a, b in (("E0", "E1"), ("E0", "E2"), ("E1", "E2"))
-    ]
-    for row in table.iter_rows(named=True):
-        a, b = (value[row["click_metric"], row[name]] for name in ("metric_a", "metric_b"))
-        assert row["difference"] == pytest.approx(a - b, rel=1e-12)
-        assert row["ci_low"] <= row["difference"] <= row["ci_high"]
-        beyond = row["ci_low"] > 0 or row["ci_high"] < 0
-        assert (row["p_value"] < 0.05) == beyond or 0.03 < row["p_value"] < 0.07
-
-
-def test_comparisons_draw_the_queries_of_the_overall_correlations(make_sample):
-    """Against a metric that correlates at 1 in every resample, the difference only shifts the interval."""
-    sample = make_sample(2, queries=30, configurations=90, clicks=1, editorial=1)
-    follows = np.concatenate([sample.editorial_values, sample.click_values], axis=1)
-    sample = dataclasses.replace(sample, editorial_names=("E0", "same"), editorial_values=follows)
-    (row,) = comparisons(sample, resamples=100, rng=generator()).iter_rows(named=True)
-    overall = correlate(sample, resamples=100).filter(split="all", editorial_metric="E0")
-    assert row["ci_low"] == pytest.approx(overall["ci_low"][0] - 1, rel=1e-10)
-    assert row["ci_high"] == pytest.approx(overall["ci_high"][0] - 1, rel=1e-10)
-
-
-def test_two_metrics_that_are_one_have_no_difference_and_p_value_1(sample):
-    twice = np.repeat(sample.editorial_values[:, :1], 2, axis=1) * [1, 3]
-    same = dataclasses.replace(sample, editorial_names=("DCG", "three DCG"), editorial_values=twice)
-    table = comparisons(same, resamples=50, rng=generator())
-    assert table.select("difference", "ci_low", "ci_high", "p_value").unique().rows() == [
-        (0.0, 0.0, 0.0, 1.0)
-    ]
-
-
 def test_differences_count_the_queries_with_two_configurations(sample):
     counts = np.bincount(sample.query_index)
-    table = differences(sample, iterations=30, resamples=30, rng=generator())
+    table = differences(sample, iterations=30, rng=generator())
     assert table["n_queries"].unique().to_list() == [(counts >= 2).sum()]
     assert table["n_configurations"].unique().to_list() == [counts[counts >= 2].sum()]
     assert table["reason"].null_count() == len(table) == 6
@@ -210,26 +177,17 @@ def test_differences_count_the_queries_with_two_configurations(sample):
 
 def test_one_configuration_per_query_gives_no_difference_but_a_reason(make_sample):
     sample = make_sample(1, queries=8, configurations=8)
-    table = differences(sample, iterations=5, resamples=5, rng=generator())
+    table = differences(sample, iterations=5, rng=generator())
     assert table["reason"].unique().to_list() == ["no query has two configurations"]
     assert table["monte_carlo"].null_count() == table["exact"].null_count() == 6
 
 
 def test_a_sample_without_configurations_gives_tables_without_values(make_sample):
     full = make_sample(1)
-    none = dataclasses.replace(
-        full,
-        queries=(),
-        query_index=full.query_index[:0],
-        sessions=full.sessions[:0],
-        click_values=full.click_values[:0],
-        click_variances=full.click_variances[:0],
-        editorial_values=full.editorial_values[:0],
-        click_entropy=full.click_entropy[:0],
-    )
+    none = dataclasses.replace(rows_of(full, np.array([], dtype=int)), queries=())
     assert len(correlate(none)) == 0
-    assert differences(none, iterations=5, resamples=5, rng=generator())["exact"].null_count() == 6
-    assert comparisons(none, resamples=5, rng=generator())["difference"].null_count() == 6
+    assert differences(none, iterations=5, rng=generator())["exact"].null_count() == 6
+    assert comparisons(none)["difference"].null_count() == 6
 
 
 def test_renaming_queries_in_the_same_order_changes_no_number(sample):

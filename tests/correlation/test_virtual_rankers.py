@@ -1,7 +1,12 @@
 """Algorithm 3 and its limit against plain loops, big Monte Carlo runs, and known sampling noise."""
 
 import dataclasses
+import json
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +19,12 @@ from pipeline.correlation.rankers import (
     exact_correlations,
     monte_carlo,
     query_covariances,
-    ranker_correlations,
     ranker_differences,
-    sampling_noise,
     within_queries,
 )
-from pipeline.correlation.resampling import resampled_sums
+from pipeline.correlation.tables import differences
+
+ROOT = Path(__file__).parents[2]
 
 
 def of_queries(sample):
@@ -28,7 +33,7 @@ def of_queries(sample):
     return [rows for rows in groups if len(rows) >= 2]
 
 
-def exact_by_loops(sample, click, editorial, noise=0.0):
+def exact_by_loops(sample, click, editorial):
     """Contract 8's closed form: three loops over queries, configurations and both variables."""
     y, x = sample.click_values[:, click], sample.editorial_values[:, editorial]
     s_ec = s_ee = s_cc = 0.0
@@ -39,32 +44,45 @@ def exact_by_loops(sample, click, editorial, noise=0.0):
             s_ec += (y[row] - m_y) * (x[row] - m_x) / (n - 1)
             s_ee += (x[row] - m_x) ** 2 / (n - 1)
             s_cc += (y[row] - m_y) ** 2 / (n - 1)
-    return s_ec / math.sqrt(s_ee * (s_cc - noise))
+    return s_ec / math.sqrt(s_ee * s_cc)
 
 
-def run(sample, *, iterations=50, resamples=50, seed=0):
-    sums = resampled_sums(covariance_contributions(sample), resamples, np.random.default_rng(seed + 1))
-    resampled = exact_correlations(sums, len(sample.click_names))
-    draws = np.random.default_rng(seed)
-    return ranker_correlations(sample, resampled, iterations=iterations, rng=draws)
+def exact(sample):
+    within = within_queries(sample)
+    return exact_correlations(query_covariances(within).sum(axis=0), within.n_clicks)
+
+
+def drawn(sample, *, iterations=50, seed=0):
+    return monte_carlo(within_queries(sample), iterations=iterations, rng=np.random.default_rng(seed)).values
+
+
+def table(sample, *, iterations=50, seed=0):
+    return differences(sample, iterations=iterations, rng=np.random.default_rng(seed))
+
+
+def array(frame, column):
+    return frame[column].cast(float).fill_null(math.nan).to_numpy().reshape(2, 3)
 
 
 def test_the_closed_form_is_that_of_plain_loops(make_sample):
     sample = make_sample(2)
-    found = run(sample)
     expected = [[exact_by_loops(sample, click, editorial) for editorial in range(3)] for click in range(2)]
-    np.testing.assert_allclose(found.exact, expected, rtol=1e-12)
-    assert found.n_queries == len(of_queries(sample)) < len(sample.queries)
-    assert found.n_configurations == sum(len(rows) for rows in of_queries(sample))
+    np.testing.assert_allclose(exact(sample), expected, rtol=1e-12)
+    found = table(sample)
+    np.testing.assert_allclose(array(found, "exact"), expected, rtol=1e-12)
+    assert found["n_queries"].unique().to_list() == [len(of_queries(sample))]
+    assert len(of_queries(sample)) < len(sample.queries)
+    assert found["n_configurations"].unique().to_list() == [sum(map(len, of_queries(sample)))]
 
 
 def test_many_iterations_tend_to_the_closed_form(make_sample):
     sample = make_sample(2)
     iterations = 60_000
-    found = run(sample, iterations=iterations)
-    error = (1 - found.exact**2) / math.sqrt(iterations)
-    assert (np.abs(found.monte_carlo - found.exact) < 4.5 * error).all()
-    np.testing.assert_allclose(found.monte_carlo_se, error, rtol=0.1)
+    found = table(sample, iterations=iterations)
+    limit = exact(sample)
+    error = (1 - limit**2) / math.sqrt(iterations)
+    assert (np.abs(array(found, "monte_carlo") - limit) < 4.5 * error).all()
+    np.testing.assert_allclose(array(found, "monte_carlo_se"), error, rtol=0.1)
 
 
 def test_an_algorithm_3_written_as_loops_tends_to_the_same_value(make_sample):
@@ -76,10 +94,11 @@ def test_an_algorithm_3_written_as_loops_tends_to_the_same_value(make_sample):
         pairs = [rng.choice(rows, 2, replace=False) for rows in of_queries(sample)]
         deltas.append([sum(v[a] - v[b] for a, b in pairs) / len(pairs) for v in (x, y)])
     looped = pearsonr(*np.transpose(deltas)).statistic
-    found = run(sample, iterations=8000)
-    error = found.monte_carlo_se[0, 0]
-    assert looped == pytest.approx(found.exact[0, 0], abs=4.5 * error)
-    assert looped == pytest.approx(found.monte_carlo[0, 0], abs=4.5 * math.sqrt(2) * error)
+    limit = exact(sample)[0, 0]
+    error = (1 - limit**2) / math.sqrt(8000)
+    assert looped == pytest.approx(limit, abs=4.5 * error)
+    found = drawn(sample, iterations=8000)[0, 0]
+    assert looped == pytest.approx(found, abs=4.5 * math.sqrt(2) * error)
 
 
 def test_the_variance_of_the_differences_is_twice_the_summed_variances_over_squared_queries(make_sample):
@@ -130,32 +149,32 @@ def test_queries_with_one_configuration_and_numbers_of_sessions_play_no_part(mak
     values = sample.click_values.copy()
     values[alone] = 99
     changed = dataclasses.replace(sample, click_values=values, sessions=sample.sessions * 3)
-    np.testing.assert_allclose(run(changed).exact, run(sample).exact, rtol=1e-12)
-    np.testing.assert_allclose(run(changed).monte_carlo, run(sample).monte_carlo, rtol=1e-12)
+    np.testing.assert_allclose(exact(changed), exact(sample), rtol=1e-12)
+    np.testing.assert_allclose(drawn(changed), drawn(sample), rtol=1e-12)
 
 
 def test_shifting_all_values_of_a_query_plays_no_part(make_sample):
     sample = make_sample(2)
     shift = np.linspace(-50, 50, len(sample.queries))[sample.query_index, None]
     changed = dataclasses.replace(sample, editorial_values=sample.editorial_values + shift)
-    np.testing.assert_allclose(run(changed).exact, run(sample).exact, rtol=1e-11)
-    np.testing.assert_allclose(run(changed).monte_carlo, run(sample).monte_carlo, rtol=1e-11)
+    np.testing.assert_allclose(exact(changed), exact(sample), rtol=1e-11)
+    np.testing.assert_allclose(drawn(changed), drawn(sample), rtol=1e-11)
 
 
-def test_the_interval_is_that_of_a_loop_over_the_same_queries(make_sample):
+def test_the_contributions_of_queries_add_up_and_are_0_for_those_with_one_configuration(make_sample):
     sample = make_sample(2)
-    found = run(sample, resamples=80, seed=5)
-    queries = len(sample.queries)
-    draws = np.random.default_rng(6).integers(0, queries, size=(80, queries))
     within = within_queries(sample)
-    of_query = dict(
-        zip(sample.query_index[within.rows[within.starts]], query_covariances(within), strict=True)
-    )
-    looped = [
-        exact_correlations(sum(of_query[query] for query in drawn if query in of_query), 2) for drawn in draws
-    ]
-    np.testing.assert_allclose(found.ci_low, np.percentile(looped, 2.5, axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.ci_high, np.percentile(looped, 97.5, axis=0), rtol=1e-12)
+    found = covariance_contributions(sample, within)
+    alone = np.bincount(sample.query_index) < 2
+    assert found.shape == (12, 2 + 3 + 6)
+    assert not found[alone].any()
+    assert (found[~alone][:, :5] > 0).all()
+    for query in np.flatnonzero(~alone):
+        rows = sample.query_index == query
+        both = np.concatenate([sample.click_values, sample.editorial_values], axis=1)[rows]
+        expected = np.cov(both, rowvar=False)
+        np.testing.assert_allclose(found[query, :5], np.diag(expected), rtol=1e-11)
+        np.testing.assert_allclose(found[query, 5:], expected[:2, 2:].ravel(), rtol=1e-9)
 
 
 def test_sign_agreement_is_how_often_normal_differences_agree():
@@ -167,74 +186,17 @@ def test_sign_agreement_is_how_often_normal_differences_agree():
 
 
 def test_sign_agreement_follows_from_the_exact_value(make_sample):
-    found = run(make_sample(2))
-    for exact, agreement in zip(found.exact.ravel(), found.sign_agreement.ravel(), strict=True):
-        assert agreement == pytest.approx(0.5 + math.asin(exact) / math.pi, rel=1e-14)
-
-
-def test_the_noise_subtracted_is_the_mean_of_variance_over_sessions_of_each_query(make_sample):
-    sample = make_sample(2, most_sessions=4)
-    assert (sample.sessions == 1).any()
-    y, n = sample.click_variances[:, 0], sample.sessions
-    repeated = [row for row in range(len(n)) if n[row] >= 2]
-    pooled = sum((n[row] - 1) * y[row] for row in repeated) / sum(n[row] - 1 for row in repeated)
-    variance = [y[row] if n[row] >= 2 else pooled for row in range(len(n))]
-    noise = sum(sum(variance[row] / n[row] for row in rows) / len(rows) for rows in of_queries(sample))
-    assert sampling_noise(sample, within_queries(sample))[0] == pytest.approx(noise, rel=1e-12)
-    expected = exact_by_loops(sample, 0, 1, noise)
-    assert run(sample).noise_corrected[0, 1] == pytest.approx(expected, rel=1e-11)
-
-
-def test_the_noise_correction_finds_the_correlation_of_endless_sessions(make_sample):
-    """Clicks are drawn with known chances: the corrected value is near that of the chances themselves."""
-    truth = make_sample(5, queries=300, configurations=1500, clicks=1, editorial=1)
-    rng = np.random.default_rng(1)
-    chances = 1 / (1 + np.exp(-truth.click_values + 3))
-    sessions = rng.integers(1, 6, len(chances))
-    clicked = rng.binomial(sessions[:, None], chances) / sessions[:, None]
-    variances = np.full(clicked.shape, np.nan)
-    many = sessions > 1
-    variances[many] = (clicked * (1 - clicked))[many] * (sessions / np.maximum(sessions - 1, 1))[many, None]
-    world = dataclasses.replace(truth, click_values=chances)
-    seen = dataclasses.replace(truth, click_values=clicked, click_variances=variances, sessions=sessions)
-    real, found = run(world).exact[0, 0], run(seen)
-    assert found.exact[0, 0] < 0.75 * real  # noise hides much of it
-    assert found.noise_corrected[0, 0] == pytest.approx(real, abs=0.06)
-
-
-def test_there_is_no_corrected_value_when_noise_explains_everything(make_sample):
-    sample = make_sample(2)
-    noisy = dataclasses.replace(sample, click_variances=np.full(sample.click_variances.shape, 1e6))
-    found = run(noisy)
-    assert np.isnan(found.noise_corrected).all()
-    assert np.isfinite(found.exact).all()
-
-
-def test_a_corrected_value_beyond_1_is_not_clipped(make_sample):
-    sample = make_sample(2, clicks=1, editorial=1)
-    follows = dataclasses.replace(sample, click_values=sample.editorial_values)
-    assert run(follows).exact[0, 0] == pytest.approx(1)
-    assert run(follows).noise_corrected[0, 0] > 1
-
-
-def test_there_is_no_corrected_value_when_no_configuration_has_two_sessions(make_sample):
-    sample = make_sample(2)
-    single = dataclasses.replace(
-        sample,
-        sessions=np.ones_like(sample.sessions),
-        click_variances=np.full(sample.click_variances.shape, np.nan),
-    )
-    found = run(single)
-    assert np.isnan(found.noise_corrected).all()
-    assert np.isfinite(found.exact).all()
+    found = table(make_sample(2))
+    for value, agreement in found.select("exact", "sign_agreement").iter_rows():
+        assert agreement == pytest.approx(0.5 + math.asin(value) / math.pi, rel=1e-14)
 
 
 def test_queries_with_one_configuration_each_give_no_value_and_the_reason(make_sample):
-    found = run(make_sample(1, queries=10, configurations=10))
-    assert {reason for row in found.reasons for reason in row} == {"no query has two configurations"}
-    for array in (found.monte_carlo, found.exact, found.ci_low, found.noise_corrected, found.sign_agreement):
-        assert array.shape == (2, 3)
-        assert np.isnan(array).all()
+    found = table(make_sample(1, queries=10, configurations=10))
+    assert found["reason"].unique().to_list() == ["no query has two configurations"]
+    for column in ("monte_carlo", "monte_carlo_se", "exact", "ci_low", "noise_corrected", "sign_agreement"):
+        assert found[column].null_count() == 6, column
+    assert found["caution"].null_count() == 6  # the reason says it all
 
 
 def test_a_metric_that_is_constant_within_queries_has_no_value(make_sample):
@@ -242,19 +204,21 @@ def test_a_metric_that_is_constant_within_queries_has_no_value(make_sample):
     by_query = np.random.default_rng(0).random(len(sample.queries))[sample.query_index]
     clicks, editorial = sample.click_values.copy(), sample.editorial_values.copy()
     clicks[:, 0], editorial[:, 2] = by_query, by_query * 3 / 3
-    found = run(dataclasses.replace(sample, click_values=clicks, editorial_values=editorial))
+    found = table(dataclasses.replace(sample, click_values=clicks, editorial_values=editorial))
     missing = [[True, True, True], [False, False, True]]
-    for array in (found.monte_carlo, found.exact, found.ci_high, found.noise_corrected):
-        assert np.isnan(array).tolist() == missing
-    assert "click metric" in found.reasons[0][2]
-    assert "editorial metric" in found.reasons[1][2]
-    assert found.reasons[1][0] is None
+    for column in ("monte_carlo", "exact", "ci_high", "noise_corrected", "sign_agreement"):
+        assert np.isnan(array(found, column)).tolist() == missing, column
+    reasons = found["reason"].to_list()
+    assert "click metric" in reasons[2]
+    assert "editorial metric" in reasons[5]
+    assert reasons[3] is None
 
 
 def test_one_query_has_a_value_but_no_interval(make_sample):
-    found = run(make_sample(1, queries=1, configurations=6))
-    assert np.isfinite(found.exact).all()
-    assert np.isnan(found.ci_low).all()
+    found = table(make_sample(1, queries=1, configurations=6))
+    assert found["exact"].null_count() == 0
+    assert found["ci_low"].null_count() == found["ci_high"].null_count() == 6
+    assert found["caution"].unique().to_list() == ["no interval: too few queries vary"]
 
 
 def test_draws_that_never_differ_have_no_correlation(make_sample):
@@ -273,4 +237,25 @@ def test_adding_a_metric_leaves_the_draws_of_the_others_alone(make_sample):
     fewer = dataclasses.replace(
         sample, editorial_values=sample.editorial_values[:, :1], editorial_names=sample.editorial_names[:1]
     )
-    np.testing.assert_allclose(run(fewer).monte_carlo[:, 0], run(sample).monte_carlo[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(drawn(fewer)[:, 0], drawn(sample)[:, 0], rtol=1e-12)
+
+
+SCRIPT = """
+import hashlib, json
+import numpy as np
+from pipeline.correlation.rankers import Within, ranker_differences
+rng = np.random.default_rng(0)
+sizes = np.full(500, 6)
+within = Within(rng.normal(size=(3000, 15)), 7, np.arange(0, 3000, 6), sizes, np.arange(3000))
+deltas = ranker_differences(within, iterations=300, rng=np.random.default_rng(2))
+print(json.dumps(hashlib.md5(deltas.tobytes()).hexdigest()))
+"""
+
+
+def test_the_number_of_threads_does_not_change_a_bit_of_the_draws():
+    def run(threads):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **dict.fromkeys(names, threads)}
+        return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
+
+    assert run("1") == run("2") == run("8")

@@ -11,8 +11,8 @@ from scipy.stats import pearsonr
 from statsmodels.stats.weightstats import DescrStatsW
 
 from pipeline.correlation.weighted import (
+    centred_sums,
     correlation_matrix,
-    moment_correlations,
     query_moments,
     weighted_correlation,
 )
@@ -154,16 +154,17 @@ def test_summed_moments_give_the_correlation_of_any_set_of_queries(make_sample):
         expected = correlation_matrix(
             sample.click_values[rows], sample.editorial_values[rows], sample.sessions[rows]
         )
-        found = moment_correlations(moments[chosen].sum(axis=0, keepdims=True), 2, 3)[0]
-        np.testing.assert_allclose(found, expected.values, rtol=1e-12)
+        found = centred_sums(moments[chosen].sum(axis=0), 2, 3)
+        np.testing.assert_allclose(found.correlations, expected.values, rtol=1e-12)
+        assert found.sessions == sample.sessions[rows].sum()
 
 
 def test_summed_moments_of_constant_values_away_from_the_mean_have_no_correlation():
     clicks = np.array([[0.1], [0.1], [0.7], [0.3]])
     editorial = np.array([[1.0], [2.0], [5.0], [4.0]])
     moments = query_moments(clicks, editorial, np.array([3, 7, 10**6, 11]), np.array([0, 2]))
-    assert np.isnan(moment_correlations(moments[:1] * 5, 1, 1)).all()
-    assert np.isfinite(moment_correlations(moments[1:], 1, 1)).all()
+    assert np.isnan(centred_sums(moments[:1] * 5, 1, 1).correlations).all()
+    assert np.isfinite(centred_sums(moments[1:], 1, 1).correlations).all()
 
 
 def test_no_metric_or_no_configuration_gives_an_empty_or_missing_matrix():
@@ -171,3 +172,14 @@ def test_no_metric_or_no_configuration_gives_an_empty_or_missing_matrix():
     assert np.isnan(none.values).all()
     assert none.reasons[1][2] == "fewer than two configurations"
     assert correlation_matrix(np.zeros((4, 0)), np.zeros((4, 3)), np.ones(4)).values.shape == (0, 3)
+
+
+def test_what_is_only_rounding_of_the_whole_has_no_variance_in_a_part():
+    whole = np.array([10.0, 0, 0, 1e6, 1, 5])  # n | n y | n x | n y^2 | n x^2 | n y x
+    part = np.array([3.0, 0, 0, 1e-7, 0.5, 1e-4])
+    assert np.isfinite(centred_sums(part, 1, 1).correlations).all()
+    assert np.isnan(centred_sums(part, 1, 1, whole).correlations).all()
+
+
+def test_no_session_at_all_gives_no_correlation():
+    assert np.isnan(centred_sums(np.zeros((3, 1 + 2 * 2 + 2 * 1 + 2)), 2, 1).correlations).all()

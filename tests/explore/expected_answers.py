@@ -123,7 +123,11 @@ EXPECTED = {
         (*MODEL, "news", "n1", 2, "n2", 1, 10, 0.2, 0.6, 4),
     ],
     "indistinguishable_metrics": [
-        (*UK, "UCTR", "DCG", "ERR", 0.2, 0.15, 0.05, -0.02, 0.12, 0.2),
+        (*UK, "UCTR", "DCG", "ERR", 0.2, 0.15, 0.05, -0.02, 0.12, 0.2, 5, 17.0),
+    ],
+    "judges_and_clicks": [
+        ("us", 2, "MeanRR", "ERR", "editor", "model", 0.5, 0.2, 0.3, 0.1, 0.5, 0.02, 8.0, 12),
+        ("us", 2, "MeanRR", "DCG", "editor", "model", 0.4, 0.3, 0.1, 0.0, 0.2, 0.1, 30.0, 12),
     ],
     "judges_apart": [
         ("us", 2, "editor", "model", "news", "n2", 3, 1, 10, 2.0, 0.6),

@@ -78,6 +78,7 @@ CORRELATIONS = [
     ("frequency", "2", "UCTR", "DCG", 0.85, 0.8, 0.9, 2, 1, 30, None),
     ("frequency", "2", "UCTR", "ERR", 0.9, 0.8, 1.0, 2, 1, 30, None),
     ("length", "1", "MeanRR", "ERR", 0.9, 0.8, 1.0, 8, 5, 300, None),
+    ("all", "all", "MeanRR", "MeanGrade@1", 0.99, 0.9, 1.0, 8, 5, 300, None),
 ]
 
 # click metric, editorial metric, Monte Carlo, its standard error, exact, low, high, noise corrected,
@@ -88,13 +89,25 @@ DIFFERENCES = [
     ("UCTR", "NDCG", None, None, None, None, None, None, None, 2, 5, "no variance of NDCG"),
 ]
 
-# click metric, pair of editorial metrics, difference of their correlations, low, high, p
+# click metric, pair of editorial metrics, difference of their correlations, low, high, p, adjusted p,
+# queries needed, queries, caution
 COMPARISONS = [
-    ("MeanRR", "DCG", "NDCG", 0.15, 0.05, 0.25, 0.01),
-    ("MeanRR", "DCG", "ERR", -0.05, -0.09, -0.01, 0.02),
-    ("MeanRR", "NDCG", "ERR", -0.2, -0.3, -0.1, 0.002),
-    ("UCTR", "DCG", "ERR", 0.05, -0.02, 0.12, 0.2),
+    ("MeanRR", "DCG", "NDCG", 0.15, 0.05, 0.25, 0.01, 0.02, 4.0, 5, None),
+    ("MeanRR", "DCG", "ERR", -0.05, -0.09, -0.01, 0.02, 0.02, 4.0, 5, None),
+    ("MeanRR", "NDCG", "ERR", -0.2, -0.3, -0.1, 0.002, 0.006, 3.0, 5, None),
+    ("UCTR", "DCG", "ERR", 0.05, -0.02, 0.12, 0.2, 0.2, 17.0, 5, "fewer than 50 queries"),
 ]
+
+# market, depth, click metric, editorial metric, judges, their correlations, difference, low, high, p,
+# adjusted p, queries needed, queries, caution, configurations, sessions
+JUDGE_COMPARISONS = [
+    ("us", 2, "MeanRR", "DCG", "editor", "model", 0.4, 0.3, 0.1, 0.0, 0.2, 0.05, 0.1, 30.0, 9, None, 12, 90),
+    ("us", 2, "MeanRR", "ERR", "editor", "model", 0.5, 0.2, 0.3, 0.1, 0.5, 0.01, 0.02, 8.0, 9, None, 12, 90),
+]
+
+
+NOTHING = (None, None, None, None)
+"""Noise-corrected correlation, its interval, and null correlation: no question asks for them."""
 
 
 def configuration_row(row):
@@ -113,8 +126,12 @@ def tables() -> dict[str, pl.DataFrame]:
         "statistics": STATISTICS,
         "funnel": FUNNEL,
         "patterns": PATTERNS,
-        "correlations": [(*uk, *row) for row in CORRELATIONS],
-        "differences": [(*uk, *row) for row in DIFFERENCES],
+        "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
+        "differences": [(*uk, *row[:8], None, None, *row[8:], None) for row in DIFFERENCES],
+        "judge_comparisons": JUDGE_COMPARISONS,
+        "influence": [],
+        "agreement": [],
+        "confusion": [],
         "comparisons": [(*uk, *row) for row in COMPARISONS],
     }
     frames = {

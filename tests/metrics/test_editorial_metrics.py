@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipeline.errors import JudgmentError, SettingsError
 from pipeline.metrics.base import parse
 from pipeline.metrics.editorial import (
-    EDITORIAL,
+    METRICS,
     editorial_values,
     expected_reciprocal_rank,
     ideal_grades,
@@ -27,7 +27,7 @@ GRADES = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 def values(grades, *, pool=None, settings=SHOWN, names=None):
     """The metrics of one list, by name; pool as a list of grades."""
     counts = None if pool is None else np.bincount(pool, minlength=settings.max_grade + 1)[None]
-    measures = None if names is None else tuple(parse(name, EDITORIAL) for name in names)
+    measures = None if names is None else tuple(parse(name, METRICS) for name in names)
     found, row = editorial_values(np.array([grades], dtype=np.int8), counts, settings, measures)
     return dict(zip(found, row[0], strict=True))
 
@@ -80,6 +80,25 @@ def test_a_result_shown_twice_is_graded_at_each_place_but_is_once_in_the_pool():
     assert found["NDCG"] == pytest.approx(1 + 1 / math.log2(3))
 
 
+def test_the_baselines_are_plain_means_and_shares():
+    found = values([3, 0, 4, 2])
+    assert (found["MeanGrade"], found["MeanGrade@1"], found["P@1"]) == (9 / 4, 3.0, 1.0)
+    named = values([3, 0, 4, 2], names=["P", "P(rel=2)", "P@3", "P(rel=4)@2", "MeanGrade@2"])
+    assert list(named.values()) == [2 / 4, 3 / 4, 2 / 3, 0.0, 3 / 2]
+    assert values([2, 4], settings=Settings(pool="shown", relevant_grade=2))["P@1"] == 1.0
+
+
+@given(GRADES, st.randoms(use_true_random=False))
+def test_the_mean_grade_knows_no_order_and_the_others_only_the_first_result(grades, random):
+    shuffled = grades[1:]
+    random.shuffle(shuffled)
+    before, after = values(grades), values([grades[0], *shuffled])
+    for name in ("MeanGrade", "MeanGrade@1", "P@1"):
+        assert after[name] == before[name], name
+    assert values(grades[::-1])["MeanGrade"] == before["MeanGrade"]
+    assert before["P@1"] == float(before["MeanGrade@1"] >= 3)
+
+
 def test_settings_decide_what_bare_names_mean():
     settings = Settings(pool="shown", relevant_grade=4, persistence=0.5)
     found = values([3, 4], settings=settings)
@@ -98,8 +117,9 @@ def test_a_cut_looks_at_the_first_results_only_and_keeps_the_judged_pool():
 
 @given(GRADES, st.lists(st.integers(0, 4), max_size=20))
 def test_every_metric_lies_in_its_declared_range(shown, others):
-    found = values(shown, pool=shown + others, settings=JUDGED)
-    for metric in EDITORIAL:
+    names = [metric.name for metric in METRICS]
+    found = values(shown, pool=shown + others, settings=JUDGED, names=names)
+    for metric in METRICS:
         assert metric.low <= found[metric.name] <= metric.high, metric.name
 
 

@@ -14,7 +14,7 @@ from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import EDITORIAL, editorial_values
+from pipeline.metrics.editorial import EDITORIAL, METRICS, editorial_values
 from pipeline.settings import Settings
 
 TREC = Path(__file__).parents[2] / "../shared/data/trec_eval_test"
@@ -33,7 +33,7 @@ def world():
 def ours(world, name, settings=None):
     shown, judged = world
     pool = np.array([np.bincount(grades, minlength=5) for grades in judged])
-    _, found = editorial_values(shown, pool, settings or Settings(), (parse(name, EDITORIAL),))
+    _, found = editorial_values(shown, pool, settings or Settings(), (parse(name, METRICS),))
     return found[:, 0]
 
 
@@ -53,6 +53,12 @@ def by_ir_measures(world, measure):
     "name", ["AP(rel=3)@5", "AP(rel=2)@8", "AP(rel=1)@1", "RR(rel=3)@5", "RR(rel=2)@8", "RR(rel=4)@8"]
 )
 def test_ap_and_rr_are_those_of_ir_measures_under_the_same_name(world, name):
+    expected = by_ir_measures(world, ir_measures.parse_measure(name))
+    np.testing.assert_allclose(ours(world, name), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["P(rel=3)@1", "P(rel=2)@5", "P(rel=1)@8"])
+def test_precision_is_that_of_ir_measures_under_the_same_name(world, name):
     expected = by_ir_measures(world, ir_measures.parse_measure(name))
     np.testing.assert_allclose(ours(world, name), expected, atol=1e-12)
 

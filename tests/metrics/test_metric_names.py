@@ -3,11 +3,11 @@
 import ir_measures
 import pytest
 
-from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS
+from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import Measure, parse
 from pipeline.metrics.clicks import CLICKS
-from pipeline.metrics.editorial import EDITORIAL, report_measures
+from pipeline.metrics.editorial import EDITORIAL, METRICS, report_measures
 from pipeline.settings import Settings
 
 
@@ -65,17 +65,25 @@ def test_a_wrong_name_is_refused_with_what_was_expected(text, complaint):
         parse(text, EDITORIAL)
 
 
-def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr():
+def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr_and_has_the_baselines_last():
     assert [str(measure) for measure in report_measures(Settings())] == [
         *EDITORIAL_METRICS,
         "AP(rel=2)",
         "RR(rel=2)",
+        *BASELINES,
     ]
 
 
 def test_there_is_no_variant_when_no_grade_lies_below_the_relevant_one():
     settings = Settings(scale=("no", "yes"), relevant_grade=1, success_grade=1)
-    assert [str(measure) for measure in report_measures(settings)] == list(EDITORIAL_METRICS)
+    assert [str(measure) for measure in report_measures(settings)] == [*EDITORIAL_METRICS, *BASELINES]
+
+
+@pytest.mark.parametrize("name", ["MeanGrade", "MeanGrade@1", "P@1", "P(rel=2)@5"])
+def test_the_names_of_baselines_parse_back_among_all_metrics_but_not_among_the_papers(name):
+    assert str(parse(name, METRICS)) == name
+    with pytest.raises(SettingsError, match="unknown metric"):
+        parse(name, EDITORIAL)
 
 
 def test_measures_of_the_same_metric_with_other_parameters_differ():

@@ -128,7 +128,6 @@ def draw_settings(rng: random.Random, *, rich: bool) -> Settings:
         "conflicts": rng.choice(("error", "max")),
         "persistence": rng.choice((0.8, 0.5, 0.95)),
         "iterations": 10,
-        "resamples": 10,
         "seed": rng.randrange(1000),
     }
     scale: Settings = rng.choice(({}, {}, {"max_grade": 3}, {"max_grade": 1}, {"scale": LABELS}))

@@ -1,16 +1,96 @@
-"""Weighted correlation, the two virtual rankers' closed form and query classes in plain Python."""
+"""Weighted correlation, the two virtual rankers' closed form and noise in plain Python.
 
+Every statistic is worked from its definition: means first, then sums of deviations from them.
+"""
+
+import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
-from oracle.oracle_log import Row, Settings, normalise_query
+from oracle.oracle_intervals import ROUNDING
+from oracle.oracle_log import Settings
 from oracle.oracle_metrics import CLICK_METRICS, Configuration, session_values
 
 Rows = list[dict[str, Any]]
 """Judged configurations of one market, depth and judge as rows of their metrics."""
 
-ROUNDING = 1e-12  # values that differ by less than this part of the greatest are one value
+Pair = tuple[str, str]
+"""A click metric and an editorial metric."""
+
+ENOUGH = 1000
+"""Configurations with the fewest sessions above one that stand for those with one."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Correlations of some configurations, and the part of each click metric's variance that is no noise."""
+
+    correlations: dict[Pair, float | None]
+    reliabilities: dict[str, float | None]
+
+
+# ---- noise ------------------------------------------------------------------------------------
+
+
+def with_noise(rows: Rows, configurations: list[Configuration], settings: Settings) -> Rows:
+    """Add to the rows what the noise of single sessions and the null value of SS need.
+
+    The variance of each click metric between sessions (None with one session), whether the configuration
+    is one of those with few sessions, and the SS it would have with the click patterns of all.
+    """
+    widened = [dict(row) for row in rows]
+    repeated = sorted(row["n_sessions"] for row in rows if row["n_sessions"] >= 2)
+    limit = repeated[:ENOUGH][-1] if repeated else 0
+    for row, configuration, null in zip(
+        widened, configurations, null_success(configurations, settings), strict=True
+    ):
+        row["few"] = 2 <= row["n_sessions"] <= limit
+        row["null SS"] = null
+        for click in CLICK_METRICS:
+            values = session_values(configuration, click, settings)
+            row[f"variance {click}"] = covariance(values, values) if len(values) >= 2 else None
+    return widened
+
+
+def null_success(configurations: list[Configuration], settings: Settings) -> list[float]:
+    """Return the SS of each configuration if its click patterns were those of all configurations."""
+    patterns = Counter(places for configuration in configurations for places in configuration.clicked)
+    success = settings.get("success_grade", 2)
+    return [
+        sum(
+            sessions
+            for places, sessions in patterns.items()
+            if any(configuration.grades[place - 1] >= success for place in places)
+        )
+        / patterns.total()
+        for configuration in configurations
+    ]
+
+
+def pooled_variance(rows: Rows, click: str) -> float | None:
+    """Return the mean variance of configurations with few sessions; None where there are none."""
+    known = [row[f"variance {click}"] for row in rows if row["few"]]
+    return math.fsum(known) / len(known) if known else None
+
+
+def session_variance(row: dict[str, Any], click: str, pooled: float | None) -> float | None:
+    """Return the variance between the sessions of a configuration; with one session it takes the pooled."""
+    variance: float | None = row[f"variance {click}"] if row["n_sessions"] >= 2 else pooled
+    return variance
+
+
+def reliability(squares: float, noise: float | None) -> float | None:
+    """Return the part of a sum of squares that noise does not explain; None where nothing is left."""
+    if noise is None or squares <= 0 or squares - noise <= ROUNDING * squares:
+        return None
+    return (squares - noise) / squares
+
+
+# ---- weighted correlation ---------------------------------------------------------------------
 
 
 def is_constant(values: list[float]) -> bool:
@@ -18,17 +98,75 @@ def is_constant(values: list[float]) -> bool:
     return max(values) - min(values) <= ROUNDING * max(abs(value) for value in values)
 
 
+def weighted_deviations(values: list[float], weights: list[int]) -> list[float] | None:
+    """Return the deviations from the weighted mean; None for one value but for rounding."""
+    if not values or is_constant(values):
+        return None
+    mean = math.fsum(map(mul, weights, values)) / sum(weights)
+    return [value - mean for value in values]
+
+
 def weighted_correlation(x: list[float], y: list[float], weights: list[int]) -> float | None:
     """Return the weighted Pearson correlation, or None where x or y does not vary."""
-    if is_constant(x) or is_constant(y):
+    dx, dy = weighted_deviations(x, weights), weighted_deviations(y, weights)
+    if dx is None or dy is None:
         return None
-    total = sum(weights)
-    mean_x = math.fsum(w * a for w, a in zip(weights, x, strict=True)) / total
-    mean_y = math.fsum(w * b for w, b in zip(weights, y, strict=True)) / total
-    s_xy = math.fsum(w * (a - mean_x) * (b - mean_y) for w, a, b in zip(weights, x, y, strict=True))
-    s_xx = math.fsum(w * (a - mean_x) ** 2 for w, a in zip(weights, x, strict=True))
-    s_yy = math.fsum(w * (b - mean_y) ** 2 for w, b in zip(weights, y, strict=True))
-    return s_xy / math.sqrt(s_xx * s_yy)
+    weighted_x, weighted_y = (list(map(mul, weights, part)) for part in (dx, dy))
+    s_xx, s_yy = math.fsum(map(mul, weighted_x, dx)), math.fsum(map(mul, weighted_y, dy))
+    return math.fsum(map(mul, weighted_x, dy)) / math.sqrt(s_xx * s_yy)
+
+
+def weighted_statistic(rows: Rows, editorial_names: list[str]) -> Found:
+    """Return all weighted correlations of some configurations, and how reliable the click metrics are."""
+    weights = [row["n_sessions"] for row in rows]
+    metrics = (*CLICK_METRICS, *editorial_names)
+    deviations = {name: weighted_deviations([row[name] for row in rows], weights) for name in metrics}
+    weighted = {name: list(map(mul, weights, own)) for name, own in deviations.items() if own}
+    squares = {name: math.fsum(map(mul, own, deviations[name] or [])) for name, own in weighted.items()}
+    found: dict[Pair, float | None] = {}
+    for click, editorial in itertools.product(CLICK_METRICS, editorial_names):
+        own = deviations[editorial]
+        if click not in weighted or own is None:
+            found[click, editorial] = None
+            continue
+        products = math.fsum(map(mul, weighted[click], own))
+        found[click, editorial] = products / math.sqrt(squares[click] * squares[editorial])
+    reliable = {
+        click: reliability(squares.get(click, 0.0), weighted_noise(rows, click)) for click in CLICK_METRICS
+    }
+    return Found(found, reliable)
+
+
+def weighted_noise(rows: Rows, click: str) -> float | None:
+    """Sum of s2 (1 - n/N): what sampling adds to the weighted sum of squares."""
+    pooled, total = pooled_variance(rows, click), sum(row["n_sessions"] for row in rows)
+    variances = [session_variance(row, click, pooled) for row in rows]
+    if None in variances:
+        return None
+    return math.fsum(
+        (s2 or 0.0) * (1 - row["n_sessions"] / total) for s2, row in zip(variances, rows, strict=True)
+    )
+
+
+def null_correlation(rows: Rows, editorial: str) -> float | None:
+    """Return the weighted correlation of SS with a metric if click patterns ignored the grades.
+
+    The expected value of each configuration is its null SS s; the chance of its n sessions adds
+    s (1 - s)/n to the variance of its mean.
+    """
+    weights = [row["n_sessions"] for row in rows]
+    success = [row["null SS"] for row in rows]
+    dx = weighted_deviations([row[editorial] for row in rows], weights)
+    dy = weighted_deviations(success, weights) or [0.0] * len(rows)
+    chance = math.fsum(s * (1 - s) * (1 - n / sum(weights)) for s, n in zip(success, weights, strict=True))
+    s_yy = math.fsum(n * d * d for n, d in zip(weights, dy, strict=True)) + chance
+    if dx is None or s_yy <= ROUNDING:
+        return None
+    s_xx = math.fsum(n * d * d for n, d in zip(weights, dx, strict=True))
+    return math.fsum(n * a * b for n, a, b in zip(weights, dx, dy, strict=True)) / math.sqrt(s_xx * s_yy)
+
+
+# ---- closed form of the two virtual rankers ---------------------------------------------------
 
 
 def covariance(x: list[float], y: list[float]) -> float:
@@ -45,177 +183,60 @@ def by_query(rows: Rows) -> dict[str, Rows]:
     return {query: own for query, own in queries.items() if len(own) >= 2}
 
 
-def within_query(rows: Rows, a: str, b: str) -> float:
-    """Sum over queries of the covariance of two metrics over the query's configurations."""
-    queries = by_query(rows).values()
-    return math.fsum(covariance([row[a] for row in own], [row[b] for row in own]) for own in queries)
+def covariances(own: Rows, pairs: Iterable[Pair]) -> dict[Pair, float]:
+    """Return the covariances of pairs of metrics over some configurations; exactly 0 for a constant."""
+    columns = {name: [row[name] for row in own] for pair in pairs for name in pair}
+    constant = {name for name, values in columns.items() if is_constant(values)}
+    return {(a, b): 0.0 if constant & {a, b} else covariance(columns[a], columns[b]) for a, b in pairs}
 
 
-def varies_within_query(rows: Rows, metric: str) -> bool:
-    """Tell whether a metric differs between two configurations of one query."""
-    return any(not is_constant([row[metric] for row in own]) for own in by_query(rows).values())
+def ratio(sums: dict[Pair, float], click: str, editorial: str) -> float | None:
+    """Sum_q S_ec / sqrt(sum_q S_ee * sum_q S_cc), or None where a metric does not vary within queries."""
+    s_cc, s_ee = sums[click, click], sums[editorial, editorial]
+    return sums[click, editorial] / math.sqrt(s_cc * s_ee) if s_cc and s_ee else None
 
 
 def closed_form(rows: Rows, click: str, editorial: str) -> float | None:
-    """Sum_q S_ec / sqrt(sum_q S_ee * sum_q S_cc), or None where a metric does not vary within queries."""
-    if not varies_within_query(rows, click) or not varies_within_query(rows, editorial):
-        return None
-    s_cc, s_ee = within_query(rows, click, click), within_query(rows, editorial, editorial)
-    return within_query(rows, click, editorial) / math.sqrt(s_cc * s_ee)
-
-
-def session_variances(
-    configurations: list[Configuration], click: str, settings: Settings
-) -> list[float] | None:
-    """Return the variance between sessions of each configuration; pooled where there is one session."""
-    values = [session_values(configuration, click, settings) for configuration in configurations]
-    repeated = [own for own in values if len(own) >= 2]
-    if not repeated:
-        return None
-    freedom = sum(len(own) - 1 for own in repeated)
-    pooled = math.fsum((len(own) - 1) * covariance(own, own) for own in repeated) / freedom
-    return [covariance(own, own) if len(own) >= 2 else pooled for own in values]
-
-
-def sampling_noise(rows: Rows, click: str) -> float:
-    """Sum over queries of the mean of s2_i / n_i: what sampling adds to S_cc."""
-    queries = by_query(rows).values()
-    return math.fsum(
-        math.fsum(row[f"variance {click}"] / row["n_sessions"] for row in own) / len(own) for own in queries
+    """Return the limit of Algorithm 3 for two metrics."""
+    pairs = [(click, click), (editorial, editorial), (click, editorial)]
+    return ratio(
+        summed([covariances(own, pairs) for own in by_query(rows).values()], pairs), click, editorial
     )
 
 
-def noise_corrected(rows: Rows, click: str, editorial: str) -> float | None:
-    """Return the closed form with the sampling noise taken out of S_cc, or None where nothing is left."""
-    if closed_form(rows, click, editorial) is None or f"variance {click}" not in rows[0]:
-        return None
-    raw = within_query(rows, click, click)
-    s_cc = raw - sampling_noise(rows, click)
-    if s_cc <= ROUNDING * raw:
-        return None
-    return within_query(rows, click, editorial) / math.sqrt(s_cc * within_query(rows, editorial, editorial))
+def summed(parts: list[dict[Pair, float]], pairs: Iterable[Pair]) -> dict[Pair, float]:
+    """Add up the covariances of queries."""
+    return {pair: math.fsum(part[pair] for part in parts) for pair in pairs}
 
 
-def sign_agreement(correlation: float | None) -> float | None:
-    """1/2 + asin(rho) / pi."""
-    if correlation is None:
-        return None
-    return 0.5 + math.asin(max(-1.0, min(1.0, correlation))) / math.pi
+class Within:
+    """All closed forms of some queries of a sample; a query's covariances do not depend on the others."""
+
+    def __init__(self, rows: Rows, editorial_names: list[str]) -> None:
+        self.editorial_names = editorial_names
+        same = [(name, name) for name in (*CLICK_METRICS, *editorial_names)]
+        self.pairs = [*same, *itertools.product(CLICK_METRICS, editorial_names)]
+        self.of_query = {query: covariances(own, self.pairs) for query, own in by_query(rows).items()}
+
+    def statistic(self, rows: Rows) -> Found:
+        """Return all closed forms of some configurations, and how reliable the click metrics are."""
+        sums = summed([self.of_query[query] for query in by_query(rows)], self.pairs)
+        noise = {click: within_noise(rows, click) for click in CLICK_METRICS}
+        return Found(
+            {pair: ratio(sums, *pair) for pair in itertools.product(CLICK_METRICS, self.editorial_names)},
+            {click: reliability(sums[click, click], noise[click]) for click in CLICK_METRICS},
+        )
 
 
-def with_variances(rows: Rows, configurations: list[Configuration], settings: Settings) -> Rows:
-    """Add the variance between sessions of every click metric to the rows, where it is known."""
-    widened = [dict(row) for row in rows]
-    for click in CLICK_METRICS:
-        variances = session_variances(configurations, click, settings)
-        for row, variance in zip(widened, variances or [], strict=variances is not None):
-            row[f"variance {click}"] = variance
-    return widened
-
-
-def differences(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the closed form and what follows from it by (click metric, editorial metric)."""
-    found = {}
-    for click in CLICK_METRICS:
-        for editorial in editorial_names:
-            exact = closed_form(rows, click, editorial)
-            found[click, editorial] = {
-                "exact": exact,
-                "noise_corrected": noise_corrected(rows, click, editorial),
-                "sign_agreement": sign_agreement(exact),
-                "n_queries": len(by_query(rows)),
-            }
-    return found
-
-
-def correlations(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the weighted correlation and what is behind it by (click metric, editorial metric)."""
-    weights = [row["n_sessions"] for row in rows]
-    behind = {
-        "n_configurations": len(rows),
-        "n_queries": len({row["query"] for row in rows}),
-        "n_sessions": sum(weights),
-    }
-    return {
-        (click, editorial): {
-            "correlation": weighted_correlation(
-                [row[click] for row in rows], [row[editorial] for row in rows], weights
-            )
-        }
-        | behind
-        for click in CLICK_METRICS
-        for editorial in editorial_names
-    }
-
-
-def click_entropies(configurations: list[Configuration]) -> dict[str, float]:
-    """Entropy in bits of the clicked URLs of each query; 0 without a click."""
-    clicks: dict[str, Counter[str]] = defaultdict(Counter)
-    for configuration in configurations:
-        clicks[configuration.query].update([])  # a query without a click has an entropy, too
-        for places in configuration.clicked:
-            clicks[configuration.query].update(configuration.results[place - 1] for place in places)
-    return {query: entropy(sorted(counts.values())) for query, counts in clicks.items()}
-
-
-def entropy(counts: list[int]) -> float:
-    """Entropy in bits of the shares of some counts."""
-    shares = [number / sum(counts) for number in counts]
-    return math.fsum(-share * math.log2(share) for share in shares)
-
-
-def length_class(query: str) -> str:
-    """Return the class of a normalised query by its words."""
-    words = max(1, len(query.split()))
-    return str(words) if words < 4 else "4+"
-
-
-def frequency_classes(rows: Rows) -> dict[str, str]:
-    """Ten classes of queries by increasing sessions, ties by text."""
-    sessions: Counter[str] = Counter()
-    for row in rows:
-        sessions[row["query"]] += row["n_sessions"]
-    ranked = sorted(sessions, key=lambda query: (sessions[query], query))
-    return {query: str(10 * rank // len(ranked) + 1) for rank, query in enumerate(ranked)}
-
-
-def entropy_classes(entropies: dict[str, float]) -> dict[str, str]:
-    """Three classes of queries by click entropy, ties by text."""
-    ranked = sorted(entropies, key=lambda query: (entropies[query], query))
-    names = ("low", "middle", "high")
-    return {query: names[3 * rank // len(ranked)] for rank, query in enumerate(ranked)}
-
-
-def class_name(value: object) -> str:
-    """Return the class of an attribute value."""
-    if value is None:
-        return "unknown"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def attribute_classes(queries: list[Row], name: str, market: str, texts: set[str]) -> dict[str, str]:
-    """Return the class of each query of a market by one attribute; 'unknown' where it has none."""
-    known = {
-        normalise_query(row["query"]): class_name(row[name])
-        for row in queries
-        if row.get("market", market) == market and row["query"] is not None
-    }
-    return {query: known.get(query, "unknown") for query in texts}
-
-
-def splits(
-    rows: Rows, configurations: list[Configuration], queries: list[Row] | None, market: str
-) -> dict[str, dict[str, str]]:
-    """Return the class of each query by split, `all` first."""
-    texts = {row["query"] for row in rows}
-    names = [name for name in (queries[0] if queries else {}) if name not in ("market", "query")]
-    found = {
-        "all": dict.fromkeys(texts, "all"),
-        "length": {query: length_class(query) for query in texts},
-        "frequency": frequency_classes(rows),
-    }
-    for name in names:
-        found[name] = attribute_classes(queries or [], name, market, texts)
-    if "navigational" not in names:
-        found["click_entropy"] = entropy_classes(click_entropies(configurations))
-    return found
+def within_noise(rows: Rows, click: str) -> float | None:
+    """Sum over queries of the mean of s2_i / n_i: what sampling adds to S_cc."""
+    pooled = pooled_variance(rows, click)
+    total = 0.0
+    for own in by_query(rows).values():
+        variances = [session_variance(row, click, pooled) for row in own]
+        if None in variances:
+            return None
+        total += math.fsum(
+            (s2 or 0.0) / row["n_sessions"] for s2, row in zip(variances, own, strict=True)
+        ) / len(own)
+    return total

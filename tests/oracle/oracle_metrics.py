@@ -230,6 +230,9 @@ def editorial_metrics(configuration: Configuration, settings: Settings) -> dict[
     if relevant - 1 >= 1:
         values[f"AP(rel={relevant - 1})"] = average_precision(grades, pool, relevant - 1)
         values[f"RR(rel={relevant - 1})"] = reciprocal_rank(grades, relevant - 1)
+    values["MeanGrade"] = math.fsum(grades) / len(grades)
+    values["MeanGrade@1"] = float(grades[0])
+    values["P@1"] = float(grades[0] >= relevant)
     return values
 
 

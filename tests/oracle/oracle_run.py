@@ -3,14 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from oracle.oracle_correlation import (
-    Rows,
-    click_entropies,
-    correlations,
-    differences,
-    splits,
-    with_variances,
-)
+from oracle.oracle_classes import click_entropies, splits
+from oracle.oracle_correlation import Rows, with_noise
 from oracle.oracle_log import Funnel, Row, Session, Settings, log_to_sessions, pattern_table
 from oracle.oracle_metrics import (
     CLICK_METRICS,
@@ -20,6 +14,7 @@ from oracle.oracle_metrics import (
     metric_row,
     read_judgments,
 )
+from oracle.oracle_tables import comparisons, correlations, differences
 
 Answer = dict[str, dict[Any, Any]]
 """Tables by name, each a dict from the key of a row to its values."""
@@ -50,14 +45,16 @@ def oracle(
         ``queries`` {(market, query): user buckets} of the pattern table; ``funnel`` {(source, market,
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
-        ``differences`` (… click and editorial metric), ``entropies`` (bits by query).
+        ``differences`` (… click and editorial metric), ``comparisons`` (… click metric and two editorial
+        metrics), ``entropies`` (bits by query).
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)
     grades = read_judgments(judgments, sessions, settings, funnel)
     answer: Answer = {
         **pattern_table(sessions, settings),
-        **{name: {} for name in ("statistics", "judged", "correlations", "differences", "entropies")},
+        **{name: {} for name in ("statistics", "judged", "entropies")},
+        **{name: {} for name in ("correlations", "differences", "comparisons")},
     }
     for market, depth, judge in samples(sessions, grades, settings):
         judged = judged_configurations(
@@ -102,10 +99,13 @@ def add_sample(
     for configuration, row in zip(judged, rows, strict=True):
         answer["judged"][*key, configuration.name] = row
     if rows:
-        add_correlations(answer, key, rows, judged, queries)
-        names = editorial_names(rows)
-        for pair, values in differences(with_variances(rows, judged, settings), names).items():
+        widened, names = with_noise(rows, judged, settings), editorial_names(rows)
+        for split, classes in splits(rows, judged, queries, key[0]).items():
+            add_classes(answer, (*key, split), widened, names, classes)
+        for pair, values in differences(widened, names).items():
             answer["differences"][*key, *pair] = values
+        for triple, values in comparisons(widened, names).items():
+            answer["comparisons"][*key, *triple] = values
 
 
 def editorial_names(rows: Rows) -> list[str]:
@@ -113,16 +113,11 @@ def editorial_names(rows: Rows) -> list[str]:
     return [name for name in rows[0] if name not in NOT_METRICS]
 
 
-def add_correlations(
-    answer: Answer,
-    key: tuple[str, int, str],
-    rows: Rows,
-    judged: list[Configuration],
-    queries: list[Row] | None,
+def add_classes(
+    answer: Answer, key: tuple[str, int, str, str], rows: Rows, names: list[str], classes: dict[str, str]
 ) -> None:
-    """Add the correlations of one sample in every class of every split that has a query."""
-    for split, classes in splits(rows, judged, queries, key[0]).items():
-        for label in set(classes.values()):
-            own = [row for row in rows if classes[row["query"]] == label]
-            for pair, values in correlations(own, editorial_names(rows)).items():
-                answer["correlations"][*key, split, label, *pair] = values
+    """Add the correlations of one sample and split in every class that has a query."""
+    for label in set(classes.values()):
+        own = [row for row in rows if classes[row["query"]] == label]
+        for pair, values in correlations(own, names).items():
+            answer["correlations"][*key, label, *pair] = values

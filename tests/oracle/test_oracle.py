@@ -8,16 +8,27 @@ from collections import Counter
 
 import pytest
 from oracle.messy_logs import seeded_log
+from oracle.oracle_classes import attribute_classes, click_entropies, frequency_classes, length_class
 from oracle.oracle_correlation import (
-    attribute_classes,
-    click_entropies,
+    Within,
     closed_form,
-    frequency_classes,
-    length_class,
-    noise_corrected,
-    session_variances,
-    sign_agreement,
+    null_success,
+    pooled_variance,
     weighted_correlation,
+    weighted_noise,
+    with_noise,
+    within_noise,
+)
+from oracle.oracle_intervals import (
+    caution,
+    fisher_interval,
+    holm,
+    jackknife,
+    p_value,
+    queries_needed,
+    ratio_interval,
+    student_quantile,
+    student_two_sided,
 )
 from oracle.oracle_log import (
     END_MS,
@@ -30,6 +41,7 @@ from oracle.oracle_log import (
     user_digest,
 )
 from oracle.oracle_metrics import (
+    CLICK_METRICS,
     Configuration,
     average_precision,
     click_metric,
@@ -40,6 +52,8 @@ from oracle.oracle_metrics import (
     reciprocal_rank,
 )
 from oracle.oracle_run import oracle
+from oracle.oracle_tables import sign_agreement
+from scipy import stats
 
 HOUR = 3_600_000
 NOON = 1_236_000_000_000
@@ -286,34 +300,105 @@ def configuration(query, patterns, results=("a", "b"), grades=(0, 0)):
     return Configuration("all", query, results, grades, tuple(patterns), grades)
 
 
-def rows_with_variance(configurations, means):
-    variances = session_variances(configurations, "UCTR", {})
-    return [
-        {"query": c.query, "UCTR": mean, "ERR": place, "n_sessions": c.sessions, "variance UCTR": variance}
-        for place, (c, mean, variance) in enumerate(zip(configurations, means, variances, strict=True))
+def noisy_rows(configurations, means):
+    rows = [
+        {"query": c.query, "ERR": place, "n_sessions": c.sessions, **dict.fromkeys(CLICK_METRICS, mean)}
+        for place, (c, mean) in enumerate(zip(configurations, means, strict=True))
     ]
+    return with_noise(rows, configurations, {})
 
 
 def test_sampling_noise_is_taken_out_as_worked_by_hand():
-    # nine of ten sessions clicked: s2 = 0.1, S_cc = 0.9^2 / 2 = 0.405, noise = (0.01 + 0) / 2
+    # nine of ten sessions clicked: s2 = 0.1; S_cc = 0.9^2 / 2 = 0.405, noise = (0.01 + 0) / 2
     configurations = [configuration("q", [(1,)] * 9 + [()]), configuration("q", [()] * 10)]
-    rows = rows_with_variance(configurations, (0.9, 0.0))
+    rows = noisy_rows(configurations, (0.9, 0.0))
     assert closed_form(rows, "UCTR", "ERR") == pytest.approx(-1)
-    assert noise_corrected(rows, "UCTR", "ERR") == pytest.approx(-math.sqrt(0.405 / 0.4), abs=1e-12)
+    assert within_noise(rows, "UCTR") == pytest.approx(0.005)
+    found = Within(rows, ["ERR"]).statistic(rows)
+    assert found.reliabilities["UCTR"] == pytest.approx(0.4 / 0.405, abs=1e-12)
+    # weighted: half of all sessions each, so half of 0.1 + 0
+    assert weighted_noise(rows, "UCTR") == pytest.approx(0.05)
 
 
-def test_a_single_session_has_the_pooled_variance_and_too_much_noise_leaves_no_value():
-    # s2 = 1/3 of one half clicked by four, and 0 of three without a click: pooled (3/3 + 0) / (3 + 2)
+def test_a_single_session_has_the_mean_variance_and_too_much_noise_leaves_no_value():
+    # s2 = 1/3 of one half clicked by four, and 0 of three without a click: on average 1/6
     configurations = [
         configuration("q", [(1,), (1,), (), ()]),
         configuration("q", [(2,)]),
         configuration("alone", [()] * 3),
     ]
-    assert session_variances(configurations, "UCTR", {}) == pytest.approx([1 / 3, 1 / 5, 0])
-    rows = rows_with_variance(configurations, (0.5, 1.0, 0.0))
-    # S_cc = 0.5^2 / 2 = 0.125 and noise = (1/12 + 1/5) / 2 = 0.14
-    assert noise_corrected(rows, "UCTR", "ERR") is None
-    assert session_variances(configurations[1:2], "UCTR", {}) is None
+    rows = noisy_rows(configurations, (0.5, 1.0, 0.0))
+    assert pooled_variance(rows, "UCTR") == pytest.approx(1 / 6)
+    # S_cc = 0.5^2 / 2 = 0.125 and noise = (1/12 + 1/6) / 2 = 0.125
+    assert within_noise(rows, "UCTR") == pytest.approx(0.125)
+    assert Within(rows, ["ERR"]).statistic(rows).reliabilities["UCTR"] is None
+    assert weighted_noise(rows, "UCTR") == pytest.approx(1 / 3 * 4 / 8 + 1 / 6 * 7 / 8)
+    assert within_noise(noisy_rows(configurations[1:2] * 2, (1.0, 1.0)), "UCTR") is None
+
+
+def test_the_null_success_looks_at_the_clicks_of_all_configurations():
+    configurations = [
+        configuration("q", [(1,), (1, 2), ()], grades=(0, 2)),
+        configuration("r", [(2,)], grades=(3, 0)),
+    ]
+    assert null_success(configurations, {}) == [2 / 4, 2 / 4]
+    assert null_success(configurations, {"success_grade": 3}) == [0, 2 / 4]
+
+
+def test_students_distribution_is_that_of_scipy():
+    for degrees in (1, 1.5, 2, 7.3, 80, 4000):
+        for p in (0.975, 0.9995):
+            assert student_quantile(p, degrees) == pytest.approx(stats.t.ppf(p, degrees), rel=1e-9)
+        for t in (0, 0.3, -2.5, 12):
+            assert student_two_sided(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-9)
+
+
+def test_the_jackknife_as_worked_by_hand():
+    # deviations -2, 1, 1 from the mean 3: squares 6, fourth powers 18; error^2 = 2/3 6; 18/36 - 1/3 = 1/6
+    assert jackknife([1, 4, 4]) == pytest.approx((2, 2))
+    assert jackknife([1, 2]) == pytest.approx((0.5, 1))
+    assert jackknife([0.1 + 0.2, 0.3, 0.3]) == (0, None)
+    assert jackknife([0.1, None, 0.3]) is None
+    assert jackknife([0.1]) is jackknife([]) is None
+
+
+def test_fishers_interval_as_worked_by_hand():
+    # artanh 0.6 = ln(1.6/0.4)/2 = ln 2; without a query ln 2 -+ ln(1.5)/2: error ln(1.5)/2, t(1) = 12.7062
+    left_out = [math.tanh(math.log(2) + sign * math.log(1.5) / 2) for sign in (-1, 1)]
+    (low, high), degrees = fisher_interval(0.6, left_out)
+    reach = 12.706204736 * math.log(1.5) / 2
+    assert (low, high, degrees) == pytest.approx(
+        (math.tanh(math.log(2) - reach), math.tanh(math.log(2) + reach), 1), rel=1e-9
+    )
+    assert fisher_interval(0.6, [0.5, 1 - 1e-12]) == ((None, None), None)
+
+
+def test_the_interval_of_a_ratio_touches_the_limit():
+    above, below = [3.1, 2.8, 3.0, 3.3], [4.0, 4.2, 3.9, 4.1]
+    ends = ratio_interval(3.0, 4.0, above, below)
+    _, degrees = jackknife([a / b for a, b in zip(above, below, strict=True)])
+    for v in ends:
+        error, _ = jackknife([a - v * b for a, b in zip(above, below, strict=True)])
+        assert abs(3.0 - v * 4.0) == pytest.approx(stats.t.ppf(0.975, degrees) * error, rel=1e-9)
+    assert ends[0] < 0.75 < ends[1]
+    assert ratio_interval(3.0, 0.1, above, [0.1, 0.4, -0.3, 0.2]) == (None, None)
+
+
+def test_p_values_holm_and_queries_needed_as_worked_by_hand():
+    assert p_value(12.706204736, (1.0, 1)) == pytest.approx(0.05)
+    assert (p_value(0, (0.0, None)), p_value(0.1, (0.0, None)), p_value(0.1, None)) == (1, None, None)
+    assert holm([0.03, None, 0.01, 0.02, 0.9]) == pytest.approx([0.06, None, 0.04, 0.06, 0.9])
+    # ten queries, 1.95996 + 0.84162 errors of 0.1 for a difference of 0.1
+    assert queries_needed(0.1, (0.1, 1e9), 10, 1) == pytest.approx(10 * 2.80158**2, rel=1e-4)
+    assert queries_needed(0.0, (0.1, 9), 10, 1) is None
+
+
+def test_cautions_name_the_first_trouble():
+    assert caution(None, None, None, 3) is None
+    assert caution(0.5, None, 9, 80) == "no interval: too few queries vary"
+    assert caution(0.5, 0.1, 3, 49) == "fewer than 50 queries"
+    assert caution(0.5, 0.1, 3.9, 50) == "a handful of queries decide"
+    assert caution(0.5, 0.1, 4, 50) is None
 
 
 def test_queries_are_split_as_worked_by_hand():
@@ -368,16 +453,35 @@ def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
     good, bad = sorted(answer["judged"].values(), key=lambda row: -row["DCG"])
     assert (good["UCTR"], bad["UCTR"], bad["MaxRR"]) == (0.75, 0.25, 0.125)
     assert (good["NDCG"], bad["NDCG"]) == pytest.approx((1, 1 / math.log2(3)))
-    assert answer["correlations"][*key, "all", "all", "UCTR", "ERR"] == {
+    # weighted: sum n (y - m)^2 = 8 0.25^2 = 0.5; s2 = 0.25 in both, half of both is noise
+    one_query = "no interval: too few queries vary"
+    no_ends = dict.fromkeys(("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high"))
+    assert answer["correlations"][*key, "all", "all", "UCTR", "ERR"] == no_ends | {
         "correlation": pytest.approx(1, abs=1e-12),
+        "noise_corrected": pytest.approx(math.sqrt(2), abs=1e-12),
+        "null_correlation": 0.0,
         "n_configurations": 2,
         "n_queries": 1,
         "n_sessions": 8,
+        "reason": None,
+        "caution": one_query,
     }
     # S_cc = 0.5^2 / 2 = 0.125; s2 = 0.25 in both; noise = 0.25 / 4
-    assert answer["differences"][*key, "UCTR", "ERR"]["noise_corrected"] == pytest.approx(
-        math.sqrt(2), abs=1e-12
-    )
+    assert answer["differences"][*key, "UCTR", "ERR"] == no_ends | {
+        "exact": pytest.approx(1, abs=1e-12),
+        "noise_corrected": pytest.approx(math.sqrt(2), abs=1e-12),
+        "sign_agreement": pytest.approx(1, abs=1e-6),
+        "n_queries": 1,
+        "n_configurations": 2,
+        "reason": None,
+        "caution": one_query,
+    }
+    assert answer["comparisons"][*key, "UCTR", "DCG", "ERR"] == {
+        **dict.fromkeys(("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")),
+        "difference": 0.0,
+        "n_queries": 1,
+        "caution": one_query,
+    }
     lost = {key[4]: rows for key, rows in answer["funnel"].items() if key[0] == "sessions" and key[5]}
     assert lost == {"too short": 1, "not judged": 1}
 

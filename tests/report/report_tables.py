@@ -4,7 +4,7 @@ import itertools
 from functools import cache
 
 import polars as pl
-from report.report_world import CLICKS, EDITORIAL, QUERY_TEXT, sample_tables
+from report.report_world import CLICKS, PLAIN_OR_NOT, QUERY_TEXT, sample_tables
 
 from pipeline import contracts
 
@@ -87,7 +87,9 @@ def run_tables(
         )
     rows["statistics"] = statistics
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
-    return {table.name: table.canonical(framed(table, rows[table.name])) for table in contracts.RUN_TABLES}
+    return {
+        table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.RUN_TABLES
+    }
 
 
 def small_tables():
@@ -160,7 +162,7 @@ def one_configuration_tables():
                 "results": list("abcde"),
                 "grades": [4, 0, 2, 0, 0],
                 "n_sessions": 12,
-                **dict.fromkeys((*CLICKS, *EDITORIAL), 0.5),
+                **dict.fromkeys((*CLICKS, *PLAIN_OR_NOT), 0.5),
             }
         ]
     )
@@ -174,15 +176,24 @@ def one_configuration_tables():
             "n_queries": 1,
             "ci_low": None,
             "ci_high": None,
+            **dict.fromkeys(("noise_corrected", "noise_corrected_low", "noise_corrected_high")),
             "reason": "one configuration",
+            "caution": None,
         }
         for c in CLICKS
-        for e in EDITORIAL
+        for e in PLAIN_OR_NOT
     ]
     tables["correlations"] = pl.DataFrame(
-        [{**cell, "split": "all", "class": "all", "correlation": None, "n_sessions": 12} for cell in cells]
+        [
+            {
+                **cell,
+                **{"split": "all", "class": "all", "n_sessions": 12},
+                **dict.fromkeys(("correlation", "null_correlation")),
+            }
+            for cell in cells
+        ]
     )
-    missing = dict.fromkeys(("monte_carlo", "monte_carlo_se", "exact", "noise_corrected", "sign_agreement"))
+    missing = dict.fromkeys(("monte_carlo", "monte_carlo_se", "exact", "sign_agreement"))
     tables["differences"] = pl.DataFrame([{**cell, **missing, "n_queries": 0} for cell in cells])
     return canonical(tables)
 
@@ -205,7 +216,6 @@ def run_info(**changes):
             "persistence": 0.8,
             "pool": "judged",
             "iterations": 1000,
-            "resamples": 1000,
             "seed": 0,
             "threads": None,
         },

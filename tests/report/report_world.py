@@ -1,18 +1,23 @@
 """Small synthetic runs for the report tests: consistent tables, made here in the plainest way.
 
 A world is queries with a few configurations of graded results, and users who read from the top and
-stop at a good result. Metrics, correlations and intervals are computed with simple NumPy, far from
-the package; what the tests judge is how the report tells these numbers, not the numbers.
+stop at a good result. Metrics, correlations and intervals (twice the error that leaving out queries
+gives) are computed with simple NumPy, far from the package; what the tests judge is how the report
+tells these numbers, not the numbers.
 """
 
 import itertools
 import math
+from collections import Counter
 from functools import cache
 
 import numpy as np
 
 CLICKS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
 EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
+BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
+PLAIN_OR_NOT = (*EDITORIAL, *BASELINES)
+FEW = "fewer than 50 queries"
 HOSTILE = "<script>alert(1)</script>|`x`*_#{{7*7}}\u2028\n\"'&\\end{tabular}%$~^\u202e"
 QUERY_TEXT = "a query that no report may show"
 
@@ -47,6 +52,9 @@ def editorial_values(grades, pool):
         stay *= 1 - gain / 16
     values["ERR"] = err
     values["RBP"] = 0.2 * sum(gain / 16 * 0.8**place for place, gain in enumerate(gains))
+    values["MeanGrade"] = sum(grades) / len(grades)
+    values["MeanGrade@1"] = float(grades[0])
+    values["P@1"] = float(grades[0] >= 3)
     return values
 
 
@@ -118,7 +126,8 @@ def sample_tables(seed, market, depth, judge, n_queries, attribute):
             for row in rows
         ]
     )
-    y = np.array([[editorial_values(row["grades"], row["pool"])[name] for name in EDITORIAL] for row in rows])
+    y = np.array([list(editorial_values(row["grades"], row["pool"]).values()) for row in rows])
+    y = y[:, [list(editorial_values([0], [0])).index(name) for name in PLAIN_OR_NOT]]
     n = np.array([len(row["masks"]) for row in rows])
     place = np.array([queries.index(row["query"]) for row in rows])
     key = {"market": market, "depth": depth, "judge": judge}
@@ -131,16 +140,18 @@ def sample_tables(seed, market, depth, judge, n_queries, attribute):
             "grades": row["grades"],
             "n_sessions": int(n[i]),
             **dict(zip(CLICKS, x[i], strict=True)),
-            **dict(zip(EDITORIAL, y[i], strict=True)),
+            **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
         }
         for i, row in enumerate(rows)
     ]
     rng = np.random.default_rng(seed)
     correlations = []
+    null = dealt_success(rows)
     for split, label, chosen in classes(queries, place, n, attribute):
         keep = np.isin(place, sorted(chosen))
-        correlations += class_rows(key, split, label, x[keep], y[keep], n[keep], place[keep], rng)
-    comparisons = comparison_rows(key, x, y, n, place, rng)
+        own = (x[keep], y[keep], n[keep], place[keep], null[keep])
+        correlations += class_rows(key, split, label, *own)
+    comparisons = comparison_rows(key, x, y, n, place)
     differences = difference_rows(key, x, y, place, rng)
     patterns = [
         {"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
@@ -170,66 +181,115 @@ def classes(queries, place, n, attribute):
     yield f"intent {HOSTILE}", "[news]", {q for q in every if q % 2 == 0}
 
 
-def resampled(place, n, rng, times=40):
-    queries = np.unique(place)
-    draws = rng.multinomial(len(queries), np.full(len(queries), 1 / len(queries)), size=times)
-    return draws[:, np.searchsorted(queries, place)] * n + 1e-12
+def dealt_success(rows):
+    """SS of each configuration if every session had a click pattern drawn from those of all."""
+    patterns = Counter(mask for row in rows for mask in row["masks"])
+    return np.array(
+        [
+            sum(times * click_values(mask, row["grades"])["SS"] for mask, times in patterns.items())
+            / patterns.total()
+            for row in rows
+        ]
+    )
 
 
-def ends(spread):
-    known = spread[np.isfinite(spread)]
-    return tuple(float(end) for end in np.percentile(known, [2.5, 97.5])) if len(known) else (None, None)
+def without_one(place, n):
+    """Weights (Q, N) without each query."""
+    return np.array([np.where(place == query, 1e-12, n) for query in np.unique(place)])
 
 
-def class_rows(key, split, label, x, y, n, place, rng):
+def error(values):
+    """Standard error from (Q, ...) values without each query; NaN when one of them is not there."""
+    return np.sqrt((len(values) - 1) / len(values) * ((values - values.mean(0)) ** 2).sum(0))
+
+
+def ends(value, spread):
+    """Twice the error below and above; nothing when there is no error."""
+    return (float(value - 2 * spread), float(value + 2 * spread)) if np.isfinite(spread) else (None, None)
+
+
+def doubt(low, n_queries):
+    if low is None:
+        return "no interval: too few queries vary"
+    return FEW if n_queries < 50 else None
+
+
+def class_rows(key, split, label, x, y, n, place, null):
     if len(n) == 0:
         return []
     value = correlation(x, y, n[None, :].astype(float))[0]
-    spread = correlation(x, y, resampled(place, n, rng))
+    dealt = correlation(null[:, None], y, n[None, :].astype(float))[0, 0]
+    spread = error(correlation(x, y, without_one(place, n)))
+    n_queries = len(set(place.tolist()))
     rows = []
-    for c, e in itertools.product(range(len(CLICKS)), range(len(EDITORIAL))):
+    for c, e in itertools.product(range(len(CLICKS)), range(len(PLAIN_OR_NOT))):
         ok = bool(np.isfinite(value[c, e]))
-        low, high = ends(spread[:, c, e]) if ok else (None, None)
+        low, high = ends(value[c, e], spread[c, e]) if ok else (None, None)
+        corrected = [None if end is None else 1.25 * end for end in (low, high)]
+        nothing = 0.0 if CLICKS[c] != "SS" else float(dealt[e])
         rows.append(
             {
                 **key,
                 "split": split,
                 "class": label,
                 "click_metric": CLICKS[c],
-                "editorial_metric": EDITORIAL[e],
+                "editorial_metric": PLAIN_OR_NOT[e],
                 "correlation": float(value[c, e]) if ok else None,
                 "ci_low": low,
                 "ci_high": high,
+                "noise_corrected": 1.25 * float(value[c, e]) if ok else None,
+                "noise_corrected_low": None if CLICKS[c] == "QCTR" else corrected[0],
+                "noise_corrected_high": None if CLICKS[c] == "QCTR" else corrected[1],
+                "null_correlation": nothing if ok and np.isfinite(nothing) else None,
                 "n_configurations": len(n),
-                "n_queries": len(set(place.tolist())),
+                "n_queries": n_queries,
                 "n_sessions": int(n.sum()),
                 "reason": None if ok else "no variance",
+                "caution": doubt(low, n_queries) if ok else None,
             }
         )
     return rows
 
 
-def comparison_rows(key, x, y, n, place, rng):
+def holm(p_values):
+    """Holm's step-down adjustment of one family, in a plain loop; None is not tested."""
+    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted, highest = [None] * len(p_values), 0.0
+    for done, (p, place) in enumerate(order):
+        highest = max(highest, min(1.0, p * (len(order) - done)))
+        adjusted[place] = highest
+    return adjusted
+
+
+def comparison_rows(key, x, y, n, place):
     value = correlation(x, y, n[None, :].astype(float))[0]
-    spread = correlation(x, y, resampled(place, n, rng))
+    left_out = correlation(x, y, without_one(place, n))
+    n_queries = len(left_out)
     rows = []
     for c in range(len(CLICKS)):
-        for a, b in itertools.combinations(range(len(EDITORIAL)), 2):
-            lead = spread[:, c, a] - spread[:, c, b]
-            low, high = ends(lead)
-            p = None if low is None else 2 * (1 + min((lead <= 0).sum(), (lead >= 0).sum())) / (1 + len(lead))
-            rows.append(
+        family = []
+        for a, b in itertools.combinations(range(len(PLAIN_OR_NOT)), 2):
+            lead, spread = value[c, a] - value[c, b], error(left_out[:, c, a] - left_out[:, c, b])
+            ok = bool(np.isfinite(lead))
+            low, high = ends(lead, spread) if ok else (None, None)
+            tested = low is not None and spread > 0
+            family.append(
                 {
                     **key,
                     "click_metric": CLICKS[c],
-                    "metric_a": EDITORIAL[a],
-                    "metric_b": EDITORIAL[b],
-                    "difference": value[c, a] - value[c, b],
+                    "metric_a": PLAIN_OR_NOT[a],
+                    "metric_b": PLAIN_OR_NOT[b],
+                    "difference": lead if ok else None,
                     "ci_low": low,
                     "ci_high": high,
-                    "p_value": None if p is None else min(1.0, p),
+                    "p_value": math.erfc(abs(lead) / spread / math.sqrt(2)) if tested else None,
+                    "queries_needed": math.ceil(n_queries * (4.2 * spread / lead) ** 2) if tested else None,
+                    "n_queries": n_queries,
+                    "caution": doubt(low, n_queries) if ok else None,
                 }
             )
+        adjusted = holm([row["p_value"] for row in family])
+        rows += [{**row, "p_adjusted": p} for row, p in zip(family, adjusted, strict=True)]
     return rows
 
 
@@ -237,29 +297,31 @@ def difference_rows(key, x, y, place, rng):
     groups = [np.flatnonzero(place == q) for q in np.unique(place)]
     groups = [group for group in groups if len(group) > 1]
     rows = []
-    for c, e in itertools.product(range(len(CLICKS)), range(len(EDITORIAL))):
+    for c, e in itertools.product(range(len(CLICKS)), range(len(PLAIN_OR_NOT))):
         parts = np.array([np.cov(x[g, c], y[g, e])[[0, 0, 1], [0, 1, 1]] for g in groups])
         xx, xy, yy = parts.sum(0)
         exact = xy / math.sqrt(xx * yy)
-        draws = rng.integers(len(groups), size=(40, len(groups)))
-        again = parts[draws].sum(1)
-        scale = np.sqrt(again[:, 0] * again[:, 2])
-        low, high = ends(again[scale > 0, 1] / scale[scale > 0])
+        rest = np.array([xx, xy, yy]) - parts
+        low, high = ends(exact, error(rest[:, 1] / np.sqrt(rest[:, 0] * rest[:, 2])))
+        bounded = bool(e % 4) and CLICKS[c] != "QCTR" and low is not None
         rows.append(
             {
                 **key,
                 "click_metric": CLICKS[c],
-                "editorial_metric": EDITORIAL[e],
+                "editorial_metric": PLAIN_OR_NOT[e],
                 "monte_carlo": exact + float(rng.normal(0, 0.02)),
                 "monte_carlo_se": (1 - exact**2) / math.sqrt(1000),
                 "exact": exact,
                 "ci_low": low,
                 "ci_high": high,
                 "noise_corrected": exact * 1.12 if e % 4 else None,
+                "noise_corrected_low": low * 1.12 if bounded else None,
+                "noise_corrected_high": high * 1.12 if bounded else None,
                 "sign_agreement": 0.5 + math.asin(exact) / math.pi,
                 "n_queries": len(groups),
                 "n_configurations": sum(map(len, groups)),
                 "reason": None,
+                "caution": doubt(low, len(groups)),
             }
         )
     return rows

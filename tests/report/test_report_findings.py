@@ -9,6 +9,7 @@ from report.report_tables import (
     run_info,
     run_tables,
 )
+from report.report_world import BASELINES
 
 from pipeline import contracts
 from pipeline.errors import ReportError
@@ -37,7 +38,7 @@ def statistics(*rows):
     )
 
 
-def correlations(values, click_metric="MeanRR", key=None):
+def correlations(values, click_metric="MeanRR", key=None, caution=None):
     """One overall row per editorial metric: (value, low, high)."""
     return pl.DataFrame(
         [
@@ -50,19 +51,25 @@ def correlations(values, click_metric="MeanRR", key=None):
                 "correlation": value,
                 "ci_low": low,
                 "ci_high": high,
+                "noise_corrected": None,
+                "noise_corrected_low": None,
+                "noise_corrected_high": None,
+                "null_correlation": None if value is None else 0.0,
                 "n_configurations": 9,
                 "n_queries": 4,
                 "n_sessions": 50,
                 "reason": None if value is not None else "no variance",
+                "caution": caution,
             }
             for name, (value, low, high) in values.items()
         ],
         infer_schema_length=None,
+        schema_overrides={"reason": pl.String, "caution": pl.String},
     )
 
 
-def comparisons(pairs):
-    """Rows of (metric_a, metric_b): (difference, low, high) with MeanRR."""
+def comparisons(pairs, caution=None):
+    """Rows of (metric_a, metric_b): (difference, low, high, adjusted p, queries needed) with MeanRR."""
     return pl.DataFrame(
         [
             {
@@ -73,10 +80,16 @@ def comparisons(pairs):
                 "difference": value,
                 "ci_low": low,
                 "ci_high": high,
-                "p_value": 0.01,
+                "p_value": 0.0001,
+                "p_adjusted": p,
+                "queries_needed": needed,
+                "n_queries": 4,
+                "caution": caution,
             }
-            for (a, b), (value, low, high) in pairs.items()
-        ]
+            for (a, b), (value, low, high, p, needed) in pairs.items()
+        ],
+        infer_schema_length=None,
+        schema_overrides={"caution": pl.String},
     )
 
 
@@ -94,28 +107,76 @@ CLEAR = {"DCG": (0.22, 0.20, 0.24), "AP": (0.40, 0.36, 0.41), "ERR": (0.48, 0.46
 
 
 def test_a_clear_winner_is_named_with_value_lead_and_intervals():
-    pairs = {("DCG", "ERR"): (-0.26, -0.30, -0.22), ("AP", "ERR"): (-0.08, -0.10, -0.05)}
+    pairs = {
+        ("DCG", "ERR"): (-0.26, -0.30, -0.22, 0.001, 60),
+        ("AP", "ERR"): (-0.08, -0.10, -0.05, 0.01, 80),
+    }
     title, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs)))
     assert title == "ERR predicts clicks best"
     assert finding.key == "0.480"
     assert finding.text == (
-        "ERR has the highest correlation with MeanRR, 0.480 (95 % interval 0.460 to 0.500), 0.080 above AP, "
-        "the next (95 % interval 0.050 to 0.100); it is clearly above all others."
+        "ERR has the highest correlation with MeanRR, 0.480 (95 % interval 0.460 to 0.500). It is 0.080 "
+        "above AP, the next (95 % interval 0.050 to 0.100). It is clearly above all others."
     )
 
 
-def test_metrics_that_cannot_be_told_from_the_best_are_named():
-    pairs = {("DCG", "ERR"): (-0.26, -0.30, -0.22), ("AP", "ERR"): (-0.08, -0.17, 0.01)}
-    title, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs)))
+TIED = {
+    ("DCG", "ERR"): (-0.26, -0.30, -0.22, 0.001, 60),
+    ("AP", "ERR"): (-0.08, -0.17, -0.01, 0.051, 1234),
+}
+
+
+def test_metrics_that_cannot_be_told_from_the_best_are_named_with_the_queries_it_would_take():
+    title, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(TIED)))
     assert title == "ERR comes first, but cannot be told apart from AP"
-    assert "0.260 above DCG, the next that can be told apart (95 % interval 0.220 to 0.300)" in finding.text
-    assert finding.text.endswith("it cannot be told apart from AP.")
+    assert "It is 0.260 above DCG, the next that can be told apart (95 % interval 0.220 to 0.300)." in (
+        finding.text
+    )
+    assert finding.text.endswith(
+        "It cannot be told apart from AP; to tell it from AP would take about 1,200 judged queries, and "
+        "there are 4."
+    )
+
+
+@pytest.mark.parametrize("needed", [None, 3e8])
+def test_queries_that_nobody_could_judge_are_not_promised(needed):
+    pairs = {**TIED, ("AP", "ERR"): (-0.08, -0.17, -0.01, 0.9, needed)}
+    _, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs)))
+    assert finding.text.endswith("It cannot be told apart from AP.")
+
+
+def test_the_finding_says_when_its_own_interval_is_not_to_be_relied_on():
+    doubtful = correlations(CLEAR, caution="a handful of queries decide")
+    _, finding = told(run_of(correlations=doubtful, comparisons=comparisons(TIED)))
+    assert (
+        "(95 % interval 0.460 to 0.500). Do not rely on this interval: a handful of queries decide. It is"
+        in finding.text
+    )
+
+
+def test_the_finding_says_when_the_interval_of_the_lead_is_not_to_be_relied_on():
+    doubtful = comparisons(TIED, caution="fewer than 50 queries")
+    _, finding = told(run_of(correlations=correlations(CLEAR), comparisons=doubtful))
+    assert finding.text.count("Do not rely on this interval") == 1
+    assert "0.300). Do not rely on this interval: fewer than 50 queries. It cannot" in finding.text
+
+
+def test_the_finding_says_why_it_has_no_interval():
+    none = {name: (value, None, None) for name, (value, _, _) in CLEAR.items()}
+    frame = correlations(none, caution="no interval: too few queries vary")
+    _, finding = told(run_of(correlations=frame))
+    assert "0.480 (no interval). It has no interval: too few queries vary." in finding.text
+
+
+def test_without_doubt_no_finding_speaks_of_it():
+    run = run_of(correlations=correlations(CLEAR), comparisons=comparisons(TIED))
+    assert "rely" not in told(run)[1].text
 
 
 def test_a_lead_without_interval_is_not_called_a_win():
     title, finding = told(run_of(correlations=correlations(CLEAR)))
     assert title == "ERR has the highest correlation with clicks"
-    assert finding.text.endswith("whether it differs from AP and DCG was not tested.")
+    assert finding.text.endswith("Whether it differs from AP and DCG was not tested.")
 
 
 @pytest.mark.parametrize("top", [(0.05, -0.02, 0.12), (-0.10, -0.2, -0.05)])
@@ -130,7 +191,7 @@ def test_a_single_metric_is_reported_without_rivals():
         run_of(correlations=correlations({"ERR": (0.4, 0.3, 0.5), "AP": (None, None, None)}))
     )
     assert title == "ERR has the highest correlation with clicks"
-    assert finding.text.endswith("no other metric has a value.")
+    assert finding.text.endswith("No other metric has a value.")
 
 
 def test_without_any_value_the_reason_is_given():
@@ -161,7 +222,7 @@ def test_the_page_shows_a_limited_number_of_samples_with_the_headline_first():
     assert run.shown[0] == SampleKey("m00", 5, "j")
 
 
-def differences(values):
+def differences(values, caution=None):
     return pl.DataFrame(
         [
             {
@@ -174,13 +235,17 @@ def differences(values):
                 "ci_low": exact - 0.1,
                 "ci_high": exact + 0.1,
                 "noise_corrected": None,
+                "noise_corrected_low": None,
+                "noise_corrected_high": None,
                 "sign_agreement": sign,
                 "n_queries": 4,
                 "n_configurations": 9,
                 "reason": None,
+                "caution": caution,
             }
             for name, (exact, sign) in values.items()
-        ]
+        ],
+        schema_overrides={"reason": pl.String, "caution": pl.String},
     )
 
 
@@ -193,6 +258,13 @@ def test_the_second_finding_names_the_metric_that_sees_differences_best():
         in finding.text
     )
     assert "the same ranking as better in 61.8 % of the cases" in finding.text
+    assert "rely" not in finding.text
+
+
+def test_the_second_finding_says_when_its_interval_is_not_to_be_relied_on():
+    run = run_of(differences=differences({"AP": (0.361, 0.6176)}, caution="fewer than 50 queries"))
+    finding = findings.second_finding(run, None)
+    assert "metrics. Do not rely on this interval: fewer than 50 queries. The two then" in finding.text
 
 
 def test_the_third_finding_counts_where_the_winner_leads_without_ss_and_qctr():
@@ -247,7 +319,7 @@ def test_the_scope_says_which_numbers_are_the_headline_and_why():
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():
     run = read_run(run_tables(), run_info())
-    text = " ".join(findings.caveats(run, None))
+    text = " ".join(findings.caveats(run))
     for words in (
         "Correlation is not validity",
         "Position bias",
@@ -257,6 +329,16 @@ def test_caveats_name_validity_position_bias_coverage_and_ss():
         assert words in text
     coverage = run.headline.rows(run.frames["statistics"])["coverage"][0]
     assert f"{100 * coverage:.1f} % of the sessions are fully judged" in text
+    overall = run_tables()["correlations"].filter(market="m1", depth=5, judge="editor", split="all")
+    first = overall.filter(click_metric="MeanRR", editorial_metric="MeanGrade@1")["correlation"][0]
+    assert f"the grade of the first result alone correlates {first:.3f}." in text
+    ss = overall.filter(click_metric="SS").to_dicts()
+    null, name = max(
+        (row["null_correlation"], row["editorial_metric"])
+        for row in ss
+        if row["editorial_metric"] not in BASELINES
+    )
+    assert f"if click patterns ignored the grades it would still correlate {null:.3f} with {name}." in text
 
 
 def test_a_missing_table_is_refused_with_what_a_run_has():

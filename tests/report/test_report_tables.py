@@ -8,7 +8,8 @@ from html.parser import HTMLParser
 import pytest
 from report.report_world import HOSTILE
 
-from pipeline.report.model import ROWS_SHOWN, Estimate, Row, Share, Table
+from pipeline.report.cells import Estimate, Row, Share, Spelled, p_cell
+from pipeline.report.model import ROWS_SHOWN, Table
 from pipeline.report.tables import HTML, LATEX, cell_text, html_table, latex_table, markdown_rows
 from pipeline.report.words import visible
 
@@ -78,13 +79,17 @@ def test_cells_point_to_headings_that_are_there():
 
 
 def test_cells_are_spelled_by_their_kind():
-    cells = (Estimate(-0.1234, -0.2, 0.1), Estimate(0.5), Estimate(None), Share(0.0583), 12345, "x\ty", None)
+    cells = (
+        *(Estimate(-0.1234, -0.2, 0.1), Estimate(0.5), Estimate(None)),
+        *(Share(0.0583), 12345, Spelled("< 1"), "x\ty", None),
+    )
     assert [cell_text(cell, HTML) for cell in cells] == [
         "\N{MINUS SIGN}0.123\n\N{MINUS SIGN}0.200…0.100",
         "0.500",
         "\N{EN DASH}",
         "5.8 %",
         "12,345",
+        "< 1",
         "x\\x09y",
         "",
     ]
@@ -94,6 +99,36 @@ def test_cells_are_spelled_by_their_kind():
 def test_missing_values_are_explained_once_per_reason():
     rows = [Row("", str(n), (Estimate(None, reason="no variance"), Estimate(0.1))) for n in range(3)]
     assert table(rows).remarks == ("Dash: no variance (3 of 6 cells).",)
+
+
+def test_intervals_in_doubt_are_counted_once_per_caution():
+    few = Estimate(0.2, 0.1, 0.3, caution="fewer than 50 queries")
+    none = Estimate(0.2, caution="no interval: too few queries vary")
+    rows = [
+        Row("", "a", (few, Estimate(0.3, 0.2, 0.4), Estimate(0.5))),
+        Row("", "b", (few, none, Estimate(None, reason="no variance"))),
+        Row("", "c", (few, 7, "words")),
+    ]
+    assert table(rows, heads=("A", "B", "C")).remarks == (
+        "Interval not to be relied on for 3 of 5 values: fewer than 50 queries.",
+        "No interval for 1 of 5 values: too few queries vary.",
+        "Dash: no variance (1 of 9 cells).",
+    )
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.00099, "< 0.001"), (0.0, "< 0.001"), (0.001, "0.001"), (0.0496, "0.050"), (1.0, "1.000")],
+)
+def test_small_p_values_are_only_said_to_be_small(p, text):
+    assert cell_text(p_cell(p), HTML) == text
+
+
+def test_a_column_of_spelled_numbers_stands_to_the_right_and_is_safe_in_every_language():
+    shown = table([Row("", "x", (Spelled("< 0.001"), "words"))])
+    assert 'class="right">&lt; 0.001</td>' in html_table(shown)
+    assert "\\textless{} 0.001" in latex_table(shown)
+    assert markdown_rows(shown)[1:] == [[":--", "--:", ":--"], ["x", "&lt; 0.001", "words"]]
 
 
 def test_long_tables_are_cut_and_say_so():

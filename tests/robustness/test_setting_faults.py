@@ -37,7 +37,6 @@ def with_file(folder, text: str) -> tuple[str, ...]:
         ('memory_limit = "lots"', ("setting memory_limit", "'lots'")),
         ("seed = -1", ("setting seed", "-1")),
         ("threads = 0", ("setting threads",)),
-        ("resamples = 1", ("setting resamples",)),
         ("depth = [5", ("settings file", "settings.toml")),
         ("\x00", ("settings file", "settings.toml")),
     ],

@@ -13,7 +13,7 @@ from robustness import tiny
 from pipeline.cli_exit import run_command
 
 COPIES = 15_000
-LONG = ("--iterations", "1000000", "--resamples", "100000")
+LONG = ("--iterations", "1000000")
 
 # the command line, with a mark on stdout whenever a stage begins; the work itself is not touched
 MARKED = """

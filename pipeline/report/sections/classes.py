@@ -7,12 +7,11 @@ from dataclasses import replace
 import polars as pl
 
 from pipeline.contracts import EDITORIAL_METRICS, EVERY
+from pipeline.report.cells import Estimate, Row, absent
 from pipeline.report.charts import common_domain, decile_lines
 from pipeline.report.model import (
     HEADLINE_CLICK,
-    Estimate,
     Figure,
-    Row,
     Run,
     SampleKey,
     Section,
@@ -124,7 +123,7 @@ def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]
         Row(
             run.group(sample),
             names.get(label, visible(label)),
-            (numbers[label], *(line.get(name, Estimate(None, reason="not computed")) for name in metrics)),
+            (numbers[label], *(line.get(name, absent()) for name in metrics)),
         )
         for label, line in found.items()
     ]
@@ -243,4 +242,13 @@ def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) ->
     sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
     most = plural(max(sizes, default=0), "query", "queries")
     size = f"Deciles are of equal size, {most} at most; 1 holds the rarest."
-    return (sentence(f"At {where}, {listed(parts)}"), size)
+    return (sentence(f"At {where}, {listed(parts)}"), size, *_doubtful(lines))
+
+
+def _doubtful(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
+    every = {at for line in lines.values() for at in line}
+    found = {at for line in lines.values() for at, one in line.items() if one.caution}
+    if not found:
+        return ()
+    text = f"Do not rely on the intervals of {len(found)} of {plural(len(every), 'decile')}"
+    return (f"{text}: the notes under the numbers say why.",)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from pipeline.contracts import EVERY
+from pipeline.report.cells import Row, Share
 from pipeline.report.charts import bars
 from pipeline.report.findings import nothing_kept
-from pipeline.report.model import Figure, Row, Run, SampleKey, Section, Share, Table, in_order
+from pipeline.report.model import Figure, Run, SampleKey, Section, Table, in_order
 from pipeline.report.words import capital, count, listed, percent, plural, sentence, visible
 
 STEPS = (

@@ -5,21 +5,20 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.report.cells import Estimate, Row, Share, absent
 from pipeline.report.charts import common_domain, intervals
-from pipeline.report.findings import nothing_kept
+from pipeline.report.findings import doubt, interval_words, nothing_kept
 from pipeline.report.model import (
     HEADLINE_CLICK,
-    Estimate,
     Figure,
-    Row,
     Run,
     SampleKey,
     Section,
-    Share,
     Table,
     by_pair,
     estimate,
     in_order,
+    noise_corrected,
 )
 from pipeline.report.words import count, listed, number, percent, plural, sentence, visible
 
@@ -67,18 +66,14 @@ def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
     if not beyond:
         return ()
     return (
-        f"{plural(beyond, 'noise-corrected value')} beyond 1, not drawn: there the log has too few sessions "
-        "to tell the noise of clicks from their differences.",
+        f"{plural(beyond, 'noise-corrected value')} beyond 1: there the log has too few sessions to tell the "
+        "noise of clicks from their differences.",
     )
 
 
 def _legend(run: Run) -> tuple[tuple[str, str], ...]:
     iterations = count(int(run.settings.get("iterations", 1000)))
-    return (
-        ("dot", "closed form, with 95 % interval"),
-        ("diamond", f"{iterations} random iterations"),
-        ("ring", "closed form with the noise of clicks taken out"),
-    )
+    return (("dot", "closed form, with 95 % interval"), ("diamond", f"{iterations} random iterations"))
 
 
 def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
@@ -90,7 +85,7 @@ def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
                 estimate(row, "exact"),
                 _plain(row, "monte_carlo"),
                 _plain(row, "monte_carlo_se"),
-                _plain(row, "noise_corrected"),
+                noise_corrected(row),
                 Share(row["sign_agreement"]),
             ),
         )
@@ -99,9 +94,8 @@ def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
 
 
 def _plain(row: Mapping[str, Any], column: str) -> Estimate:
-    reasons = {"noise_corrected": "no variance of clicks is left after noise correction"}
-    reason = row["reason"] or reasons.get(column, "no value")
-    return Estimate(row[column], reason=None if row[column] is not None else visible(reason, limit=160))
+    reason = None if row[column] is not None else visible(row["reason"] or "no value", limit=160)
+    return Estimate(row[column], reason=reason)
 
 
 def _ordered(run: Run, frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -121,20 +115,15 @@ def _editorial(run: Run) -> tuple[str, ...]:
 def _sample_rows(run: Run) -> tuple[Row, ...]:
     def row(sample: SampleKey) -> Row:
         found = by_pair(sample.rows(run.frames["differences"]), "exact")
-        absent = Estimate(None, reason="not computed")
-        return Row(
-            "", sample.label, tuple(found.get((HEADLINE_CLICK, name), absent) for name in run.editorial)
-        )
+        cells = tuple(found.get((HEADLINE_CLICK, name), absent()) for name in run.editorial)
+        return Row("", sample.label, cells)
 
     return tuple(row(sample) for sample in run.shown)
 
 
 def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
-    everything = [estimate(row, "exact") for row in known.iter_rows(named=True)]
-    known = known.with_columns(pl.when(pl.col("noise_corrected").abs() <= 1).then("noise_corrected"))
-    marks = [*known["monte_carlo"].to_list(), *known["noise_corrected"].to_list()]
-    domain = common_domain(everything, marks)
     rows = _ordered(run, known)
+    domain = common_domain([estimate(row, "exact") for row in rows], known["monte_carlo"].to_list())
     return tuple(
         _figure(place, click, [row for row in rows if row["click_metric"] == click], domain)
         for place, click in enumerate(in_order(known["click_metric"].unique().to_list(), run.clicks))
@@ -142,15 +131,11 @@ def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
 
 
 def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: tuple[float, float]) -> Figure:
-    names = [row["editorial_metric"] for row in rows]
     estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
-    marks = {
-        row["editorial_metric"]: {"monte_carlo": row["monte_carlo"], "corrected": row["noise_corrected"]}
-        for row in rows
-    }
-    words = ", ".join(f"{name} {number(estimates[name].value)}" for name in names)
-    spec = intervals(names, estimates, domain=domain, marks=marks)
-    return Figure(f"differences-{place}", click, f"Differences in {click}, closed form: {words}.", spec)
+    runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
+    words = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
+    drawing = intervals(tuple(estimates), estimates, domain=domain, random_runs=runs)
+    return Figure(f"differences-{place}", click, f"Differences in {click}, closed form: {words}.", drawing)
 
 
 def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:
@@ -166,14 +151,25 @@ def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...
         return (sentence(f"There is nothing to show: {why}"),)
     rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
     best = max(rows, key=lambda row: float(row["exact"]))
+    found = estimate(best, "exact")
     text = (
-        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: "
-        f"{number(best['exact'])} in the closed form, so in the limit both prefer the same ranker in "
-        f"{percent(best['sign_agreement'])} of the cases"
+        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: {number(found.value)} "
+        f"in the closed form ({interval_words(found)}).{doubt(found)} In the limit both prefer the same "
+        f"ranker in {percent(best['sign_agreement'])} of the cases."
     )
-    if best["noise_corrected"] is not None and abs(best["noise_corrected"]) <= 1:
-        text += f"; with endless sessions the correlation would be {number(best['noise_corrected'])}"
-    return (sentence(text), _agreement(run, known))
+    return (text, _endless(noise_corrected(best)), _agreement(run, known))
+
+
+def _endless(found: Estimate) -> str:
+    if found.value is None or abs(found.value) > 1 or not found.has_interval:
+        return (
+            "How much higher the correlation would be with endless sessions cannot be told: the log has too "
+            "few sessions to tell the noise of clicks from their differences."
+        )
+    return (
+        f"With endless sessions the correlation would be {number(found.value)} ({interval_words(found)}; it "
+        "may pass 1)."
+    )
 
 
 def _agreement(run: Run, known: pl.DataFrame) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.report.model import HEADLINE_CLICK, Row, Run, Section, Table
+from pipeline.report.cells import Row
+from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table
 from pipeline.report.words import count, sentence, visible
 
 LONGEST_VALUE = 400
@@ -27,16 +28,31 @@ EDITORIAL_MEANINGS = {
     "(2^grade - 1) / 2^{top}",
     "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
 }
+BASELINE_MEANINGS = {
+    "MeanGrade": "mean grade of the results, whatever their order",
+    "MeanGrade@1": "grade of the first result",
+    "P@1": "1 if the first result is relevant",
+}
 CHOICES = (
     "A session has the results of its first search, and as clicks the distinct results clicked in any "
     "of its searches.",
     "A click belongs to its search when it lies within the idle limit of it, before or after; others "
     "play no part.",
     "QCTR counts distinct clicked results.",
-    "The closed form is the limit of Algorithm 3 for endless iterations; its interval resamples queries.",
-    "Noise correction takes the sampling variance of each configuration's click metric out of the "
-    "closed form.",
-    "The yardsticks (mean grade, grade of the first result, clicks at random) are not in the paper.",
+    "The closed form is the limit of Algorithm 3 for endless iterations.",
+    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the interval "
+    "reaches Student's t times as far. Its degrees of freedom are few when few queries make up most of the "
+    "spread, so that the interval widens. Intervals of correlations are made on Fisher's scale (artanh), so "
+    "that they end within 1.",
+    "An interval is marked as not to be relied on with fewer than 50 queries, or when a handful of queries "
+    "decide.",
+    "Noise correction: a click metric of a configuration varies with its few sessions. The variance between "
+    "these sessions tells by how much; it is taken out of the variance of the click metric. The interval "
+    "(Fieller) has no end when this may leave nothing.",
+    "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
+    "metrics, baselines included, of one market, depth, judge and click metric.",
+    "The baselines (mean grade, grade and relevance of the first result) and SS with clicks that ignore the "
+    "grades are not in the paper.",
 )
 
 
@@ -77,6 +93,7 @@ def _definitions(run: Run) -> Table:
     meanings = {
         "Click metrics, per session": CLICK_MEANINGS,
         "Editorial metrics, per configuration": EDITORIAL_MEANINGS,
+        "Baselines, per configuration": BASELINE_MEANINGS,
     }
     rows = tuple(
         Row(group, name, (text.format(**values),))

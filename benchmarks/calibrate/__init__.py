@@ -1,0 +1,1 @@
+"""Modules of benchmarks/calibration.py: whether the statistics keep their promises."""

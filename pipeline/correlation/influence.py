@@ -1,0 +1,119 @@
+"""The queries that a correlation hangs on: rows of contracts.INFLUENCE (*ours*)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from pipeline.contracts import INFLUENCE
+from pipeline.correlation.jackknife import left_out, no_rounding
+from pipeline.correlation.tables import labelled
+from pipeline.correlation.weighted import centred_sums, query_moments
+from pipeline.sample import Floats, Integers, Sample
+
+MOST = 5
+"""Queries of each side that are named: a handful."""
+
+SIDES = {"raises": 1.0, "lowers": -1.0}
+"""What a query does to a correlation, and the sign by which such changes come first when they ascend."""
+
+
+def influence(sample: Sample) -> pl.DataFrame:
+    """Find the queries whose removal moves each overall correlation most.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+
+    Returns
+    -------
+    Rows of contracts.INFLUENCE: of each correlation up to `MOST` queries that raise it, and as many that
+    lower it. A query without which there is no correlation ranks first among those that raise it; then no
+    share of the error is known.
+    """
+    if len(sample.queries) < 2:
+        return INFLUENCE.empty()
+    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+    moments = query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
+    sessions = np.add.reduceat(sample.sessions, starts)
+    rows = pl.concat(_side(sample, side, moments, sessions) for side in SIDES)
+    return INFLUENCE.canonical(labelled(sample, rows))
+
+
+def _side(sample: Sample, side: str, moments: Floats, sessions: Integers) -> pl.DataFrame:
+    """Return the rows of one side, those of a pair of metrics together, without the intervals."""
+    statistic = _correlations_of(sample, moments)
+    queries, moved, squares = _most(moments, statistic, SIDES[side])
+    without = _removed(moments, moments[queries], statistic)
+    together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
+    named = np.array(sample.queries, dtype=object)[queries]
+    pairs = [(click, editorial) for click in sample.click_names for editorial in sample.editorial_names]
+    each = queries.shape[1]
+    columns = {
+        "click_metric": [click for click, _ in pairs for _ in range(each)],
+        "editorial_metric": [editorial for _, editorial in pairs for _ in range(each)],
+        "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(pairs)),
+        "query": named.ravel().tolist(),
+        "n_sessions": sessions[queries].ravel(),
+        "without": without.ravel(),
+        "without_these": together.ravel(),
+        "error_share": _shares(moved, squares).ravel(),
+    }
+    texts = dict.fromkeys(("click_metric", "editorial_metric", "query"), pl.String)
+    frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side))
+    return frame.filter(pl.Series(moved.ravel() < 0, dtype=pl.Boolean))
+
+
+def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floats]:
+    shape, total = (len(sample.click_names), len(sample.editorial_names)), moments.sum(axis=0)
+
+    def statistic(sums: Floats) -> Floats:
+        """Return (..., P) correlations of all P pairs of metrics."""
+        found = centred_sums(sums, *shape, total).correlations
+        return found.reshape(*found.shape[:-2], -1)
+
+    return statistic
+
+
+def _most(
+    moments: Floats, statistic: Callable[[Floats], Floats], sign: float
+) -> tuple[Integers, Floats, Floats]:
+    """Find the queries that change each of P correlations most.
+
+    Returns
+    -------
+    (P, MOST) queries, (P, MOST) changes times `sign`, ascending, and (P,) sums of all squared changes. A
+    change that is NaN, because without the query there is no correlation, counts as endless and down.
+    """
+    values = statistic(moments.sum(axis=0))
+    moved: Floats = np.empty((0, len(values)))
+    queries: Integers = np.empty((0, len(values)), dtype=np.int64)
+    squares = np.zeros(len(values))
+    first = 0
+    for found in left_out(moments, statistic):
+        changes = no_rounding(found - values)
+        squares += (changes**2).sum(axis=0)
+        moved = np.concatenate([moved, np.nan_to_num(changes, nan=-np.inf) * sign])
+        places = np.broadcast_to(np.arange(first, first + len(found))[:, None], found.shape)
+        queries = np.concatenate([queries, places])
+        order = np.argsort(moved, axis=0, kind="stable")[:MOST]
+        moved = np.take_along_axis(moved, order, axis=0)
+        queries = np.take_along_axis(queries, order, axis=0)
+        first += len(found)
+    return queries.T, moved.T, squares
+
+
+def _shares(moved: Floats, squares: Floats) -> Floats:
+    known = np.isfinite(moved) & (squares[:, None] > 0)
+    shares: Floats = np.divide(
+        np.where(known, moved, 0) ** 2, squares[:, None], out=np.full(moved.shape, np.nan), where=known
+    )
+    return shares
+
+
+def _removed(moments: Floats, removed: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
+    """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
+    found = statistic(moments.sum(axis=0) - removed)
+    own: Floats = np.moveaxis(np.diagonal(found, axis1=0, axis2=2), -1, 0)
+    return own

@@ -1,0 +1,260 @@
+"""Leaving out one query: errors and p-values against loops, SciPy's t-test, statsmodels and known spread."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from pipeline.correlation import jackknife
+from pipeline.correlation.jackknife import (
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    fisher_interval,
+    holm,
+    left_out,
+    no_rounding,
+    p_value,
+)
+
+VALUES = arrays(np.float64, st.integers(3, 30), elements=st.integers(-50, 50).map(lambda n: n / 8))
+P_VALUES = st.one_of(st.just(math.nan), st.floats(0, 1), st.sampled_from([0.01, 0.02, 0.04, 1.0]))
+
+
+def mean(sums):
+    return sums[..., 0] / sums[..., 1]
+
+
+def contributions(values):
+    return np.stack([values, np.ones(len(values))], axis=1)
+
+
+def mean_spread(values):
+    return spread_of(contributions(values), mean)
+
+
+def spread_of(sums, statistic):
+    gathered = Deviations()
+    for found in left_out(sums, statistic):
+        gathered.add(found - statistic(sums.sum(axis=0)))
+    return gathered.spread()
+
+
+def by_loops(left_out_values):
+    """Error and Satterthwaite's degrees of freedom of the Q values without one query each."""
+    q = len(left_out_values)
+    centre = sum(left_out_values) / q
+    squares = [(value - centre) ** 2 for value in left_out_values]
+    error = math.sqrt((q - 1) / q * sum(squares))
+    variance = sum(square**2 for square in squares) / sum(squares) ** 2 - 1 / q
+    return error, 2 / max(variance, 2 / (q - 1))
+
+
+@given(VALUES)
+def test_the_error_of_a_mean_is_the_standard_deviation_by_the_root_of_n(values):
+    assume(values.std() > 0)
+    assert mean_spread(values).error == pytest.approx(values.std(ddof=1) / math.sqrt(len(values)), rel=1e-9)
+
+
+def test_the_degrees_of_freedom_of_a_mean_of_normal_values_are_nearly_n_less_1():
+    values = np.random.default_rng(1).normal(size=3000)
+    # 2 n / (kurtosis - 1), and the kurtosis of the normal distribution is 3
+    found = mean_spread(values).degrees
+    assert found <= 2999
+    assert found == pytest.approx(2999, rel=0.1)
+    assert found == pytest.approx(min(2999, 2 * 3000 / (stats.kurtosis(values, fisher=False) - 1)), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_and_p_value_of_a_mean_of_short_tailed_values_are_those_of_the_t_test(seed):
+    values = np.random.default_rng(seed).uniform(-1, 1.5, size=17)  # a kurtosis below 3: all n - 1 degrees
+    spread = mean_spread(values)
+    assert spread.degrees == pytest.approx(16, rel=1e-12)
+    test = stats.ttest_1samp(values, 0)
+    expected = test.confidence_interval(0.95)
+    assert difference_interval(values.mean(), spread) == pytest.approx(
+        (expected.low, expected.high), rel=1e-9
+    )
+    assert p_value(values.mean(), spread) == pytest.approx(test.pvalue, rel=1e-9)
+
+
+def test_one_query_that_makes_up_nearly_all_of_the_spread_leaves_two_degrees_of_freedom():
+    values = np.array([1e6, *np.random.default_rng(0).normal(size=999)])
+    assert mean_spread(values).degrees == pytest.approx(2, rel=0.01)
+
+
+def test_heavy_tails_leave_few_degrees_of_freedom_and_light_tails_many():
+    rng = np.random.default_rng(2)
+    heavy, light = rng.pareto(1.2, size=400), rng.uniform(size=400)
+    assert mean_spread(heavy).degrees < 10
+    assert mean_spread(light).degrees == pytest.approx(399, rel=1e-9)
+
+
+def test_two_queries_have_one_degree_of_freedom():
+    spread = mean_spread(np.array([1.0, 4.0]))
+    assert spread.error == pytest.approx(1.5)  # half the difference
+    assert spread.degrees == pytest.approx(1)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(3, 12), st.just(3)), elements=st.integers(1, 40).map(float)))
+def test_errors_and_degrees_of_any_statistic_are_those_of_a_loop(sums):
+    def statistic(part):
+        return np.log(part[..., 0] / part[..., 1]) + part[..., 2]
+
+    values = [float(statistic(np.delete(sums, query, axis=0).sum(axis=0))) for query in range(len(sums))]
+    assume(np.std(values) > 1e-3)
+    spread = spread_of(sums, statistic)
+    assert (spread.error, spread.degrees) == pytest.approx(by_loops(values), rel=1e-6)
+
+
+@given(
+    arrays(np.float64, st.tuples(st.integers(4, 20), st.just(2)), elements=st.floats(-1, 1)),
+    st.integers(1, 19),
+)
+def test_deviations_may_come_in_any_blocks(deviations, cut):
+    assume((deviations.std(axis=0) > 1e-2).all())
+    at_once, in_two = Deviations(), Deviations()
+    at_once.add(deviations)
+    for part in (deviations[:cut], deviations[cut:]):
+        in_two.add(part)
+    assert at_once.queries == in_two.queries == len(deviations)
+    for name in ("error", "degrees"):
+        np.testing.assert_allclose(
+            getattr(in_two.spread(), name), getattr(at_once.spread(), name), rtol=1e-6, err_msg=name
+        )
+
+
+def test_leaving_out_in_small_blocks_leaves_out_the_same(monkeypatch):
+    sums = contributions(np.random.default_rng(3).normal(size=23))
+    whole = np.concatenate(list(left_out(sums, mean)))
+    monkeypatch.setattr(jackknife, "QUERIES_AT_ONCE", 4)
+    blocks = list(left_out(sums, mean))
+    assert [len(block) for block in blocks] == [4, 4, 4, 4, 4, 3]
+    assert np.concatenate(blocks).tolist() == whole.tolist()
+    expected = [np.delete(sums[:, 0], query).mean() for query in range(23)]
+    np.testing.assert_allclose(whole, expected, rtol=1e-12)
+
+
+def test_what_is_left_is_exactly_0_when_the_only_query_is_left_out():
+    sums = np.array([[0.1, 0.0], [0.2, 0.0], [0.3, 7.3]])
+    (left,) = left_out(sums, lambda sums: sums)
+    without_last = left[2]
+    assert without_last[1] == 0
+    assert without_last[0] == pytest.approx(0.3)
+
+
+def test_a_value_that_is_lost_without_one_query_has_no_error():
+    gathered = Deviations()
+    gathered.add(np.array([[0.1, 0.2], [math.nan, 0.3], [0.2, 0.1]]))
+    spread = gathered.spread()
+    assert np.isnan(spread.error).tolist() == [True, False]
+    assert np.isnan(difference_interval(np.zeros(2), spread)).tolist() == [[True, False]] * 2
+    assert np.isnan(p_value(np.full(2, 0.1), spread)).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("queries", [0, 1])
+def test_fewer_than_two_queries_have_no_error(queries):
+    gathered = Deviations()
+    if queries:
+        gathered.add(np.array([0.3]))
+    assert math.isnan(gathered.spread().error)
+
+
+@pytest.mark.parametrize("each", [0.25, -0.1, 1 / 3, 1e-15])
+@pytest.mark.parametrize("queries", [2, 3, 7])
+def test_equal_deviations_have_no_spread_so_there_is_no_interval_and_no_small_p_value(each, queries):
+    gathered = Deviations()
+    gathered.add(np.full(queries, each))
+    spread = gathered.spread()
+    assert np.isnan(difference_interval(np.array(0.5), spread)).all()
+    assert math.isnan(p_value(np.array(0.5), spread))
+
+
+def test_deviations_that_differ_by_rounding_only_have_no_spread_either():
+    gathered = Deviations()
+    gathered.add(np.array([0.25, 0.25 + 1e-15, 0.25 - 1e-15, 0.25]))
+    assert np.isnan(difference_interval(np.array(0.5), gathered.spread())).all()
+
+
+SPREADS = st.tuples(st.floats(1e-6, 10), st.floats(1, 5000))
+
+
+@given(st.floats(-5, 5), SPREADS)
+def test_the_p_value_is_that_of_students_t_with_four_times_the_degrees(difference, error_and_degrees):
+    error, degrees = error_and_degrees
+    found = p_value(np.array(difference), Spread(np.array(error), np.array(degrees), 1001))
+    expected = 2 * stats.t.sf(abs(difference) / error, min(4 * degrees, 1000))
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+@given(st.floats(-5, 5), SPREADS)
+def test_the_p_value_is_below_5_percent_exactly_when_the_interval_leaves_out_0(difference, error_and_degrees):
+    spread = Spread(*map(np.array, error_and_degrees), 300)
+    low, high = difference_interval(np.array(difference), spread)
+    assume(min(abs(low), abs(high)) > 1e-9 * max(abs(low), abs(high)))
+    assert (p_value(np.array(difference), spread) < 0.05) == (low > 0 or high < 0)
+
+
+def test_no_difference_without_spread_has_p_value_1():
+    assert p_value(np.zeros(1), Spread(np.zeros(1), np.full(1, np.nan), 9)).tolist() == [1.0]
+
+
+@given(st.floats(-0.999, 0.999), st.floats(1e-3, 3), st.floats(1, 500))
+def test_the_interval_of_a_correlation_is_that_of_its_artanh_and_stays_within_1(value, error, degrees):
+    low, high = fisher_interval(np.array(value), Spread(np.array(error), np.array(degrees), 9))
+    reach = stats.t.ppf(0.975, degrees) * error
+    assert (low, high) == pytest.approx(
+        (math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)), rel=1e-7, abs=1e-9
+    )
+    assert -1 <= low <= value <= high <= 1
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, math.nan])
+def test_a_perfect_or_missing_correlation_has_no_interval(value):
+    low, high = fisher_interval(np.array(value), Spread(np.array(math.nan), np.array(math.nan), 9))
+    assert np.isnan([low, high]).all()
+
+
+@settings(max_examples=25)
+@given(arrays(np.float64, st.tuples(st.integers(1, 2), st.integers(1, 9)), elements=P_VALUES))
+def test_holms_adjustment_is_that_of_statsmodels_family_by_family(p_values):
+    found = holm(p_values)
+    for family, adjusted in zip(p_values, found, strict=True):
+        tested = ~np.isnan(family)
+        assert np.isnan(adjusted[~tested]).all()
+        if tested.any():
+            expected = multipletests(family[tested], method="holm")[1]
+            np.testing.assert_allclose(adjusted[tested], expected, rtol=1e-12, atol=0)
+
+
+def test_cautions_name_the_first_trouble():
+    values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
+    low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
+    degrees = np.array([[9, 9, 9], [3.99, 4, 1000]], dtype=np.float64)
+    hangs, none = "a handful of queries decide", "no interval: too few queries vary"
+    assert cautions(values, low, degrees, 50) == [None, none, None, hangs, None, None]
+    few = "fewer than 50 queries"
+    assert cautions(values, low, degrees, 49) == [None, none, few, few, few, few]
+
+
+def test_differences_of_correlations_that_are_only_rounding_are_0():
+    assert no_rounding(np.array([1e-12, -9e-13, 2e-12, -0.5])).tolist() == [0.0, 0.0, 2e-12, -0.5]
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed"])
+def test_19_of_20_intervals_of_a_mean_hold_the_truth(kind):
+    rng = np.random.default_rng(11)
+    draw = rng.normal if kind == "normal" else rng.exponential
+    centre = 0.0 if kind == "normal" else 1.0
+    held = 0
+    for _ in range(400):
+        values = draw(size=40)
+        low, high = difference_interval(values.mean(), mean_spread(values))
+        held += low <= centre <= high
+    assert 0.915 <= held / 400 <= 0.985
