@@ -39,14 +39,14 @@ def _coverage_verdict(table: pl.DataFrame) -> str:
     below, above = (held < 0.93).sum(), (held > 0.97).sum()
     return (
         "| 95 % intervals hold the truth 93-97 % of the time at 500 and 5000 queries "
-        f"| {_span(held)} %; of {len(held)} kinds of worlds and statistics, {below} are below 93 "
-        f"and {above} above 97 (wider than need be) |"
+        f"| {_span(held)} %; of {len(held)} kinds of worlds and statistics, below 93: {below}, "
+        f"above 97 (wider than need be): {above} |"
     )
 
 
 def _methods_verdict(table: pl.DataFrame) -> str:
     means = _trusted(table).group_by("method", maintain_order=True).agg(pl.col("coverage").mean())
-    found = ", ".join(f"{name} {percent(mean)}" for name, mean in means.iter_rows())
+    found = "; ".join(f"{name} {percent(mean)}" for name, mean in means.iter_rows())
     return f"| they are as reliable as the best bootstrap | mean coverage: {found} % |"
 
 

@@ -1,6 +1,7 @@
 """The queries that a correlation hangs on: rows of contracts.INFLUENCE (*ours*)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -37,14 +38,62 @@ def influence(sample: Sample) -> pl.DataFrame:
     starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
     moments = query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
     sessions = np.add.reduceat(sample.sessions, starts)
-    rows = pl.concat(_side(sample, side, moments, sessions) for side in SIDES)
+    sides, squares = _most(sample, moments)
+    rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
     return INFLUENCE.canonical(labelled(sample, rows))
 
 
-def _side(sample: Sample, side: str, moments: Floats, sessions: Integers) -> pl.DataFrame:
-    """Return the rows of one side, those of a pair of metrics together, without the intervals."""
+@dataclass
+class _Side:
+    """The queries that move each of P correlations most to one side, as they are met.
+
+    Attributes
+    ----------
+    name
+        One of `SIDES`.
+    queries, moved
+        (n, P) queries, n <= MOST, and the changes times the side's sign, ascending.
+    """
+
+    name: str
+    queries: Integers
+    moved: Floats
+
+    def add(self, changes: Floats, first: int) -> None:
+        """Take the (b, P) changes without queries `first`, `first` + 1, ...; NaN is endless and down."""
+        moved = np.nan_to_num(changes, nan=-np.inf) * SIDES[self.name]
+        some = min(4 * MOST, len(moved))  # more than are kept: of equal ones the first query is taken
+        best = np.argpartition(moved, some - 1, axis=0)[:some]
+        self.queries = np.concatenate([self.queries, best + first])
+        self.moved = np.concatenate([self.moved, np.take_along_axis(moved, best, axis=0)])
+        order = np.lexsort((self.queries, self.moved), axis=0)[:MOST]
+        self.queries = np.take_along_axis(self.queries, order, axis=0)
+        self.moved = np.take_along_axis(self.moved, order, axis=0)
+
+
+def _most(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Floats]:
+    """Return the queries that change correlations most, by side, and (P,) sums of all squared changes."""
     statistic = _correlations_of(sample, moments)
-    queries, moved, squares = _most(moments, statistic, SIDES[side])
+    values = statistic(moments.sum(axis=0))
+    none = np.empty((0, len(values)))
+    sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
+    squares = np.zeros(len(values))
+    first = 0
+    for found in left_out(moments, statistic):
+        changes = no_rounding(found - values)
+        squares += (changes**2).sum(axis=0)
+        for side in sides:
+            side.add(changes, first)
+        first += len(found)
+    return sides, squares
+
+
+def _side_rows(
+    sample: Sample, moments: Floats, sessions: Integers, side: _Side, squares: Floats
+) -> pl.DataFrame:
+    """Return the rows of one side, those of a pair of metrics together."""
+    statistic = _correlations_of(sample, moments)
+    queries, moved = side.queries.T, side.moved.T
     without = _removed(moments, moments[queries], statistic)
     together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
     named = np.array(sample.queries, dtype=object)[queries]
@@ -61,7 +110,7 @@ def _side(sample: Sample, side: str, moments: Floats, sessions: Integers) -> pl.
         "error_share": _shares(moved, squares).ravel(),
     }
     texts = dict.fromkeys(("click_metric", "editorial_metric", "query"), pl.String)
-    frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side))
+    frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side.name))
     return frame.filter(pl.Series(moved.ravel() < 0, dtype=pl.Boolean))
 
 
@@ -74,34 +123,6 @@ def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floa
         return found.reshape(*found.shape[:-2], -1)
 
     return statistic
-
-
-def _most(
-    moments: Floats, statistic: Callable[[Floats], Floats], sign: float
-) -> tuple[Integers, Floats, Floats]:
-    """Find the queries that change each of P correlations most.
-
-    Returns
-    -------
-    (P, MOST) queries, (P, MOST) changes times `sign`, ascending, and (P,) sums of all squared changes. A
-    change that is NaN, because without the query there is no correlation, counts as endless and down.
-    """
-    values = statistic(moments.sum(axis=0))
-    moved: Floats = np.empty((0, len(values)))
-    queries: Integers = np.empty((0, len(values)), dtype=np.int64)
-    squares = np.zeros(len(values))
-    first = 0
-    for found in left_out(moments, statistic):
-        changes = no_rounding(found - values)
-        squares += (changes**2).sum(axis=0)
-        moved = np.concatenate([moved, np.nan_to_num(changes, nan=-np.inf) * sign])
-        places = np.broadcast_to(np.arange(first, first + len(found))[:, None], found.shape)
-        queries = np.concatenate([queries, places])
-        order = np.argsort(moved, axis=0, kind="stable")[:MOST]
-        moved = np.take_along_axis(moved, order, axis=0)
-        queries = np.take_along_axis(queries, order, axis=0)
-        first += len(found)
-    return queries.T, moved.T, squares
 
 
 def _shares(moved: Floats, squares: Floats) -> Floats:

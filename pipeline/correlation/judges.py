@@ -41,6 +41,8 @@ def confusion(grades: pl.DataFrame) -> pl.DataFrame:
 
 def _both(grades: pl.DataFrame) -> pl.DataFrame:
     on = ["market", "query", "url"]
+    if grades["judge"].n_unique() < 2:  # a join of all with all to find nothing
+        grades = grades.head(0)
     pairs = grades.join(grades, on=on, suffix="_b").filter(pl.col("judge") < pl.col("judge_b"))
     return pairs.select(
         *on, pl.col("judge").alias("judge_a"), "judge_b", pl.col("grade").alias("grade_a"), "grade_b"
