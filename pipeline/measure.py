@@ -107,9 +107,12 @@ def _sample(
 
 
 def _null_success(judged: Judged, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
-    of_market = np.isin(judged.patterns["n"].to_numpy(), chosen)
-    mask, sessions = (judged.patterns[name].to_numpy()[of_market] for name in ("click_mask", "sessions"))
-    return null_success(good[chosen], mask, sessions)
+    """Return SS if clicks ignored grades, from the masks of all configurations of the market."""
+    of_market = np.zeros(judged.rows.height, dtype=np.bool_)
+    of_market[chosen] = True
+    own = judged.patterns.filter(pl.Series(of_market[judged.patterns["n"].to_numpy()], dtype=pl.Boolean))
+    masks = own.group_by("click_mask").agg(pl.col("sessions").sum()).sort("click_mask")
+    return null_success(good[chosen], masks["click_mask"].to_numpy(), masks["sessions"].to_numpy())
 
 
 def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from pipeline.correlation.comparisons import comparisons
 from pipeline.correlation.influence import influence
 from pipeline.correlation.judges import agreement, confusion, judge_comparisons
 from pipeline.correlation.tables import correlations, differences
+from pipeline.correlation.weighted import sample_moments
 from pipeline.database import write_database
 from pipeline.errors import PatternError
 from pipeline.inputs import (
@@ -131,10 +132,11 @@ def _correlated(
     for number, sample in enumerate(samples):
         progress(f"correlating market {sample.market}, depth {sample.depth}", number / len(samples))
         splits, _ = query_splits(sample, attributes)
-        found["correlations"].append(correlations(sample, splits))
+        moments = sample_moments(sample)
+        found["correlations"].append(correlations(sample, splits, moments))
         found["differences"].append(differences(sample, iterations=settings.iterations, rng=rng))
-        found["comparisons"].append(comparisons(sample))
-        found["influence"].append(influence(sample))
+        found["comparisons"].append(comparisons(sample, moments))
+        found["influence"].append(influence(sample, moments))
     return {name: pl.concat(frames) for name, frames in found.items()}
 
 

@@ -17,20 +17,22 @@ from pipeline.correlation.jackknife import (
     p_value,
 )
 from pipeline.correlation.tables import labelled
-from pipeline.correlation.weighted import centred_sums, correlation_matrix, query_moments
+from pipeline.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 from pipeline.sample import Floats, Integers, Sample
 
 POWER = 0.8
 """Chance to detect a difference of the size seen with as many queries as are said to be needed."""
 
 
-def comparisons(sample: Sample) -> pl.DataFrame:
+def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Compare every two editorial metrics by their correlation with each click metric.
 
     Parameters
     ----------
     sample
         Configurations of one market, depth and judge.
+    moments
+        Its `sample_moments`, if they are at hand.
 
     Returns
     -------
@@ -38,11 +40,12 @@ def comparisons(sample: Sample) -> pl.DataFrame:
     one of the two correlations does not exist. The pairs of one sample and click metric are one family
     for Holm's adjustment.
     """
+    moments = sample_moments(sample) if moments is None else moments
     a, b = np.triu_indices(len(sample.editorial_names), k=1)
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are one up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
-    columns, doubts = tested(difference, _spread(sample, difference, a, b), len(sample.queries))
+    columns, doubts = tested(difference, _spread(sample, moments, difference, (a, b)), len(sample.queries))
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],
@@ -109,15 +112,14 @@ def queries_needed(
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
 
 
-def _spread(sample: Sample, difference: Floats, a: NDArray[np.intp], b: NDArray[np.intp]) -> Spread:
-    shape = len(sample.click_names), len(sample.editorial_names)
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+def _spread(
+    sample: Sample, moments: Floats, difference: Floats, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> Spread:
+    shape, scale = (len(sample.click_names), len(sample.editorial_names)), moments.sum(axis=0)
+    a, b = pairs
     gathered = Deviations()
-    if len(starts):
-        moments = query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
-        scale = moments.sum(axis=0)
-        for found in left_out(moments, lambda sums: centred_sums(sums, *shape, scale).correlations):
-            gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
+    for found in left_out(moments, lambda sums: centred_sums(sums, *shape, scale).correlations):
+        gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
     spread = gathered.spread()
     error, degrees = (np.broadcast_to(part, difference.shape) for part in (spread.error, spread.degrees))
     return Spread(error, degrees, spread.queries)

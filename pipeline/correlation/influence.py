@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.contracts import INFLUENCE
 from pipeline.correlation.jackknife import left_out, no_rounding
 from pipeline.correlation.tables import labelled
-from pipeline.correlation.weighted import centred_sums, query_moments
+from pipeline.correlation.weighted import centred_sums, sample_moments
 from pipeline.sample import Floats, Integers, Sample
 
 MOST = 5
@@ -19,13 +19,15 @@ SIDES = {"raises": 1.0, "lowers": -1.0}
 """What a query does to a correlation, and the sign by which such changes come first when they ascend."""
 
 
-def influence(sample: Sample) -> pl.DataFrame:
+def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     """Find the queries whose removal moves each overall correlation most.
 
     Parameters
     ----------
     sample
         Configurations of one market, depth and judge.
+    moments
+        Its `sample_moments`, if they are at hand.
 
     Returns
     -------
@@ -35,9 +37,8 @@ def influence(sample: Sample) -> pl.DataFrame:
     """
     if len(sample.queries) < 2:
         return INFLUENCE.empty()
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    moments = query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
-    sessions = np.add.reduceat(sample.sessions, starts)
+    moments = sample_moments(sample) if moments is None else moments
+    sessions = np.add.reduceat(sample.sessions, np.flatnonzero(np.diff(sample.query_index, prepend=-1)))
     sides, squares = _most(sample, moments)
     rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
     return INFLUENCE.canonical(labelled(sample, rows))

@@ -6,6 +6,9 @@ of those with few sessions, which are most like it: weighting by sessions would 
 frequent queries.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,8 +25,8 @@ def session_variances(sample: Sample) -> Floats:
     NaN where no configuration has two sessions.
     """
     variances, single, few = _variances(sample)
-    pooled = variances[few].mean(axis=0) if few.any() else np.full(variances.shape[1], np.nan)
-    whole: Floats = np.where(single[:, None], pooled, variances)
+    pooled = variances[:, few].mean(axis=1) if few.any() else np.full(len(variances), np.nan)
+    whole: Floats = np.where(single, pooled[:, None], variances).T
     return whole
 
 
@@ -34,9 +37,8 @@ def weighted_noise(sample: Sample) -> Floats:
     session.
     """
     variances, single, few = _variances(sample)
-    sessions = sample.sessions[:, None]
-    terms = (variances, sessions * variances, variances * few[:, None], few[:, None], single[:, None])
-    return _by_query(sample, np.concatenate(terms, axis=1))
+    terms = (*variances, *(variances * sample.sessions), *(variances * few), few, single)
+    return _by_query(sample, terms)
 
 
 def weighted_reliability(squares: Floats, sessions: Floats, sums: Floats, n_clicks: int) -> Floats:
@@ -70,9 +72,9 @@ def within_noise(sample: Sample) -> Floats:
     """
     variances, single, few = _variances(sample)
     sizes = np.bincount(sample.query_index, minlength=len(sample.queries))
-    share = (np.where(sizes >= 2, 1 / np.maximum(sizes, 1), 0))[sample.query_index, None]
-    terms = (variances / sample.sessions[:, None] * share, variances * few[:, None], few[:, None])
-    return _by_query(sample, np.concatenate([*terms, single[:, None] * share], axis=1))
+    share = np.where(sizes >= 2, 1 / np.maximum(sizes, 1), 0)[sample.query_index]
+    terms = (*(variances * (share / sample.sessions)), *(variances * few), few, single * share)
+    return _by_query(sample, terms)
 
 
 def within_reliability(squares: Floats, sums: Floats, n_clicks: int) -> Floats:
@@ -96,9 +98,10 @@ def _reliability(squares: Floats, noise: Floats) -> Floats:
 
 
 def _variances(sample: Sample) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return (N, C) variances, 0 where there is one session; which have one session; which have few."""
+    """Return (C, N) variances, 0 where there is one session; which have one session; which have few."""
     single = sample.sessions < 2
-    return np.where(single[:, None], 0.0, sample.click_variances), single, ~single & _has_few(sample)
+    variances = np.where(single, 0.0, np.ascontiguousarray(sample.click_variances.T))
+    return variances, single, ~single & _has_few(sample)
 
 
 def _has_few(sample: Sample) -> NDArray[np.bool_]:
@@ -107,9 +110,9 @@ def _has_few(sample: Sample) -> NDArray[np.bool_]:
     return sample.sessions <= limit
 
 
-def _by_query(sample: Sample, terms: Floats) -> Floats:
+def _by_query(sample: Sample, terms: Sequence[NDArray[Any]]) -> Floats:
+    """Return (Q, K) sums of K terms, (N,) each; added up one by one, as they lie in memory."""
     if not len(sample.queries):
-        return terms[:0].astype(np.float64)
+        return np.zeros((0, len(terms)))
     starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    sums: Floats = np.add.reduceat(terms.astype(np.float64), starts, axis=0)
-    return sums
+    return np.array([np.add.reduceat(term.astype(np.float64), starts) for term in terms]).T

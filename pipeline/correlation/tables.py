@@ -25,7 +25,7 @@ from pipeline.correlation.rankers import (
     no_value_reasons,
     within_queries,
 )
-from pipeline.correlation.weighted import centred_sums, correlation_matrix, null_correlations, query_moments
+from pipeline.correlation.weighted import centred_sums, correlation_matrix, null_correlations, sample_moments
 from pipeline.sample import Floats, Integers, Sample, Split
 
 
@@ -40,7 +40,7 @@ class _Part:
     n_queries: int
 
 
-def correlations(sample: Sample, splits: Sequence[Split]) -> pl.DataFrame:
+def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
     """Compute the weighted correlations in every class of every split (Chapelle et al. 2009, Tables 2 to 5).
 
     Parameters
@@ -49,13 +49,16 @@ def correlations(sample: Sample, splits: Sequence[Split]) -> pl.DataFrame:
         Configurations of one market, depth and judge.
     splits
         Ways to split its queries; rows of one split do not depend on the others.
+    moments
+        Its `sample_moments`, if they are at hand.
 
     Returns
     -------
     Rows of contracts.CORRELATIONS. A class without queries has no rows; a correlation that does not exist
     is null, with its reason; an interval that does not exist or is not to be relied on has a caution.
     """
-    contributions = _weighted_contributions(sample)
+    moments = sample_moments(sample) if moments is None else moments
+    contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
     found = [
         _of_class(sample, split, label, contributions)
         for split in splits
@@ -81,13 +84,6 @@ class _Rows:
     columns: dict[str, Floats]
     texts: dict[str, Sequence[str | None]]
     told: dict[str, str | int]
-
-
-def _weighted_contributions(sample: Sample) -> Floats:
-    """Return (Q, K) sums: those of `query_moments`, then those of `weighted_noise`."""
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    moments = query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
-    return np.concatenate([moments, weighted_noise(sample)], axis=1)
 
 
 def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:

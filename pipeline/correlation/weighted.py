@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.sample import Floats, Integers
+from pipeline.sample import Floats, Integers, Sample
 
 Weights = Floats | Integers
 
@@ -155,6 +155,12 @@ def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: 
 def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
     n_y, n_x = y * weights, x * weights
     return [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x, *(row * x for row in n_y)]
+
+
+def sample_moments(sample: Sample) -> Floats:
+    """Return the `query_moments` of a sample; (0, K) when it has no query."""
+    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+    return query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
 
 
 @dataclass(frozen=True)
