@@ -1,6 +1,7 @@
 """Judges compared: how far they agree, and whose grades make metrics predict clicks better (*ours*)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -155,42 +156,73 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
     return JUDGE_COMPARISONS.canonical(pl.concat([JUDGE_COMPARISONS.empty(), *frames]))
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """The configurations that two judges both judged.
+
+    Attributes
+    ----------
+    clicks
+        (N, C) click metrics that do not use grades.
+    editorial
+        (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
+    sessions, query_index
+        (N,) weights, and index 0, 1, ... of the query.
+    """
+
+    clicks: Floats
+    editorial: Floats
+    sessions: Integers
+    query_index: Integers
+
+
 def _compared(a: Sample, b: Sample) -> pl.DataFrame:
-    rows_a, rows_b = _common(a, b)
-    clicks = [place for place, name in enumerate(a.click_names) if name != USES_GRADES]
+    clicks = [name for name in a.click_names if name != USES_GRADES]
     names = [name for name in a.editorial_names if name in b.editorial_names]
-    if not len(rows_a) or not names:
+    shared = _shared(a, b, clicks, names)
+    if not len(shared.sessions) or not names:
         return JUDGE_COMPARISONS.empty()
-    index = np.unique(a.query_index[rows_a], return_inverse=True)[1]
-    values = a.click_values[rows_a][:, clicks]
-    both = np.concatenate([_columns(a, names)[rows_a], _columns(b, names)[rows_b]], axis=1)
-    sessions = a.sessions[rows_a]
-    found = correlation_matrix(values, both, sessions).values
-    half = len(names)
-    difference = no_rounding(found[:, :half] - found[:, half:])
-    n_queries = int(index.max()) + 1
-    spread = _spread(values, both, sessions, index, difference)
-    columns, doubts = tested(difference, spread, n_queries)
-    columns |= {"correlation_a": found[:, :half], "correlation_b": found[:, half:]}
-    told: dict[str, object] = {
-        "market": a.market,
-        "depth": a.depth,
-        "judge_a": a.judge,
-        "judge_b": b.judge,
-        "n_queries": n_queries,
-        "n_configurations": len(rows_a),
-        "n_sessions": int(sessions.sum()),
-    }
+    found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
+    of_a, of_b = found[:, : len(names)], found[:, len(names) :]
+    difference = no_rounding(of_a - of_b)
+    columns, doubts = tested(difference, _spread(shared, difference), int(shared.query_index.max()) + 1)
+    columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
-            "click_metric": [a.click_names[place] for place in clicks for _ in names],
+            "click_metric": [click for click in clicks for _ in names],
             "editorial_metric": names * len(clicks),
             **{name: array.ravel() for name, array in columns.items()},
             "caution": pl.Series(doubts, dtype=pl.String),
         }
     )
-    told_columns = [pl.lit(value).alias(name) for name, value in told.items()]
-    return JUDGE_COMPARISONS.canonical(frame.with_columns(pl.col(pl.Float64).fill_nan(None), *told_columns))
+    return JUDGE_COMPARISONS.canonical(
+        frame.with_columns(pl.col(pl.Float64).fill_nan(None), *_told(a, b, shared))
+    )
+
+
+def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
+    """Return what is the same in all rows of two judges."""
+    told: dict[str, object] = {
+        "market": a.market,
+        "depth": a.depth,
+        "judge_a": a.judge,
+        "judge_b": b.judge,
+        "n_queries": int(shared.query_index.max()) + 1,
+        "n_configurations": len(shared.sessions),
+        "n_sessions": int(shared.sessions.sum()),
+    }
+    return [pl.lit(value).alias(name) for name, value in told.items()]
+
+
+def _shared(a: Sample, b: Sample, clicks: Sequence[str], names: Sequence[str]) -> _Shared:
+    rows_a, rows_b = _common(a, b)
+    places = [a.click_names.index(click) for click in clicks]
+    return _Shared(
+        a.click_values[rows_a][:, places],
+        np.concatenate([_columns(a, names)[rows_a], _columns(b, names)[rows_b]], axis=1),
+        a.sessions[rows_a],
+        np.unique(a.query_index[rows_a], return_inverse=True)[1],
+    )
 
 
 def _columns(sample: Sample, names: Sequence[str]) -> Floats:
@@ -209,10 +241,11 @@ def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
     return common["a"].to_numpy(), common["b"].to_numpy()
 
 
-def _spread(values: Floats, both: Floats, sessions: Integers, index: Integers, difference: Floats) -> Spread:
-    starts = np.flatnonzero(np.diff(index, prepend=-1))
-    moments = query_moments(values, both, sessions, starts)
-    shape, half, scale = (values.shape[1], both.shape[1]), both.shape[1] // 2, moments.sum(axis=0)
+def _spread(shared: _Shared, difference: Floats) -> Spread:
+    starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
+    moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+    shape, scale = (shared.clicks.shape[1], shared.editorial.shape[1]), moments.sum(axis=0)
+    half = shape[1] // 2
     gathered = Deviations()
     for found in left_out(moments, lambda sums: centred_sums(sums, *shape, scale).correlations):
         gathered.add(no_rounding(found[..., :half] - found[..., half:]) - difference)

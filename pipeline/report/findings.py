@@ -17,6 +17,12 @@ MOST_QUERIES = 10_000_000
 SURE = 0.05
 """Two metrics are told apart when the adjusted p-value of their difference is below this."""
 
+HANDFUL = 5
+"""Queries that are taken together, as contracts.INFLUENCE has them."""
+
+MOST_SHARE = 2 / 3
+"""A correlation hangs on a handful of queries when they make up more of its squared error than this."""
+
 FIRST_GRADE = BASELINES[1]
 
 NOT_COUNTED = ("SS", "QCTR")
@@ -192,7 +198,22 @@ def first_finding(run: Run, ranking: Ranking | None) -> Finding:
     )
     if _at_most_zero(top):
         return Finding(number(top.value), f"{text}, which cannot be told from zero or less.{doubt(top)}")
-    return Finding(number(top.value), " ".join([f"{text}.{doubt(top)}", *_ahead(ranking)]))
+    share = handful_share(influence_rows(run, ranking.best)) or 0.0
+    hangs = [f"It hangs on {HANDFUL} queries."] if share > MOST_SHARE else []
+    return Finding(number(top.value), " ".join([f"{text}.{doubt(top)}", *hangs, *_ahead(ranking)]))
+
+
+def influence_rows(run: Run, metric: str) -> pl.DataFrame:
+    """Return the rows of `influence` of a metric with the headline click metric, in the headline sample."""
+    rows = run.frames["influence"]
+    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
+    return rows.filter(click_metric=HEADLINE_CLICK, editorial_metric=metric)
+
+
+def handful_share(rows: pl.DataFrame) -> float | None:
+    """Return the part of the squared error due to the handful of queries that move a correlation most."""
+    shares = rows["error_share"].drop_nulls().sort(descending=True).head(HANDFUL)
+    return float(shares.sum()) if len(shares) else None
 
 
 def _ahead(ranking: Ranking) -> list[str]:

@@ -174,7 +174,10 @@ def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
         .sort("correlation", descending=True)["editorial_metric"][0]
     )
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
-    (reading,) = influence_section(read_run(told(influence=rows), run_info())).reading
+    marked = told(influence=rows)
+    (reading,) = influence_section(read_run(marked, run_info())).reading
+    assert "It hangs on 5 queries." in build_report(marked, run_info()).findings[0].text
+    assert "hangs on" not in build_report(tables, run_info()).findings[0].text
     assert f"{best} would have a correlation of 0.100 with MeanRR instead of" in reading
     assert reading.endswith("make up 75.0 % of its squared error: it hangs on a handful of queries.")
 

@@ -3,15 +3,9 @@
 import polars as pl
 
 from pipeline.report.cells import Estimate, Row, Share
-from pipeline.report.findings import rank
+from pipeline.report.findings import HANDFUL, MOST_SHARE, handful_share, influence_rows, rank
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table, by_pair
 from pipeline.report.words import number, percent, plural, sentence
-
-HANDFUL = 5
-"""Queries that are taken together, as contracts.INFLUENCE has them."""
-
-MOST_SHARE = 2 / 3
-"""A correlation hangs on a handful of queries when they make up more of its squared error than this."""
 
 HEADS = (
     "All queries",
@@ -43,20 +37,12 @@ def _rows(run: Run) -> tuple[Row, ...]:
     return tuple(
         Row("", name, (overall[HEADLINE_CLICK, name], *cells, _hangs(cells[-1])))
         for name in run.editorial
-        if (HEADLINE_CLICK, name) in overall and (cells := _cells(_own(run, name)))
+        if (HEADLINE_CLICK, name) in overall and (cells := _cells(influence_rows(run, name)))
     )
 
 
-def _own(run: Run, metric: str) -> pl.DataFrame:
-    rows = run.frames["influence"]
-    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
-    return rows.filter(click_metric=HEADLINE_CLICK, editorial_metric=metric)
-
-
 def _cells(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Share]:
-    shares = rows["error_share"].drop_nulls().sort(descending=True).head(HANDFUL)
-    share = Share(float(shares.sum()) if len(shares) else None)
-    return _without(rows, "raises"), _without(rows, "lowers"), share
+    return _without(rows, "raises"), _without(rows, "lowers"), Share(handful_share(rows))
 
 
 def _without(rows: pl.DataFrame, side: str) -> Estimate:
@@ -75,7 +61,7 @@ def _reading(run: Run) -> tuple[str, ...]:
     ranking = None if run.headline is None else rank(run, run.headline)
     if run.headline is None or ranking is None or not ranking.values:
         return ("There is no correlation to look at.",)
-    raised, _, share = _cells(_own(run, ranking.best))
+    raised, _, share = _cells(influence_rows(run, ranking.best))
     if share.value is None or raised.value is None:
         return (f"Which queries the correlation of {ranking.best} hangs on cannot be told.",)
     queries = run.correlations(run.headline).select(pl.col("n_queries").max()).item()
