@@ -61,18 +61,21 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Es
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
     fisher, above, below, ratio = (Deviations() for _ in range(4))
     products = np.zeros(values.shape)
+    perfect = np.abs(values) >= 1 - PERFECT
     with np.errstate(divide="ignore", invalid="ignore"):
         z, corrected = _fisher(values), values / root
         for correlations, reliabilities in left_out(contributions, statistic):
             roots = np.sqrt(reliabilities)[..., None]
             rise, run = correlations - values, roots - root
+            perfect &= (np.abs(rise) <= PERFECT).all(axis=0)
             fisher.add(_fisher(correlations) - z)
             above.add(rise)
             below.add(run)
             ratio.add(correlations / roots - corrected)
             products += (rise * run).sum(axis=0)
     spread = fisher.spread()
-    low, high = fisher_interval(values, spread)
+    # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
+    low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
     ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
     known = (np.where(np.isnan(low), np.nan, end) for end in ends)
     return Estimates(low, high, spread.degrees, corrected, *known)

@@ -171,14 +171,14 @@ def test_two_queries_with_enough_configurations_have_a_wide_interval_of_one_degr
 
 
 @pytest.mark.parametrize("slope", [3.0, -0.25])
-def test_a_perfect_correlation_has_no_interval(make_sample, slope):
+def test_a_correlation_that_is_perfect_whatever_query_is_left_out_is_its_own_interval(make_sample, slope):
     x = make_sample(5, queries=40, configurations=90, editorial=1).editorial_values
     index = make_sample(5, queries=40, configurations=90).query_index
     sample = sample_of(slope * x + 7, x, query_index=index)
     for table, value in ((overall(sample), "correlation"), (ranked(sample), "exact")):
         assert table[value].to_list() == [pytest.approx(math.copysign(1, slope), abs=1e-12)]
-        assert table.select("ci_low", "ci_high").row(0) == (None, None)
-        assert table["caution"].to_list() == [NO_INTERVAL]
+        assert table["ci_low"].to_list() == table["ci_high"].to_list() == table[value].to_list()
+        assert table["caution"].to_list() == ["fewer than 50 queries"]
         assert finite(table)
 
 

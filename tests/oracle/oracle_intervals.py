@@ -73,8 +73,17 @@ def fisher_transform(correlation: float | None) -> float | None:
     return math.atanh(correlation)
 
 
+def is_perfect(value: float | None, left_out: Sequence[float | None]) -> bool:
+    """Whether a correlation is -1 or 1, and the same without any of several queries."""
+    if value is None or abs(value) < 1 - PERFECT or len(left_out) < 2:
+        return False
+    return all(one is not None and abs(one - value) <= PERFECT for one in left_out)
+
+
 def fisher_interval(value: float | None, left_out: Sequence[float | None]) -> tuple[Interval, float | None]:
-    """Return tanh(artanh r -+ t error of artanh r), and the degrees of freedom."""
+    """Return tanh(artanh r -+ t error of artanh r), and the degrees of freedom; r to r if it is always 1."""
+    if is_perfect(value, left_out):
+        return (value, value), None
     z = fisher_transform(value)
     error = jackknife([fisher_transform(one) for one in left_out])
     width = None if error is None else reach(error)
