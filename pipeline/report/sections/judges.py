@@ -1,10 +1,12 @@
 """Several judges: how far they agree, and whose grades make metrics predict clicks better."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from pipeline.contracts import EVERY
 from pipeline.report.cells import Cell, Estimate, Row, Share, p_cell
 from pipeline.report.findings import SURE, interval_words, rounded
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table, estimate
@@ -12,7 +14,7 @@ from pipeline.report.words import count, number, percent, plural, sentence, visi
 
 TITLE = "Whose grades?"
 PAIR = ("judge_a", "judge_b")
-AGREEMENT_HEADS = ("Results both judged", "Same grade", "Mean difference", "Kappa", "Linear", "Quadratic")
+AGREEMENT_HEADS = ("Results both judged", "Same grade", "Mean difference", "Plain", "Linear", "Quadratic")
 COMPARISON_HEADS = ("First judge", "Second judge", "Difference", "Adjusted p", "Told apart", "Queries needed")
 ONE_GRADE = "both judges always give one grade"
 NO_VOTE = "SS takes no part: it is made of the grades themselves."
@@ -49,7 +51,7 @@ def _agreement_table(pairs: pl.DataFrame) -> Table:
         "Judges",
         AGREEMENT_HEADS,
         tuple(_agreement_row(row) for row in pairs.iter_rows(named=True)),
-        spanners=(("Cohen's kappa, by the weight of a difference", 3, 3),),
+        spanners=(("Cohen's kappa, by weights", 3, 3),),
         data=pairs,
     )
 
@@ -62,7 +64,7 @@ def _agreement_row(row: Mapping[str, Any]) -> Row:
         estimate(told, "kappa_quadratic"),
     )
     cells = (row["n_results"], Share(row["equal"]), Estimate(row["mean_difference"]), *kappas)
-    return Row("" if row["market"] == "all" else visible(row["market"]), _judges(row), cells)
+    return Row("" if row["market"] == EVERY else visible(row["market"]), _judges(row), cells)
 
 
 def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
@@ -71,12 +73,17 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
     found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
     return Table(
         "judge_comparisons",
-        f"Correlation with {HEADLINE_CLICK} by whose grades are used, where both judged{run.at(*run.own)}",
+        f"Correlation with {HEADLINE_CLICK} by whose grades are used, where both judged{_where(run)}",
         "Editorial metric",
         COMPARISON_HEADS,
         tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
         data=run.frames["judge_comparisons"],
     )
+
+
+def _where(run: Run) -> str:
+    """Name the market and depth of the headline sample, whose judge plays no part here."""
+    return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
 
 
 def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
@@ -97,7 +104,7 @@ def _confusion(run: Run) -> Table:
     rows = []
     for (market, a, b, grade), found in frame.group_by("market", *PAIR, "grade_a", maintain_order=True):
         times = dict(found.select("grade_b", "rows").iter_rows())
-        place = "" if market == "all" else f"{visible(market)}: "
+        place = "" if market == EVERY else f"{visible(market)}: "
         group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
         rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
     heads = tuple(run.grade_label(grade) for grade in grades)
