@@ -6,6 +6,7 @@ from report.report_tables import empty_tables, run_info, run_tables
 from report.report_world import HOSTILE, QUERY_TEXT
 
 from pipeline import contracts
+from pipeline.report.cells import Spelled
 from pipeline.report.model import read_run
 from pipeline.report.render import build_report, html_report, markdown_report, write_report
 from pipeline.report.sections.influence import influence_section
@@ -91,7 +92,7 @@ def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_ba
     table = section.tables[1]
     assert [row.name for row in table.rows] == ["DCG", "RR", "ERR"]  # in the order of reports
     assert [cell.value for cell in shown(table, "ERR")[:3]] == pytest.approx([0.32, 0.4, -0.08])
-    assert shown(table, "ERR")[4:] == ("yes", "1,200")
+    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200"))
     assert shown(table, "RR")[4] == "no"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.contracts import EVERY
-from pipeline.report.cells import Cell, Estimate, Row, Share, p_cell
+from pipeline.report.cells import Cell, Estimate, Row, Share, Spelled, p_cell
 from pipeline.report.findings import SURE, interval_words, rounded
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table, estimate
 from pipeline.report.words import count, number, percent, plural, sentence, visible
@@ -94,7 +94,7 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         estimate({**row, "reason": "no difference"}, "difference"),
         p_cell(p),
         "not tested" if p is None else "yes" if p < SURE else "no",
-        "any number" if needed is None else rounded(needed),
+        "any number" if needed is None else Spelled(rounded(needed)),
     )
 
 
