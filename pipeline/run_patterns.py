@@ -161,6 +161,8 @@ def writing_tables() -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pl.exceptions.PolarsError) as error:
+        if isinstance(error, duckdb.InterruptException) or "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None  # Ctrl-C while DuckDB writes, or looks at a frame
         if is_disk_full(error):
             raise
         reason = first_line(error)

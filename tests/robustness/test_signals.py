@@ -6,11 +6,13 @@ import subprocess
 import sys
 import time
 
+import duckdb
 import polars as pl
 import pytest
 from robustness import tiny
 
 from pipeline.cli_exit import run_command
+from pipeline.run_patterns import writing_tables
 
 COPIES = 15_000
 LONG = ("--iterations", "1000000")
@@ -111,6 +113,18 @@ def test_an_interrupt_outside_the_stages_is_one_line_too(capsys):
 
     assert run_command(pressed) == 2
     assert capsys.readouterr().err == "clickassay: interrupted; nothing was left behind\n"
+
+
+@pytest.mark.parametrize(
+    "met",
+    [
+        duckdb.InterruptException("Interrupted!"),
+        duckdb.InvalidInputException("reading the schema of the Arrow source failed: KeyboardInterrupt:"),
+    ],
+)
+def test_an_interrupt_that_duckdb_meets_while_tables_are_written_is_no_full_disk(met):
+    with pytest.raises(KeyboardInterrupt), writing_tables():
+        raise met
 
 
 def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
