@@ -211,14 +211,8 @@ def add_to_store(
         ids = builder.ids()
         _refuse_used(store, plan, ids)
         info = {
-            "run": plan.run,
+            **_batch_info(plan, number, watermark_ms, ids),
             "ends_run": ends_run,
-            "start_ms": window.start_ms,
-            "watermark_ms": watermark_ms,
-            "files": {
-                what: [asdict(file) for file in files if not number] for what, files in plan.files.items()
-            },
-            "ids": [ids[0], ids[-1]] if len(ids) else None,
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
         }
@@ -227,6 +221,17 @@ def add_to_store(
         builder.start_afresh()
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
+
+
+def _batch_info(plan: Plan, number: int, watermark_ms: int, ids: pl.Series) -> dict[str, Any]:
+    """Return what a batch is of; the first of a run names the files of all of it."""
+    return {
+        "run": plan.run,
+        "start_ms": plan.windows[number].start_ms,
+        "watermark_ms": watermark_ms,
+        "files": {what: [asdict(file) for file in files if not number] for what, files in plan.files.items()},
+        "ids": [ids[0], ids[-1]] if len(ids) else None,
+    }
 
 
 def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:

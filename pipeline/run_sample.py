@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import CLICK_METRICS, RUN_TABLES
+from pipeline.contracts import CLICK_METRICS, RUN_TABLES, ContractError
 from pipeline.errors import ReportError
+from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.metrics.clicks import click_values
 from pipeline.metrics.null import null_success
 from pipeline.sample import Floats, Integers, Sample
@@ -29,11 +30,14 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
     ------
     ReportError
         If there is no run, a file of it is broken, or it holds no such configurations.
+
+    The click entropy of queries is NaN: it is not written.
     """
     tables = {name: _table(run, name) for name in ("statistics", "configurations", "patterns")}
     key = _chosen(run, tables["statistics"], market=market, depth=depth, judge=judge)
     rows = tables["configurations"].filter(market=key[0], depth=key[1], judge=key[2])
     rows = rows.sort("query", "configuration_id")
+    _check_whole(run, rows, tables["patterns"], depth=key[1])
     grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key[1])
     good = (grades >= _success_grade(run)).astype(np.int64) @ (1 << np.arange(key[1], dtype=np.int64))
     numbered = rows.select("configuration_id").with_row_index("n")
@@ -56,8 +60,23 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
         editorial_names=names,
         editorial_values=_values(rows, names),
         configuration_ids=rows["configuration_id"],
-        click_entropy=np.zeros(len(queries)),
+        click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
     )
+
+
+def _check_whole(run: Path, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
+    file = run / "configurations.parquet"
+    holes = [name for name in rows.columns if rows[name].has_nulls()]
+    if holes:
+        raise _broken(file, f"null in {', '.join(holes)}")
+    if not (rows["grades"].list.len() == depth).all():
+        raise _broken(file, f"not {depth} grades in every row")
+    if rows.join(patterns, on="configuration_id", how="anti").height:
+        raise _broken(run / "patterns.parquet", "configurations without a click pattern")
+
+
+def _broken(file: Path, what: str) -> ReportError:
+    return ReportError(f"{file} is broken ({what}); make the run again")
 
 
 def _index(queries: pl.Series) -> Integers:
@@ -76,10 +95,9 @@ def _table(run: Path, name: str) -> pl.DataFrame:
     if not file.is_file():
         raise ReportError(f"no {name}.parquet in {run}: give a folder that `clickassay run` made")
     try:
-        frame = pl.read_parquet(file, glob=False)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise ReportError(f"{file} is broken ({str(error).splitlines()[0]}); make the run again") from error
-    return contract.canonical(frame)
+        return contract.canonical(pl.read_parquet(file, glob=False))
+    except (*READ_ERRORS, ContractError) as error:
+        raise _broken(file, first_line(error)) from error
 
 
 def _chosen(

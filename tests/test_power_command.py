@@ -65,8 +65,9 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         .row(0, named=True)
     )
     said = tiny.inside("power", str(run), "--pair", "AP,ERR").out
-    assert f"is {row['difference']:.3f} above" in said
-    assert f"To detect a difference of {abs(row['difference']):.3f} " in said
+    assert row["difference"] < 0
+    assert f"is {-row['difference']:.3f} below that of ERR" in said
+    assert f"To detect a difference of {-row['difference']:.3g} " in said
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,12 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         (["--pair", "ERR,ERR"], "two different editorial metrics"),
         (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
         (["--click", "dwell"], "dwell is not in this run; it has"),
-        (["--difference", "0"], "between 0 and 2"),
-        (["--difference", "nan"], "between 0 and 2"),
+        (["--difference", "0"], "from 0.0001 to 2"),
+        (["--difference", "nan"], "from 0.0001 to 2"),
+        (["--difference", "1e-200"], "from 0.0001 to 2"),
+        (["--difference", "-inf"], "from 0.0001 to 2"),
+        (["--level", "1e-300"], "expected 1e-12 or more"),
+        (["--tests", "1000000000000000"], "expected 1e-12 or more"),
         (["--chance", "1"], "between 0.5 and 0.999"),
         (["--level", "0"], "between 0 and 0.5"),
         (["--depth", "7"], "no judged configurations of depth 7; it has"),
@@ -95,6 +100,55 @@ def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_pat
     assert "patterns.parquet is broken" in tiny.one_line(tiny.inside("power", str(broken)))
     (broken / "patterns.parquet").unlink()
     assert "no patterns.parquet" in tiny.one_line(tiny.inside("power", str(broken)))
+
+
+def text_for_sessions(rows):
+    return rows.with_columns(n_sessions=pl.lit("many"))
+
+
+def a_metric_with_a_hole(rows):
+    return rows.with_columns(ERR=pl.when(pl.int_range(pl.len()) > 3).then("ERR"))
+
+
+def two_grades_a_list(rows):
+    return rows.with_columns(pl.col("grades").list.head(2))
+
+
+def no_grades_at_all(rows):
+    return rows.drop("grades")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (text_for_sessions, "conversion from `str` to `i64` failed"),
+        (a_metric_with_a_hole, "null in ERR"),
+        (two_grades_a_list, "not 5 grades in every row"),
+        (no_grades_at_all, "missing columns ['grades']"),
+    ],
+)
+def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, change, words):
+    changed = shutil.copytree(run, tmp_path / "changed")
+    file = changed / "configurations.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
+    line = tiny.one_line(tiny.inside("power", str(changed)))
+    assert f"{file} is broken (" in line
+    assert words in line
+    assert line.endswith("make the run again")
+
+
+def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
+    changed = shutil.copytree(run, tmp_path / "changed")
+    file = changed / "patterns.parquet"
+    pl.read_parquet(file).head(50).write_parquet(file)
+    line = tiny.one_line(tiny.inside("power", str(changed)))
+    assert f"{file} is broken (configurations without a click pattern)" in line
+
+
+def test_a_negative_seed_is_wrong_usage(run):
+    ended = tiny.inside("power", str(run), "--seed", "-1")
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
 
 
 def test_settings_that_were_changed_by_hand_are_named(run, tmp_path):

@@ -20,6 +20,8 @@ from pipeline.correlation.tables import labelled
 from pipeline.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 from pipeline.sample import Floats, Integers, Sample
 
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
 POWER = 0.8
 """Chance to detect a difference of the size seen with as many queries as are said to be needed."""
 
@@ -45,7 +47,8 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are one up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
-    columns, doubts = tested(difference, _spread(sample, moments, difference, (a, b)), len(sample.queries))
+    spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
+    columns, doubts = tested(difference, spread)
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],
@@ -60,7 +63,7 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     )
 
 
-def tested(difference: Floats, spread: Spread, queries: int) -> tuple[dict[str, Floats], list[str | None]]:
+def tested(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     Parameters
@@ -69,8 +72,6 @@ def tested(difference: Floats, spread: Spread, queries: int) -> tuple[dict[str, 
         (C, P) differences of two correlations.
     spread
         Their spread over queries.
-    queries
-        Q.
     """
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)
@@ -81,9 +82,9 @@ def tested(difference: Floats, spread: Spread, queries: int) -> tuple[dict[str, 
         "ci_high": high,
         "p_value": p,
         "p_adjusted": holm(p),
-        "queries_needed": queries_needed(difference, spread, queries, tests=tests),
+        "queries_needed": queries_needed(difference, spread, spread.queries, tests=tests),
     }
-    return columns, cautions(difference, low, spread.degrees, queries)
+    return columns, cautions(difference, low, spread.degrees, spread.queries)
 
 
 def queries_needed(
@@ -112,13 +113,24 @@ def queries_needed(
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
 
 
-def _spread(
-    sample: Sample, moments: Floats, difference: Floats, pairs: tuple[NDArray[np.intp], NDArray[np.intp]]
-) -> Spread:
-    shape, scale = (len(sample.click_names), len(sample.editorial_names)), moments.sum(axis=0)
-    a, b = pairs
+def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
+    """Return how far differences of two correlations vary over queries, by leaving out one at a time.
+
+    Parameters
+    ----------
+    moments
+        (Q, K) `query_moments` of C click and E editorial metrics.
+    difference
+        (C, P) the differences over all queries.
+    pairs
+        (P,) and (P,) editorial metrics: the first less the second.
+    n_editorial
+        E.
+    """
+    (a, b), scale = pairs, moments.sum(axis=0)
     gathered = Deviations()
-    for found in left_out(moments, lambda sums: centred_sums(sums, *shape, scale).correlations):
+    for sums in left_out(moments, lambda sums: centred_sums(sums, len(difference), n_editorial, scale)):
+        found = sums.correlations
         gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
     spread = gathered.spread()
     error, degrees = (np.broadcast_to(part, difference.shape) for part in (spread.error, spread.degrees))

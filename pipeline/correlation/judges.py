@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from pipeline.contracts import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
-from pipeline.correlation.comparisons import tested
+from pipeline.correlation.comparisons import difference_spread, tested
 from pipeline.correlation.jackknife import (
     Deviations,
     Spread,
@@ -17,7 +17,7 @@ from pipeline.correlation.jackknife import (
     left_out,
     no_rounding,
 )
-from pipeline.correlation.weighted import centred_sums, correlation_matrix, query_moments
+from pipeline.correlation.weighted import correlation_matrix, query_moments
 from pipeline.sample import Floats, Integers, Sample
 
 USES_GRADES = "SS"
@@ -85,7 +85,8 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     for found in left_out(tables, lambda sums: kappa(sums, size)):
         known.add(found - kappas)
     spread = known.spread()
-    low, high = difference_interval(kappas, spread)
+    always = (kappas == 1) & (spread.error == 0)  # they agree in all, whatever query is left out
+    low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
     doubts = cautions(kappas, low, spread.degrees, n_queries)
     return {
         "n_queries": n_queries,
@@ -185,7 +186,7 @@ def _compared(a: Sample, b: Sample) -> pl.DataFrame:
     found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
     of_a, of_b = found[:, : len(names)], found[:, len(names) :]
     difference = no_rounding(of_a - of_b)
-    columns, doubts = tested(difference, _spread(shared, difference), int(shared.query_index.max()) + 1)
+    columns, doubts = tested(difference, _spread(shared, difference))
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
@@ -244,9 +245,6 @@ def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
 def _spread(shared: _Shared, difference: Floats) -> Spread:
     starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
     moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
-    shape, scale = (shared.clicks.shape[1], shared.editorial.shape[1]), moments.sum(axis=0)
-    half = shape[1] // 2
-    gathered = Deviations()
-    for found in left_out(moments, lambda sums: centred_sums(sums, *shape, scale).correlations):
-        gathered.add(no_rounding(found[..., :half] - found[..., half:]) - difference)
-    return gathered.spread()
+    first = np.arange(difference.shape[1])
+    pairs = first, first + len(first)
+    return difference_spread(moments, difference, pairs, n_editorial=2 * len(first))

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from pipeline.correlation.jackknife import Deviations, Spread, left_out, no_rounding
+from pipeline.correlation.comparisons import difference_spread
+from pipeline.correlation.jackknife import no_rounding
 from pipeline.correlation.noise import session_variances, weighted_noise, weighted_reliability
-from pipeline.correlation.weighted import centred_sums, correlation_matrix, query_moments
+from pipeline.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 from pipeline.errors import SettingsError
 from pipeline.sample import Floats, Sample
 
@@ -57,7 +58,7 @@ class Need:
     sessions: int
 
 
-def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, rng: np.random.Generator) -> Pilot:
+def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: int) -> Pilot:
     """Measure a pilot.
 
     Parameters
@@ -66,8 +67,8 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, rng: n
         Configurations of one market, depth and judge.
     click, metric_a, metric_b
         The click metric and the two editorial metrics.
-    rng
-        Source of the added noise.
+    seed
+        Seed of the added noise.
 
     Raises
     ------
@@ -75,19 +76,20 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, rng: n
         If a metric is not of the sample, or the difference has no standard error.
     """
     small = _of_pair(sample, click, metric_a, metric_b)
-    difference, spread = _difference(small)
-    if not spread.error > 0:
+    moments = sample_moments(small)
+    difference, error = _difference(small, moments)
+    if not error > 0:
         raise SettingsError(
             f"the difference of {metric_a} and {metric_b} with {click} has no standard error in this run: "
             "too few queries vary; choose another pair or a larger run"
         )
     return Pilot(
         difference=difference,
-        error=float(spread.error),
+        error=error,
         queries=len(small.queries),
         configurations=len(small.sessions),
         sessions=int(small.sessions.sum()),
-        noise=_noise_part(small, float(spread.error), rng),
+        noise=_noise_part(small, moments, error, np.random.default_rng(seed)),
     )
 
 
@@ -153,45 +155,32 @@ def _place(name: str, names: tuple[str, ...], what: str) -> int:
     return names.index(name)
 
 
-def _difference(sample: Sample) -> tuple[float, Spread]:
-    moments = _moments(sample, sample.click_values)
+def _difference(sample: Sample, moments: Floats) -> tuple[float, float]:
+    """Return the difference of the two correlations, and its standard error."""
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    value = float(found[0, 0] - found[0, 1])
-    return value, _spread(moments, value)
+    difference = no_rounding(found[:, :1] - found[:, 1:])
+    pair = np.array([0]), np.array([1])
+    spread = difference_spread(moments, difference, pair, n_editorial=2)
+    return difference.item(), spread.error.item()
 
 
-def _moments(sample: Sample, clicks: Floats) -> Floats:
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    return query_moments(clicks, sample.editorial_values, sample.sessions, starts)
-
-
-def _spread(moments: Floats, value: float) -> Spread:
-    scale = moments.sum(axis=0)
-    gathered = Deviations()
-    for found in left_out(moments, lambda sums: centred_sums(sums, 1, 2, scale).correlations[..., 0, :]):
-        gathered.add(no_rounding(found[..., 0] - found[..., 1]) - value)
-    return gathered.spread()
-
-
-def _noise_part(sample: Sample, error: float, rng: np.random.Generator) -> float | None:
+def _noise_part(sample: Sample, moments: Floats, error: float, rng: np.random.Generator) -> float | None:
     """Return B / (A + B): see the head of this module."""
-    reliability = _reliability(sample)
+    reliability = _reliability(sample, moments)
     if np.isnan(reliability):
         return None
     deviation = np.sqrt(session_variances(sample) / sample.sessions[:, None])
     squares = []
     for _ in range(DRAWS):
-        noisy = sample.click_values + deviation * rng.standard_normal(deviation.shape)
-        moments = _moments(sample, noisy)
-        found = centred_sums(moments.sum(axis=0), 1, 2).correlations[0]
-        squares.append(float(_spread(moments, found[0] - found[1]).error) ** 2)
+        noise = deviation * rng.standard_normal(deviation.shape)
+        noisy = replace(sample, click_values=sample.click_values + noise)
+        squares.append(_difference(noisy, sample_moments(noisy))[1] ** 2)
     # half the sessions: error² = (A + 2 B)/(Q S), S = 1 + (1 - reliability) times as large
     at_half = float(np.mean(squares)) * (2 - reliability)
     return min(1.0, max(0.0, at_half / error**2 - 1))
 
 
-def _reliability(sample: Sample) -> float:
-    sums = _moments(sample, sample.click_values).sum(axis=0)
-    centred = centred_sums(sums, 1, 2)
+def _reliability(sample: Sample, moments: Floats) -> float:
+    centred = centred_sums(moments.sum(axis=0), 1, 2)
     noise = weighted_noise(sample).sum(axis=0)
     return float(weighted_reliability(centred.squares_y, centred.sessions, noise, 1)[0])

@@ -100,6 +100,19 @@ def test_one_judge_alone_gives_empty_tables_of_the_right_form():
     assert confusion(alone).is_empty()
 
 
+def test_judges_who_agree_in_all_have_kappa_1_and_no_doubt_of_it():
+    grades = [row % 5 for row in range(300)]
+    both = pl.concat([judged("a", grades, queries=60), judged("b", grades, queries=60)])
+    row = agreement(both, max_grade=TOP).row(0, named=True)
+    assert (row["kappa_quadratic"], row["ci_low"], row["ci_high"], row["caution"]) == (1, 1, 1, None)
+
+
+def test_judges_who_share_one_query_have_a_kappa_without_interval():
+    both = pl.concat([judged("a", [0, 1, 2], queries=1), judged("b", [0, 1, 2], queries=1)])
+    row = agreement(both, max_grade=TOP).row(0, named=True)
+    assert (row["kappa"], row["ci_low"], row["caution"]) == (1, None, "no interval: too few queries vary")
+
+
 def test_judges_who_always_give_the_same_grade_have_no_kappa():
     row = agreement(pl.concat([judged("a", [2, 2]), judged("b", [2, 2])]), max_grade=TOP).row(0, named=True)
     assert (row["kappa"], row["kappa_quadratic"], row["ci_low"], row["equal"]) == (None, None, None, 1.0)

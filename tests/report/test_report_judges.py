@@ -79,7 +79,7 @@ def shown(table, name):
 
 def test_agreement_is_told_with_kappa_and_its_interval(section):
     assert section.reading[0] == (
-        "Editor and llm both judged 1,200 results; 75.0 % got the same grade; quadratic kappa 0.700 "
+        "Judges editor and llm both judged 1,200 results; 75.0 % got the same grade; quadratic kappa 0.700 "
         "(95 % interval 0.650 to 0.750)."
     )
     cells = shown(section.tables[0], "editor and llm")

@@ -10,7 +10,7 @@ from pipeline.contracts import EVERY
 from pipeline.report.cells import Cell, Estimate, Row, Share, Spelled, p_cell
 from pipeline.report.findings import SURE, interval_words, rounded
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table, estimate
-from pipeline.report.words import count, number, percent, plural, sentence, visible
+from pipeline.report.words import number, percent, plural, sentence, visible
 
 TITLE = "Whose grades?"
 PAIR = ("judge_a", "judge_b")
@@ -116,8 +116,8 @@ def _agreement_reading(pairs: pl.DataFrame) -> str:
     found = estimate({**widest, "reason": ONE_GRADE}, "kappa_quadratic")
     kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
     return sentence(
-        f"{_judges(widest)} both judged {count(widest['n_results'])} results; {percent(widest['equal'])} got "
-        f"the same grade; {kappa} ({interval_words(found)})"
+        f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
+        f"{percent(widest['equal'])} got the same grade; {kappa} ({interval_words(found)})"
     )
 
 
