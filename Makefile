@@ -7,11 +7,14 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report test lint samples truth pins clean
+.PHONY: report explore test lint samples truth pictures pins clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
 	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
+
+explore: $(VENV)/installed $(VENV)/explorer
+	$(BIN)/clickassay explore reports/sample
 
 test: $(VENV)/installed $(VENV)/tools lint
 	$(BIN)/pytest -n auto --cov --cov-report=term --cov-fail-under=95
@@ -37,6 +40,10 @@ $(VENV)/pinned: requirements/run.txt requirements/build.txt
 	@$(PIP) --require-hashes -r requirements/build.txt -r requirements/run.txt
 	@touch $@
 
+$(VENV)/explorer: $(VENV)/pinned requirements/explore.txt
+	@$(PIP) --require-hashes -r requirements/explore.txt
+	@touch $@
+
 $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 	@$(PIP) --require-hashes -r requirements/test.txt
 	@touch $@
@@ -45,13 +52,18 @@ samples: $(VENV)/installed
 	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh
 	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
 
+pictures: $(VENV)/installed $(VENV)/tools
+	$(BIN)/python docs/make_pictures.py
+
 truth: $(VENV)/installed
 	$(BIN)/python benchmarks/truth.py
 
 pins:
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra explore \
+	  -c requirements/run.txt -o requirements/explore.txt
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra test \
-	  -c requirements/run.txt -o requirements/test.txt
+	  -c requirements/explore.txt -o requirements/test.txt
 	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --python-version 3.11 - \
 	  -c requirements/test.txt -o requirements/build.txt
 

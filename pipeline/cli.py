@@ -12,9 +12,12 @@ import typer
 from rich.console import Console
 
 from pipeline import __version__
+from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
+from pipeline.cli_explore import explore
 from pipeline.cli_options import (
     BATCH,
+    BESIDE,
     CONFLICTS,
     CSV,
     DEPTH,
@@ -27,6 +30,7 @@ from pipeline.cli_options import (
     MAX_GRADE,
     MAX_REJECTED,
     MEMORY_LIMIT,
+    MIN_USERS,
     NORMALISE_URLS,
     ONLY_JUDGED,
     OUT,
@@ -114,6 +118,8 @@ def run(
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
+    min_users: MIN_USERS = None,
+    beside: BESIDE = None,
     folds: FOLDS = None,
     seed: SEED = None,
     threads: THREADS = None,
@@ -148,6 +154,8 @@ def run(
 
 app.command()(patterns)
 app.command()(power)
+app.command()(diff)
+app.command()(explore)
 
 
 @app.command()
@@ -166,6 +174,8 @@ def report(
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
+    min_users: MIN_USERS = None,
+    beside: BESIDE = None,
     seed: SEED = None,
     settings: SETTINGS = None,
     force: FORCE = False,

@@ -33,6 +33,12 @@ class Conflicts(StrEnum):
     latest = "latest"
 
 
+class Beside(StrEnum):
+    """Whose published numbers stand beside those of the run."""
+
+    chapelle2009 = "chapelle2009"
+
+
 def _default(name: str) -> str:
     value: Any = Settings.model_fields[name].default
     text = ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
@@ -120,6 +126,16 @@ POOL = Annotated[
 CONFLICTS = Annotated[
     Conflicts | None,
     typer.Option(help=f"Rule for judgments that contradict each other.{_default('conflicts')}"),
+]
+MIN_USERS = Annotated[
+    int | None,
+    typer.Option(
+        help="A report names a query only if so many users, at least, issued it, 1..64; the others appear "
+        f"as digests.{_default('min_users')}"
+    ),
+]
+BESIDE = Annotated[
+    Beside | None, typer.Option(help="Show another log's published numbers beside the run's. [default: none]")
 ]
 ITERATIONS = Annotated[int | None, typer.Option(help=f"Iterations of Algorithm 3.{_default('iterations')}")]
 SEED = Annotated[int | None, typer.Option(help=f"Seed of every random draw.{_default('seed')}")]

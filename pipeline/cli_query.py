@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.errors import QueryError
-from pipeline.explore import as_csv, as_json, ask, cells, printable, question, questions
+from pipeline.questions import as_csv, as_json, ask, cells, printable, question, questions
 
 MOST_ROWS = 100
 """Rows shown as a table; CSV and JSON have them all."""

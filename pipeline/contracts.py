@@ -1,20 +1,11 @@
-"""The tables between the stages: columns, types, grain and meaning. No engine here.
-
-Every table that is written is first put into its contract's form: exactly these columns in this
-order, exactly these types, sorted by the key. So the same content gives the same bytes.
-"""
-
-from dataclasses import dataclass
-from typing import Any
+"""The tables between the stages: columns, types, grain and meaning. No engine here."""
 
 import polars as pl
 
-from pipeline.errors import ClickassayError
+from pipeline.table_form import Column, Table
 
 EVERY = "all"
 """The value of market, judge, split or class where a table is not split by it."""
-
-DataType = pl.DataType | type[pl.DataType]
 
 CLICK_METRICS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
 """Click metrics in the order of reports; QCTR last (contract 5)."""
@@ -26,82 +17,12 @@ BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 """Plain metrics that any other must beat: the first knows no order, the others only the first result."""
 
 
-class ContractError(ClickassayError):
-    """A table does not have the form that its contract states."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: its name, Polars type, and meaning with unit and range."""
-
-    name: str
-    dtype: DataType
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table: what a row stands for, its columns, and the key that is unique and sorts it."""
-
-    name: str
-    grain: str
-    columns: tuple[Column, ...]
-    key: tuple[str, ...]
-    more_floats: bool = False  # further Float64 columns may follow: one per metric
-
-    def canonical(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Put `frame` into the contract's form and check it.
-
-        Returns
-        -------
-        The frame with the contract's columns first (cast, in order), further metric columns after
-        them where the contract admits them, sorted by the key.
-
-        Raises
-        ------
-        ContractError
-            If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
-        """
-        self._check_names(frame)
-        known = {column.name: column.dtype for column in self.columns}
-        extra = [name for name in frame.columns if name not in known]
-        casts: list[Any] = [pl.col(name).cast(dtype) for name, dtype in known.items()]
-        casts += [pl.col(name).cast(pl.Float64) for name in extra]
-        result = frame.select(casts)
-        if _ascends(result, self.key):
-            return result
-        result = result.sort(self.key, nulls_last=False)
-        repeated = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in self.key)
-        if result.height > 1 and result.select(repeated.slice(1).any()).item():  # sorted: neighbours tell
-            raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
-        return result
-
-    def _check_names(self, frame: pl.DataFrame) -> None:
-        names = [column.name for column in self.columns]
-        missing = [name for name in names if name not in frame.columns]
-        unknown = [] if self.more_floats else [name for name in frame.columns if name not in names]
-        if missing or unknown:
-            raise ContractError(f"table {self.name}: missing columns {missing}, unknown columns {unknown}")
-
-    def empty(self) -> pl.DataFrame:
-        """Return a table of this form without rows."""
-        return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
-
-
-def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
-    """Tell whether the rows are in strictly ascending order of a key without nulls: much is made so."""
-    ascends: pl.Expr = pl.lit(False)
-    for name in reversed(key):
-        column, before = pl.col(name), pl.col(name).shift()
-        ascends = (before < column) | ((before == column) & ascends)
-    return bool(frame.select(ascends.slice(1).fill_null(False).all()).item())
-
-
 _MARKET = Column("market", pl.String, "market label, or 'all' when the log has none")
 _DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
 _JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
 _CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
 _EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
+_QUERY = Column("query", pl.String, "normalised query")
 _REASON = Column("reason", pl.String, "why there is no value; null when there is one")
 _QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
 _CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
@@ -155,7 +76,7 @@ PATTERN_CONFIGURATIONS = Table(
     (
         Column("configuration_id", pl.String, "md5 (32 hex digits) of market, query and ordered results"),
         _MARKET,
-        Column("query", pl.String, "normalised query"),
+        _QUERY,
         Column("results", pl.List(pl.String), "normalised URLs, best first, at most the stored depth"),
     ),
     ("configuration_id",),
@@ -178,7 +99,7 @@ PATTERN_QUERIES = Table(
     "one row per market and query of the log",
     (
         _MARKET,
-        Column("query", pl.String, "normalised query"),
+        _QUERY,
         Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)"),
     ),
     ("market", "query"),
@@ -208,7 +129,7 @@ CONFIGURATIONS = Table(
         _DEPTH,
         _JUDGE,
         Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
-        Column("query", pl.String, "normalised query"),
+        _QUERY,
         Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
         Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
         _SESSIONS,
@@ -293,13 +214,69 @@ INFLUENCE = Table(
         _EDITORIAL,
         Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
         Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
-        Column("query", pl.String, "normalised query"),
+        _QUERY,
         _SESSIONS,
         Column("without", pl.Float64, "the correlation without this query; null if there is none"),
         Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
         Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
     ),
     ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank"),
+)
+
+RUN_QUERIES = Table(
+    "queries",
+    "one row per market and query with a judged configuration",
+    (
+        _MARKET,
+        _QUERY,
+        Column(
+            "users_at_least",
+            pl.Int32,
+            "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
+        ),
+    ),
+    ("market", "query"),
+)
+
+DRAWS = Table(
+    "draws",
+    "one row per market, depth, judge and iteration of Algorithm 3",
+    (_MARKET, _DEPTH, _JUDGE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
+    ("market", "depth", "judge", "iteration"),
+    more_floats=True,
+)
+
+
+def _place(side: str, where: str) -> tuple[Column, ...]:
+    """Return what is said of a result's clicks in one of the places that are compared."""
+    return (
+        Column(f"position_{side}", pl.Int32, f"its position {where}; 1..k"),
+        Column(f"sessions_{side}", pl.Int64, "sessions of all configurations that show it so; at least 20"),
+        Column(f"ctr_{side}", pl.Float64, "clicks on it / these sessions; 0..1"),
+        Column(f"average_ctr_{side}", pl.Float64, "CTR of this position over all judged configurations"),
+        Column(f"configuration_{side}", pl.String, "id of that of these with most sessions"),
+    )
+
+
+COLLAPSES = Table(
+    "collapses",
+    "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
+    (
+        _MARKET,
+        _DEPTH,
+        _JUDGE,
+        Column("rank", pl.Int32, "1 = the largest least_excess; at most 20, each of another query"),
+        _QUERY,
+        Column("url", pl.String, "normalised URL of the result"),
+        Column("grade", pl.Int8, "its grade; 0..g_max"),
+        *_place("alone", "where no result above it has a higher grade"),
+        Column("better_url", pl.String, "the result of highest grade above it elsewhere, the first of these"),
+        Column("better_grade", pl.Int8, "grade of the better result; above `grade`"),
+        Column("better_position", pl.Int32, "position of the better result; 1..position_below - 1"),
+        *_place("below", "below the better result"),
+        Column("least_excess", pl.Float64, "times its CTR falls more than the average's, at least; above 1"),
+    ),
+    ("market", "depth", "judge", "rank"),
 )
 
 _JUDGES = (
@@ -365,10 +342,13 @@ RUN_TABLES = (
     FUNNEL,
     CONFIGURATIONS,
     PATTERNS,
+    RUN_QUERIES,
     CORRELATIONS,
     DIFFERENCES,
+    DRAWS,
     COMPARISONS,
     INFLUENCE,
+    COLLAPSES,
     AGREEMENT,
     CONFUSION,
     JUDGE_COMPARISONS,

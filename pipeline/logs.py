@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pipeline.contracts import DataType
 from pipeline.engines.base import Engine, Rows, Value
 from pipeline.engines.scan import lists_with_odd_urls, odd_urls, query_fingerprints, url_fingerprints
 from pipeline.errors import EngineError
@@ -17,6 +16,7 @@ from pipeline.log_funnel import LogFunnel
 from pipeline.patterns import PatternTable
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
+from pipeline.table_form import DataType
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside

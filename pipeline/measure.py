@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS, Column
+from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS
 from pipeline.judged import Judged
 from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
 from pipeline.metrics.editorial import editorial_values
 from pipeline.metrics.null import null_success
 from pipeline.sample import Floats, Sample
 from pipeline.settings import Settings
+from pipeline.table_form import Column
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import (
-    FUNNEL,
-    PATTERN_CONFIGURATIONS,
-    PATTERN_QUERIES,
-    PATTERNS,
-    ContractError,
-    Table,
-)
+from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from pipeline.errors import PatternError
+from pipeline.table_form import ContractError, Table
 
 FOLDER_TABLES = {
     "configurations": PATTERN_CONFIGURATIONS,

@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pipeline.collapses import collapses
 from pipeline.contracts import (
     COMPARISONS,
+    CONFIGURATIONS,
     CORRELATIONS,
     DIFFERENCES,
+    DRAWS,
     EVERY,
     FUNNEL,
     INFLUENCE,
+    RUN_QUERIES,
     RUN_TABLES,
 )
 from pipeline.correlation.classes import left_out_columns, query_splits
 from pipeline.correlation.comparisons import comparisons
 from pipeline.correlation.influence import influence
 from pipeline.correlation.judges import agreement, confusion, judge_comparisons
-from pipeline.correlation.tables import correlations, differences
+from pipeline.correlation.tables import correlations, differences_and_draws
 from pipeline.correlation.weighted import sample_moments
 from pipeline.database import write_database
 from pipeline.errors import PatternError
@@ -32,7 +36,7 @@ from pipeline.inputs import (
     read_input,
 )
 from pipeline.judged import cut_to_depth, look_up
-from pipeline.judgments import judged_queries, prepare_judgments
+from pipeline.judgments import Judgments, judged_queries, prepare_judgments
 from pipeline.log_funnel import check_log
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
@@ -87,27 +91,52 @@ def _analyse(
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
     check_judged(table, judged_queries(rows, by_market=by_market))
+    measured, fallen = _measured(table, graded, settings, progress)
+    samples = [sample for cell in measured for sample in cell.samples]
+    configurations = pl.concat([cell.configurations for cell in measured])
+    frames = {
+        "statistics": pl.concat([cell.statistics for cell in measured]),
+        "funnel": _funnel(table, graded.funnel, measured, settings),
+        "configurations": configurations,
+        "patterns": _distinct([cell.patterns for cell in measured]),
+        "queries": _queries(table, configurations),
+        **_correlated(samples, attributes, settings, progress, draws=_no_draws(configurations)),
+        "collapses": pl.concat(fallen),
+        "agreement": agreement(graded.grades, max_grade=settings.max_grade),
+        "confusion": confusion(graded.grades),
+        "judge_comparisons": judge_comparisons(samples),
+    }
+    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
+
+
+def _measured(
+    table: PatternTable, graded: Judgments, settings: Settings, progress: Progress
+) -> tuple[list[Measured], list[pl.DataFrame]]:
+    """Return what every judge and depth contribute, and the rows of `collapses` of each."""
     formed = formed_sessions(table.funnel)
     cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
-    measured = []
+    measured, fallen = [], []
     for number, (judge, depth) in enumerate(cells):
         progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
         if number % len(settings.depth) == 0:
             looked = look_up(table, graded, judge=judge, deepest=max(settings.depth))
         judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
         measured.append(measure(judged, formed, settings, judge=judge, depth=depth))
-    samples = [sample for cell in measured for sample in cell.samples]
-    frames = {
-        "statistics": pl.concat([cell.statistics for cell in measured]),
-        "funnel": _funnel(table, graded.funnel, measured, settings),
-        "configurations": pl.concat([cell.configurations for cell in measured]),
-        "patterns": _distinct([cell.patterns for cell in measured]),
-        **_correlated(samples, attributes, settings, progress),
-        "agreement": agreement(graded.grades, max_grade=settings.max_grade),
-        "confusion": confusion(graded.grades),
-        "judge_comparisons": judge_comparisons(samples),
-    }
-    return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
+        fallen.append(collapses(judged, judge=judge, depth=depth))
+    return measured, fallen
+
+
+def _queries(table: PatternTable, configurations: pl.DataFrame) -> pl.DataFrame:
+    """Return at least how many users issued each query that has a judged configuration."""
+    judged = table.queries.join(configurations, on=["market", "query"], how="semi")
+    users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
+    return RUN_QUERIES.canonical(judged.select("market", "query", users.alias("users_at_least")))
+
+
+def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
+    """Return `draws` without rows, with a column for each metric of the configurations."""
+    metrics = configurations.columns[len(CONFIGURATIONS.columns) :]
+    return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
 
 def _distinct(cells: list[pl.DataFrame]) -> pl.DataFrame:
@@ -120,12 +149,18 @@ def _distinct(cells: list[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _correlated(
-    samples: list[Sample], attributes: pl.DataFrame | None, settings: Settings, progress: Progress
+    samples: list[Sample],
+    attributes: pl.DataFrame | None,
+    settings: Settings,
+    progress: Progress,
+    *,
+    draws: pl.DataFrame,
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     found: dict[str, list[pl.DataFrame]] = {
         "correlations": [CORRELATIONS.empty()],
         "differences": [DIFFERENCES.empty()],
+        "draws": [draws],
         "comparisons": [COMPARISONS.empty()],
         "influence": [INFLUENCE.empty()],
     }
@@ -134,7 +169,9 @@ def _correlated(
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         found["correlations"].append(correlations(sample, splits, moments))
-        found["differences"].append(differences(sample, iterations=settings.iterations, rng=rng))
+        ranked, drawn = differences_and_draws(sample, iterations=settings.iterations, rng=rng)
+        found["differences"].append(ranked)
+        found["draws"].append(drawn)
         found["comparisons"].append(comparisons(sample, moments))
         found["influence"].append(influence(sample, moments))
     return {name: pl.concat(frames) for name, frames in found.items()}

@@ -31,7 +31,7 @@ from pipeline.progress import Progress, silent
 from pipeline.publish import check_apart, is_disk_full, published_folder
 from pipeline.settings import Settings
 
-_LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "altair", "great-tables")
+_LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "vl-convert-python", "itables")
 
 
 def log_to_patterns(

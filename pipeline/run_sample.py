@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import CLICK_METRICS, RUN_TABLES, ContractError
+from pipeline.contracts import CLICK_METRICS, RUN_TABLES
 from pipeline.errors import ReportError
 from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.metrics.clicks import click_values
 from pipeline.metrics.null import null_success
 from pipeline.sample import Floats, Integers, Sample
+from pipeline.table_form import ContractError
 
 _FIXED = {"market", "depth", "judge", "configuration_id", "query", "results", "grades", "n_sessions"}
 

@@ -39,6 +39,8 @@ class Settings(BaseModel):
     pool: Literal["judged", "shown"] = "judged"
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = "error"
     iterations: int = Field(default=1000, ge=2, le=1_000_000)
+    min_users: int = Field(default=5, ge=1, le=64)
+    beside: Literal["chapelle2009"] | None = None
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int | None = Field(default=None, ge=1)
     memory_limit: str | None = None

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.contracts import ContractError
 from pipeline.errors import StoreError
 from pipeline.patterns import FOLDER_TABLES, JUDGED_FILE, PatternTable, write_table
 from pipeline.publish import is_disk_full
+from pipeline.table_form import ContractError
 
 MARK = "store.json"
 _TABLES = ("closed", "open")

@@ -7,6 +7,7 @@ the package must have none, and a reason for it.
 import itertools
 import math
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,13 +15,14 @@ import pytest
 from oracle.messy_logs import seeded_log
 from oracle.oracle_run import oracle
 
-from pipeline.contracts import COMPARISONS, CONFIGURATIONS, CORRELATIONS, DIFFERENCES
+from pipeline.contracts import COLLAPSES, COMPARISONS, CONFIGURATIONS, CORRELATIONS, DIFFERENCES, DRAWS
 from pipeline.run import analyse
 from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 
 LOGS, CHUNK = 320, 10
 TOLERANCE = 1e-9
+MOST_CHOICES = 2000
 SAMPLE = ("market", "depth", "judge")
 MS = pa.timestamp("ms")
 TIMES = (pa.int64(), pa.timestamp("ms", tz="UTC"), pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
@@ -51,8 +53,11 @@ def differences_of(seed, folder):
     yield from configuration_differences(expected["judged"], run["configurations"])
     yield from correlation_differences(expected, run["correlations"])
     yield from ranker_differences(expected["differences"], run["differences"], options.iterations)
+    yield from draw_differences(expected["judged"], run, options.iterations)
     yield from comparison_differences(expected["comparisons"], run["comparisons"])
+    yield from collapse_differences(expected["collapses"], run["collapses"])
     yield from run_pattern_differences(run)
+    yield from run_query_differences(expected, run["queries"])
 
 
 def write_log(folder, seed, **tables):
@@ -179,6 +184,13 @@ def run_pattern_differences(run):
         yield f"patterns have clicks below their depth: {beyond.row(0)}"
 
 
+def run_query_differences(expected, frame):
+    """Compare the users of the queries that have a judged configuration."""
+    judged = {(name[0], row["query"]) for name, row in expected["judged"].items()}
+    wanted = {name: {"users_at_least": expected["queries"][name].bit_count()} for name in judged}
+    yield from compare("query of the run", wanted, keyed(frame, ("market", "query"), ("users_at_least",)))
+
+
 def funnel_differences(expected, table, run):
     """Compare the funnel of the run, and its part about the log with that of the pattern table."""
     key = ("source", "market", "depth", "judge", "step", "reason")
@@ -267,6 +279,58 @@ def drawn(row, found, iterations):
         why = row["reason"] or "every draw of the two rankers gave the same difference"
         return {"monte_carlo": None, "monte_carlo_se": None, "reason": why}
     return {"monte_carlo": value, "monte_carlo_se": (1 - value**2) / math.sqrt(iterations)}
+
+
+def draw_differences(judged, run, iterations):
+    """Compare the draws of the rankers with all that can be drawn, and their correlations with the table."""
+    frame = run["draws"]
+    metrics = frame.columns[len(DRAWS.columns) :]
+    if metrics != run["configurations"].columns[len(CONFIGURATIONS.columns) :]:
+        yield f"metrics of the draws are {metrics}"
+    drawn = {name: rows.sort("iteration") for name, rows in frame.partition_by(SAMPLE, as_dict=True).items()}
+    for name in sorted({key[:3] for key in judged} | drawn.keys()):
+        groups = groups_of([row for key, row in judged.items() if key[:3] == name], metrics)
+        numbers = drawn[name]["iteration"].to_list() if name in drawn else []
+        if numbers != (list(range(1, iterations + 1)) if groups else []):
+            yield f"iterations of {name} are {numbers}, {len(groups)} queries take part"
+        elif groups:
+            yield from impossible_draws(name, groups, drawn[name].select(metrics).to_numpy())
+            yield from drawn_correlation_differences(name, drawn[name], run["differences"])
+
+
+def groups_of(rows, metrics):
+    """Return the (configurations, metrics) values of each query that has two configurations or more."""
+    by_query = {}
+    for row in rows:
+        by_query.setdefault(row["query"], []).append([row[name] for name in metrics])
+    return [np.array(values) for values in by_query.values() if len(values) > 1]
+
+
+def impossible_draws(name, groups, draws):
+    """Yield a draw that no choice of two configurations of each query makes, all metrics together."""
+    pairs = [[a - b for a, b in itertools.permutations(group, 2)] for group in groups]
+    if math.prod(map(len, pairs)) > MOST_CHOICES:
+        return
+    possible = np.array([sum(choice) / len(groups) for choice in itertools.product(*pairs)])
+    for draw in draws:
+        if not np.isclose(possible, draw, rtol=0, atol=1e-9).all(axis=1).any():
+            yield f"draw of {name}: {draw} is not the difference of any two rankers"
+
+
+def drawn_correlation_differences(name, drawn, frame):
+    """Compare the correlation of the draws of every two metrics with the table of differences."""
+    for row in frame.filter(market=name[0], depth=name[1], judge=name[2]).iter_rows(named=True):
+        if row["monte_carlo"] is not None:
+            pair = drawn.select(row["click_metric"], row["editorial_metric"]).to_numpy()
+            if not same(float(np.corrcoef(pair.T)[0, 1]), row["monte_carlo"]):
+                yield f"draws of {name}: correlate {np.corrcoef(pair.T)[0, 1]}, expected {row['monte_carlo']}"
+
+
+def collapse_differences(expected, frame):
+    """Compare the results whose clicks collapse under a better one."""
+    yield from compare(
+        "collapse", expected, keyed(frame, COLLAPSES.key, values_of(COLLAPSES)), values_of(COLLAPSES)
+    )
 
 
 def comparison_differences(expected, frame):

@@ -18,18 +18,19 @@ from pipeline.cli import app, main, run_command
 from pipeline.cli_progress import shown_progress
 from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
 from pipeline.errors import Interrupted, SettingsError
-from pipeline.explore import questions
+from pipeline.questions import questions
 
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
+    ("diff",), ("explore",),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",
     "funnel.parquet", "configurations.parquet", "patterns.parquet", "correlations.parquet",
     "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
-    "confusion.parquet", "judge_comparisons.parquet",
+    "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
 }  # fmt: skip
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
@@ -143,7 +144,7 @@ def test_tables_have_the_columns_and_types_of_their_contract(run, table):
     assert schema[: len(stated)] == stated
     metrics = [name for name, dtype in schema[len(stated) :] if dtype == pl.Float64]
     assert len(metrics) == len(schema) - len(stated)
-    if table.name == "configurations":
+    if table.name in ("configurations", "draws"):
         assert metrics[: len(CLICK_METRICS) + len(EDITORIAL_METRICS)] == [*CLICK_METRICS, *EDITORIAL_METRICS]
     else:
         assert metrics == []

@@ -12,10 +12,8 @@ from pipeline.contracts import (
     PATTERN_QUERIES,
     PATTERNS,
     RUN_TABLES,
-    Column,
-    ContractError,
-    Table,
 )
+from pipeline.table_form import Column, ContractError, Table
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
 PAIR = Table(
@@ -34,6 +32,9 @@ CONTRACT_TEN = {
     "differences": "market depth judge click_metric editorial_metric "
     "monte_carlo monte_carlo_se exact ci_low ci_high noise_corrected sign_agreement n_queries",
     "comparisons": "market depth judge click_metric metric_a metric_b difference ci_low ci_high p_value",
+    "queries": "market query users_at_least",
+    "draws": "market depth judge iteration",
+    "collapses": "market depth judge rank query url better_url least_excess",
 }
 
 
@@ -89,8 +90,8 @@ def test_where_metrics_may_follow_they_keep_their_order_as_floats():
     ]  # fmt: skip
 
 
-def test_only_configurations_have_a_column_per_metric():
-    assert [table.name for table in TABLES if table.more_floats] == ["configurations"]
+def test_only_configurations_and_draws_have_a_column_per_metric():
+    assert [table.name for table in TABLES if table.more_floats] == ["configurations", "draws"]
     assert CONFIGURATIONS.more_floats
 
 

@@ -4,13 +4,16 @@ import polars as pl
 import pytest
 from small_logs import simulated
 
-from pipeline.contracts import RUN_TABLES
+from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
 from pipeline.patterns import read_patterns
 from pipeline.run import analyse, make_run
 from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
 
-SEEDED = {"differences": {"monte_carlo", "monte_carlo_se"}}
+SEEDED = {
+    "differences": {"monte_carlo", "monte_carlo_se"},
+    "draws": {*CLICK_METRICS, *EDITORIAL_METRICS, "AP(rel=2)", "RR(rel=2)", *BASELINES},
+}
 """Columns that depend on random draws."""
 
 

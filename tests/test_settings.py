@@ -1,9 +1,13 @@
 """Settings: where they come from, which win, and what is refused."""
 
+from typing import get_args
+
 import pytest
 from pydantic import ValidationError
 
+from pipeline.cli_options import Beside
 from pipeline.errors import SettingsError
+from pipeline.report.beside import known
 from pipeline.settings import MAX_DEPTH, Settings, load_settings
 
 
@@ -92,3 +96,8 @@ def test_several_faults_are_told_together():
 def test_settings_survive_json():
     chosen = load_settings(depth=[3], scale=["a", "b", "c", "d"], memory_limit="1GB")
     assert Settings(**chosen.model_dump(mode="json")) == chosen
+
+
+def test_whatever_stands_beside_a_run_can_be_chosen_by_setting_and_option():
+    choices = Settings.model_fields["beside"].annotation
+    assert set(get_args(get_args(choices)[0])) == set(known()) == {one.value for one in Beside}

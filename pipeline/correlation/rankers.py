@@ -88,10 +88,12 @@ def monte_carlo(within: Within, *, iterations: int, rng: np.random.Generator) ->
     -------
     Pearson correlations of the (dE_i, dC_i), i = 1..iterations.
     """
-    deltas = ranker_differences(within, iterations=iterations, rng=rng)
-    result = correlation_matrix(
-        deltas[:, : within.n_clicks], deltas[:, within.n_clicks :], np.ones(iterations)
-    )
+    return drawn_correlations(ranker_differences(within, iterations=iterations, rng=rng), within.n_clicks)
+
+
+def drawn_correlations(deltas: Floats, n_clicks: int) -> Correlations:
+    """Return the Pearson correlations of (dE_i, dC_i) from the (iterations, C + E) `ranker_differences`."""
+    result = correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
     missing = np.isnan(result.values)
     reasons = tuple(tuple(DRAWS_SAME if none else None for none in row) for row in missing)
     return Correlations(result.values, reasons)

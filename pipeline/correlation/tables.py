@@ -1,4 +1,4 @@
-"""The tables of correlations of one sample: rows of contracts.CORRELATIONS and contracts.DIFFERENCES."""
+"""The tables of correlations of one sample: rows of contracts.CORRELATIONS, DIFFERENCES and DRAWS."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pipeline.contracts import CORRELATIONS, DIFFERENCES
+from pipeline.contracts import CORRELATIONS, DIFFERENCES, DRAWS
 from pipeline.correlation.draws import child
 from pipeline.correlation.estimates import Estimates, Statistic, estimates
 from pipeline.correlation.jackknife import cautions
@@ -19,10 +19,12 @@ from pipeline.correlation.noise import (
     within_reliability,
 )
 from pipeline.correlation.rankers import (
+    Within,
     covariance_contributions,
+    drawn_correlations,
     exact_correlations,
-    monte_carlo,
     no_value_reasons,
+    ranker_differences,
     within_queries,
 )
 from pipeline.correlation.weighted import centred_sums, correlation_matrix, null_correlations, sample_moments
@@ -157,16 +159,41 @@ def differences(sample: Sample, *, iterations: int, rng: np.random.Generator) ->
     Rows of contracts.DIFFERENCES. `n_queries` and `n_configurations` are those of queries with two
     configurations or more, on which all values rest.
     """
+    return differences_and_draws(sample, iterations=iterations, rng=rng)[0]
+
+
+def differences_and_draws(
+    sample: Sample, *, iterations: int, rng: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of `differences`, and the draws that they rest on.
+
+    Returns
+    -------
+    Rows of contracts.DIFFERENCES, and of contracts.DRAWS: one for each iteration, with the difference A - B
+    of the mean of every metric over the queries with two configurations or more; no row if there is none.
+    """
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.market, str(sample.depth), sample.judge)
-    drawn = monte_carlo(within, iterations=iterations, rng=draws)
+    deltas = ranker_differences(within, iterations=iterations, rng=draws)
+    return _differences(sample, within, deltas), _draws(sample, deltas if len(within.sizes) else deltas[:0])
+
+
+def _draws(sample: Sample, deltas: Floats) -> pl.DataFrame:
+    names = (*sample.click_names, *sample.editorial_names)
+    numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
+    frame = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
+    return DRAWS.canonical(labelled(sample, frame))
+
+
+def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame:
+    drawn = drawn_correlations(deltas, within.n_clicks)
     covariances = covariance_contributions(sample, within)
     total = covariances.sum(axis=0)
     exact = exact_correlations(total, within.n_clicks)
     known = _within_estimates(sample, exact, covariances)
     columns = {
         "monte_carlo": drawn.values,
-        "monte_carlo_se": (1 - drawn.values**2) / math.sqrt(iterations),
+        "monte_carlo_se": (1 - drawn.values**2) / math.sqrt(len(deltas)),
         "exact": exact,
         **_intervals(known),
         "sign_agreement": 0.5 + np.arcsin(exact) / math.pi,

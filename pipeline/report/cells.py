@@ -52,9 +52,10 @@ class Share:
 
 @dataclass(frozen=True)
 class Spelled:
-    """A number in its own spelling, as ``< 0.001``; it stands where numbers stand."""
+    """A number in its own spelling, as ``< 0.001``, and the number itself, by which it is sorted."""
 
     text: str
+    value: float
 
 
 Cell = str | int | Estimate | Share | Spelled | None
@@ -78,7 +79,7 @@ def p_words(p: float | None) -> str:
 
 def p_cell(p: float | None) -> Cell:
     """Return the cell of a p-value."""
-    return Estimate(None, reason="not tested") if p is None else Spelled(p_words(p))
+    return Estimate(None, reason="not tested") if p is None else Spelled(p_words(p), p)
 
 
 def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Pictures of a report: same numbers in, same bytes out.
+"""Pictures of a report, in the grammar of Vega-Lite: same numbers in, same bytes out.
 
 Colours are named by their job. The style sheet maps these very values to the colours of the light
 or dark page, so one picture serves both; the palette (blue, vermilion, greys) is safe for
@@ -8,31 +8,56 @@ colour-blind readers, and every colour is doubled by a number, a shape or a posi
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
-from pipeline.report import svg
 from pipeline.report.cells import Estimate
 from pipeline.report.model import Drawing
+from pipeline.report.vega import (
+    ACCENT,
+    INK,
+    MUTED,
+    PAGE,
+    QUIET,
+    RULE,
+    TINT,
+    WARM,
+    WARM_TINT,
+    Spec,
+    Values,
+    fitted,
+    layer,
+    names_axis,
+    number_axis,
+    picture,
+    wide,
+)
 from pipeline.report.words import number, percent, span
 
-INK = "#1c2127"
-MUTED = "#5b6571"
-RULE = "#dde2e7"
-QUIET = "#a9b3bd"
-PAGE = "#fbfbfa"
-ACCENT = "#1f6fb2"
-TINT = "#5aa2dc"
-WARM = "#d9631e"
-WARM_TINT = "#eb8f53"
-
-GAP = 7
-"""Pixels between an axis and its labels."""
-
-LONGEST_NAME = 150
-"""Pixels of a label beside a picture."""
-
-Values = list[dict[str, Any]]
 Span = tuple[float, float]
+
+CELL = (47, 30)
+"""Width and height of a cell of a heat map."""
+
+BAR = 42
+"""Height of a bar with its words."""
+
+STEP = 25
+"""Height of a row of intervals."""
+
+PLOT = (262, 150)
+"""Width and height of the lines by decile."""
+
+SQUARE = 300
+"""Width and height of the picture of differences."""
+
+WIDE = 330
+"""Width of a picture of bars."""
+
+_SHARE: Spec = {
+    "type": "quantitative", "axis": None, "stack": None, "scale": {"domain": [0, 1], "clamp": True},
+}  # fmt: skip
+_ROW: Spec = {"field": "place", "type": "ordinal", "sort": None, "axis": None}
+_ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
+_TITLE: dict[str, str | float] = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
+_ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
 
 
 def _said(found: Estimate) -> dict[str, Any]:
@@ -45,67 +70,42 @@ def _said(found: Estimate) -> dict[str, Any]:
     }
 
 
-def _name_width(names: Sequence[str]) -> float:
-    return min(LONGEST_NAME, max((len(name) for name in names), default=0) * svg.LETTER) + GAP
-
-
-def _name(name: str, left: float, y: float, *, fill: str) -> Markup:
-    return svg.text(svg.fitted(name, LONGEST_NAME), left - GAP, y + 4, fill=fill, anchor="end")
-
-
-def _place(value: float, domain: Span, pixels: Span) -> float:
-    """Return the pixel of a value; values beyond the domain lie on its end."""
-    part = (value - domain[0]) / (domain[1] - domain[0])
-    return pixels[0] + min(1.0, max(0.0, part)) * (pixels[1] - pixels[0])
-
-
-CELL = (47, 30)
-"""Width and height of a cell of a heat map."""
-
-
 def heat_map(
     estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
 ) -> Drawing:
     """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
     values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
-    heads = [name.replace("(", "\n(", 1).split("\n") for name in editorial]
-    left, top = _name_width(clicks), GAP + 14 * max((len(lines) for lines in heads), default=1)
-    width, height = CELL
-    marks = [
-        _cell(row, value, left + row % len(editorial) * width, top + row // len(editorial) * height)
-        for row, value in enumerate(values)
-    ]
-    names = [_name(name, left, top + (place + 0.5) * height, fill=MUTED) for place, name in enumerate(clicks)]
-    names += [
-        svg.text(
-            svg.fitted(words, 58), left + (place + 0.5) * width, 12 + 14 * line, fill=MUTED, anchor="middle"
-        )
-        for place, lines in enumerate(heads)
-        for line, words in enumerate(lines)
-    ]
-    picture = svg.picture(left + width * len(editorial), top + height * len(clicks), *names, *marks)
-    titles = {
-        "click": "Click metric",
-        "editorial": "Editorial metric",
-        "text": "Correlation",
-        "interval": "95 % interval",
-        "reason": "No value",
+    lines = max((name.count("(") + 1 for name in editorial), default=1)
+    place: Spec = {
+        "x": names_axis(
+            "head",
+            orient="top",
+            labelAngle=0,
+            labelPadding=14 * lines - 7,
+            labelExpr=r"split(datum.label, '\n')",
+        ),
+        "y": names_axis("click_head"),
     }
-    return Drawing(picture, titles, values)
-
-
-def _cell(row: int, value: Mapping[str, Any], x: float, y: float) -> Markup:
-    width, height = CELL
-    colour = WARM_TINT if (value["value"] or 0.0) < 0 else TINT
-    box = svg.element(
-        "rect", x=x + 1, y=y + 1, width=width - 2, height=height - 2, rx=3, fill=colour,
-        fill_opacity=0.04 + 0.96 * min(1.0, value["strength"]),
+    colour = {"condition": {"test": "datum.value < 0", "value": WARM_TINT}, "value": TINT}
+    strength = {
+        "field": "strength", "type": "quantitative", "legend": None,
+        "scale": {"domain": [0, 1], "range": [0.04, 1], "clamp": True},
+    }  # fmt: skip
+    cell: Spec = {"type": "rect", "width": {"band": 0.96}, "height": {"band": 0.94}, "cornerRadius": 3}
+    bold: Spec = {"type": "text", "fontWeight": {"expr": "datum.best ? 'bold' : 'normal'"}}
+    cells = layer(cell, {**place, "color": colour, "fillOpacity": strength}, tip=True)
+    words = layer(bold, {**place, "text": {"field": "text"}})
+    return picture(
+        [cells, words],
+        values,
+        {
+            "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
+            "interval": "95 % interval", "reason": "No value",
+        },
+        size=(CELL[0] * len(editorial), CELL[1] * len(clicks)),
+        sides=(wide(clicks), 6 + 14 * lines, 1, 1),
     )  # fmt: skip
-    words = svg.text(
-        value["text"], x + width / 2, y + height / 2 + 4, fill=INK, anchor="middle", bold=value["best"]
-    )
-    return svg.mark(row, box, words)
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]) -> Values:
@@ -114,7 +114,9 @@ def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editori
     return [
         {
             "click": click,
+            "click_head": fitted(click, 150),
             "editorial": name,
+            "head": "\n".join(fitted(line, 58) for line in name.replace("(", "\n(", 1).split("\n")),
             **_said(one),
             "strength": abs(one.value or 0.0),
             "reason": one.reason,
@@ -126,35 +128,47 @@ def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editori
 
 def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Drawing:
     """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows go on)."""
-    values = [
-        {
-            "label": label,
-            "share": share or 0.0,
-            "goes_on": goes_on,
-            "text": f"{rows_there:,}" + (f"  ({percent(share)})" if share is not None else ""),
-        }
-        for label, rows_there, share, goes_on in rows
-    ]
-    marks = [_bar(row, value, 42 * row) for row, value in enumerate(values)]
-    return Drawing(svg.picture(330, 42 * len(rows), *marks), {"label": "Step", "text": "Rows"}, values)
+    values = [_bar(place, *row) for place, row in enumerate(rows)]
+    colour = {"condition": {"test": "datum.goes_on", "value": ACCENT}, "value": QUIET}
+    return _shares(values, colour, {"label": "Step", "text": "Rows"})
 
 
-def _bar(row: int, value: Mapping[str, Any], y: float) -> Markup:
-    def track(share: float, colour: str) -> Markup:
-        return svg.element("rect", x=0, y=y + 27, width=330 * share, height=7, rx=3, fill=colour)
-
-    left = 330 - len(value["text"]) * svg.LETTER - GAP
-    return svg.mark(
-        row,
-        track(1, RULE),
-        track(min(1.0, value["share"]), ACCENT if value["goes_on"] else QUIET),
-        svg.text(svg.fitted(value["label"], left), 0, y + 20, fill=INK),
-        svg.text(value["text"], 330, y + 20, fill=MUTED, anchor="end"),
+def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec) -> Drawing:
+    """Draw the column `share` as bars on tracks, the words `shown` and `text` above each."""
+    tracks = layer(_ON_TRACK | {"type": "bar", "color": RULE}, {"y": _ROW, "x": {"datum": 1, **_SHARE}})
+    parts = layer(
+        _ON_TRACK | {"type": "bar"}, {"y": _ROW, "x": {"field": "share", **_SHARE}, "color": colour}
     )
+    left: Spec = {"type": "text", "align": "left", "dy": -4}
+    right: Spec = {"type": "text", "align": "right", "dy": -4, "color": MUTED}
+    layers = [
+        tracks,
+        parts,
+        *more,
+        layer(left, {"y": _ROW, "x": {"value": 0}, "text": {"field": "shown"}}),
+        layer(right, {"y": _ROW, "x": {"value": WIDE}, "text": {"field": "text"}}),
+        _rows_that_tell(_ROW, BAR),
+    ]
+    return picture(layers, values, titles, size=(WIDE, BAR * len(values)), sides=(0, 0, 0, 0))
 
 
-STEP = 25
-"""Height of a row of intervals."""
+def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) -> dict[str, Any]:
+    text = f"{rows:,}" + (f"  ({percent(share)})" if share is not None else "")
+    shown = fitted(label, WIDE - wide([text], most=WIDE))
+    return {
+        "place": place,
+        "label": label,
+        "shown": shown,
+        "share": share or 0.0,
+        "goes_on": goes_on,
+        "text": text,
+    }
+
+
+def _rows_that_tell(row: Spec, height: float, *, left: float = 0) -> Spec:
+    """Return unseen bars over whole rows, so that a row answers wherever it is pointed at."""
+    unseen: Spec = {"type": "bar", "height": height, "opacity": 0}
+    return layer(unseen, {"y": row, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
 
 
 def intervals(
@@ -173,102 +187,122 @@ def intervals(
     values = [
         {
             "name": name,
+            "head": fitted(name, 150),
             **_said(estimates[name]),
+            "bounded": estimates[name].has_interval,
             "run": runs.get(name),
             "run_text": number(runs.get(name)),
+            "ran": runs.get(name) is not None,
             "hollow": name in hollow,
         }
         for name in names
         if estimates[name].value is not None
     ]
-    left = _name_width([value["name"] for value in values])
-    pixels, height = (left, left + 265), STEP * max(1, len(values))
-    grid = []
-    for tick in svg.ticks(*domain, 5):
-        x = _place(tick, domain, pixels)
-        grid += [
-            svg.line(x, 0, x, height, stroke=MUTED if tick == 0 else RULE),
-            svg.text(svg.tick_text(tick), x, height + 17, fill=MUTED, anchor="middle"),
-        ]
-    drawn = [_interval_row(row, value, domain, pixels) for row, value in enumerate(values)]
+    # the first layer lacks rows without an interval: their places are told, not found
+    order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
+    row = names_axis("head", labelColor=INK) | order
+    left = wide([value["head"] for value in values])
+    x = number_axis("value", domain, ticks=5, gridColor=_ZERO)
+    fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
+    dot: Spec = {
+        "type": "point",
+        "shape": "circle",
+        "size": 56,
+        "opacity": 1,
+        "stroke": ACCENT,
+        "strokeWidth": 2,
+    }
+    diamond: Spec = {
+        "type": "point", "shape": "diamond", "size": 70, "opacity": 1, "filled": False,
+        "stroke": WARM, "strokeWidth": 1.8,
+    }  # fmt: skip
+    reach: Spec = {"type": "rule", "color": ACCENT, "strokeWidth": 2}
+    layers = [
+        layer(reach, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
+        layer(dot, {"y": row, "x": x, "fill": fill}),
+        layer(diamond, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
+        _rows_that_tell(row, STEP, left=left),
+    ]
     said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
     if runs:
         said["run_text"] = "Random iterations"
-    return Drawing(svg.picture(pixels[1] + 12, height + 22, *grid, *drawn), said, values)
-
-
-def _interval_row(row: int, value: Mapping[str, Any], domain: Span, pixels: Span) -> Markup:
-    y = STEP * (row + 0.5)
-    parts = [
-        # the whole row answers to the pointer
-        svg.element("rect", x=0, y=STEP * row, width=pixels[1], height=STEP, fill="transparent"),
-        _name(value["name"], pixels[0], y, fill=INK),
-    ]
-    if value["low"] is not None and value["high"] is not None:
-        low, high = (_place(value[end], domain, pixels) for end in ("low", "high"))
-        parts.append(svg.line(low, y, high, y, stroke=ACCENT, width=2))
-    x = _place(value["value"], domain, pixels)
-    look = {"fill": PAGE, "stroke": ACCENT, "stroke_width": 2} if value["hollow"] else {"fill": ACCENT}
-    parts.append(svg.element("circle", cx=x, cy=y, r=4.2, **look))
-    if value["run"] is not None:
-        x = _place(value["run"], domain, pixels)
-        corners = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y)]
-        parts.append(svg.path(corners, closed=True, fill="none", stroke=WARM, stroke_width=1.8))
-    return svg.mark(row, *parts)
-
-
-PLOT = (262, 150)
-"""Width and height of the lines by decile."""
+    return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
 
 
 def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: Span) -> Drawing:
     """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
     values = [
-        {"decile": at, "decile_text": str(at), "metric": name, "main": name == main, **_said(found)}
+        {
+            "decile": at, "decile_text": str(at), "metric": name, "main": name == main, "other": name != main,
+            "banded": name == main and found.has_interval, **_said(found),
+        }
         for name, line in lines.items()
         for at, found in line.items()
         if found.value is not None
-    ]
-    marks = svg.ticks(*domain, 4)
-    left = _name_width([svg.tick_text(tick) for tick in marks])
-    width, height = PLOT
-
-    def point(value: Mapping[str, Any], what: str = "value") -> Span:
-        x = _place(value["decile"], (1, 10), (left, left + width))
-        return x, 8 + _place(value[what], domain, (height, 0))
-
-    axes = [part for tick in marks for part in _level(tick, 8 + _place(tick, domain, (height, 0)), left)]
-    axes += [
-        svg.text(str(at), left + (at - 1) / 9 * width, height + 26, fill=MUTED, anchor="middle")
-        for at in range(1, 11)
-    ]
-    others = [
-        svg.path(
-            [point(value) for value in values if value["metric"] == name],
-            fill="none", stroke=QUIET, stroke_opacity=0.7,
-        )
-        for name in dict.fromkeys(value["metric"] for value in values if not value["main"])
     ]  # fmt: skip
-    own = [(row, value) for row, value in enumerate(values) if value["main"]]
-    known = [value for _, value in own if value["low"] is not None and value["high"] is not None]
-    band = [point(value, "low") for value in known] + [point(value, "high") for value in reversed(known)]
-    drawn = [svg.path(band, closed=True, fill=TINT, fill_opacity=0.28)] if known else []
-    if own:
-        points = [point(value) for _, value in own]
-        drawn.append(svg.path(points, fill="none", stroke=ACCENT, stroke_width=2))
-    drawn += [_dot(row, *point(value)) for row, value in own]
+    x = number_axis("decile", (1, 10), ticks=10, grid=False)
+    y = number_axis("value", domain, ticks=4)
+    quiet: Spec = {"type": "line", "color": QUIET, "strokeWidth": 1, "strokeOpacity": 0.7}
+    band: Spec = {"type": "area", "color": TINT, "fillOpacity": 0.28}
+    dots: Spec = {"type": "point", "filled": True}
+    layers = [
+        layer(quiet, {"x": x, "y": y, "detail": {"field": "metric"}}, only="other"),
+        layer(band, {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}, only="banded"),
+        layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, {"x": x, "y": y}, only="main"),
+        layer(dots | {"color": ACCENT, "size": 36, "opacity": 1}, {"x": x, "y": y}, only="main"),
+        layer(dots | {"size": 420, "opacity": 0}, {"x": x, "y": y}, only="main", tip=True),
+    ]
     titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
-    return Drawing(svg.picture(left + width + 8, height + 32, *axes, *others, *drawn), titles, values)
+    return picture(layers, values, titles, size=PLOT, sides=(40, 8, 8, 26))
 
 
-def _level(tick: float, y: float, left: float) -> tuple[Markup, Markup]:
-    words = _name(svg.tick_text(tick), left, y, fill=MUTED)
-    return svg.line(left, y, left + PLOT[0], y, stroke=RULE), words
+def plane(
+    values: Values, *, domains: tuple[Span, Span], heads: tuple[str, str], titles: Mapping[str, str]
+) -> Drawing:
+    """Draw cells of a plane, darker the more draws fall into them.
+
+    Parameters
+    ----------
+    values
+        Cells that are not empty: left, right, low, high, draws, and the columns of `titles`.
+    domains
+        Ranges of both axes; both hold 0.
+    heads
+        Titles of the axes, ours.
+    """
+    across, up = (
+        number_axis(name, domain, ticks=5, gridColor=_ZERO, title=head, **_TITLE, **place)
+        for name, domain, head, place in zip(
+            ("left", "low"), domains, heads, ({"titleY": 31.0}, {"titleX": -52.0}), strict=True
+        )
+    )
+    strength = {
+        "field": "draws", "type": "quantitative", "legend": None,
+        "scale": {"type": "sqrt", "range": [0.15, 1], "zero": True},
+    }  # fmt: skip
+    place = {"x": across, "x2": {"field": "right"}, "y": up, "y2": {"field": "high"}}
+    cells = layer({"type": "rect", "color": ACCENT}, {**place, "fillOpacity": strength}, tip=True)
+    return picture([cells], values, titles, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
 
 
-def _dot(row: int, x: float, y: float) -> Markup:
-    reach = svg.element("circle", cx=x, cy=y, r=12, fill="transparent")
-    return svg.mark(row, reach, svg.element("circle", cx=x, cy=y, r=3.3, fill=ACCENT))
+def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
+    """Draw click-through rates as bars, a tick where the average of the position lies.
+
+    Parameters
+    ----------
+    values
+        Rows: label, share and average (0..1), whether nothing better stands above (alone).
+    titles
+        Columns to tell, with their words.
+    """
+    drawn = [
+        {**value, "place": place, "shown": fitted(value["label"], WIDE - 60), "text": percent(value["share"])}
+        for place, value in enumerate(values)
+    ]
+    colour = {"condition": {"test": "datum.alone", "value": ACCENT}, "value": WARM}
+    tick: Spec = {"type": "tick", "color": INK, "thickness": 2, "height": 15, "yOffset": 10}
+    averages = layer(tick, {"y": _ROW, "x": {"field": "average", **_SHARE}})
+    return _shares(drawn, colour, titles, averages)
 
 
 def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = ()) -> tuple[float, float]:

@@ -14,16 +14,20 @@ import polars.selectors as cs
 from markupsafe import Markup
 
 from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
-from pipeline.contracts import Table as Contract
 from pipeline.errors import ReportError
 from pipeline.report.cells import Estimate, Row, absent, doubts, missing_reasons
+from pipeline.report.rare import QueryNames
 from pipeline.report.words import listed, visible
+from pipeline.table_form import Table as Contract
 
 HEADLINE_CLICK = "MeanRR"
 """The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
 
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""
+
+MIN_USERS = 5
+"""Users who must have issued a query for a report to name it, where the run does not say."""
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
@@ -55,7 +59,7 @@ class SampleKey:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what is shown, and the full-precision frame behind it for CSV.
+    """One table: what is shown, and what its CSV file has.
 
     Attributes
     ----------
@@ -70,9 +74,11 @@ class Table:
     notes
         Remarks under the table.
     data
-        The rows of the CSV file; None when the CSV of another table holds them.
+        The rows of the CSV file, mostly more than are shown; None when it has those of the table itself.
     for_papers
         Whether the table is also written as LaTeX.
+    group_head
+        Head of the column of groups.
     """
 
     name: str
@@ -84,6 +90,7 @@ class Table:
     notes: tuple[str, ...] = ()
     data: pl.DataFrame | None = None
     for_papers: bool = True
+    group_head: str = "Sample"
 
     @property
     def shown(self) -> tuple[Row, ...]:
@@ -105,9 +112,9 @@ class Drawing:
     Attributes
     ----------
     svg
-        The whole ``<svg>`` element; ``data-row`` names the row that a mark stands for.
+        The whole ``<svg>`` element; a mark's ``aria-label`` tells the row that it stands for.
     titles
-        Which columns of `rows` are told when a mark is pointed at, with their words.
+        Which columns of `rows` are told, with their words.
     rows
         The rows of data.
     """
@@ -119,12 +126,13 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with a title and the text that stands in for it."""
+    """One picture with a title, the text that stands in for it, and the table that has its numbers."""
 
     name: str
     title: str
     alt: str
     drawing: Drawing
+    table: str
 
 
 @dataclass(frozen=True)
@@ -168,6 +176,8 @@ class Run:
         Samples on the page, the headline first.
     n_samples
         All samples of the run.
+    names
+        What its queries are called.
     """
 
     frames: Mapping[str, pl.DataFrame]
@@ -176,6 +186,7 @@ class Run:
     headline: SampleKey | None
     shown: tuple[SampleKey, ...]
     n_samples: int
+    names: QueryNames
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -255,6 +266,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
         headline,
         tuple(chosen),
         len(samples),
+        QueryNames(frames["queries"], min_users=int(settings.get("min_users", MIN_USERS))),
         settings,
     )
 

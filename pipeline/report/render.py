@@ -13,11 +13,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.errors import ReportError
-from pipeline.report import findings
-from pipeline.report.escape import markdown, script_json
+from pipeline.report import findings, page
+from pipeline.report.escape import markdown
 from pipeline.report.findings import Finding
-from pipeline.report.model import Figure, Section, Table, read_run
+from pipeline.report.glossary import linked, terms
+from pipeline.report.model import Run, Section, Table, read_run
+from pipeline.report.sections.beside import beside_section
 from pipeline.report.sections.classes import classes_section, frequency_section
+from pipeline.report.sections.collapses import collapses_section
 from pipeline.report.sections.comparisons import comparisons_section
 from pipeline.report.sections.correlations import correlations_section, good_section
 from pipeline.report.sections.data import data_line, funnel_section, statistics_section
@@ -49,6 +52,7 @@ class Report:
     caveats: tuple[str, ...]
     sections: tuple[Section, ...]
     command: str
+    rule: str
 
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
@@ -63,10 +67,12 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         good_section(run),
         classes_section(run),
         frequency_section(run),
-        differences_section(run),
+        collapses_section(run),
+        differences_section(run, ranking),
         yardsticks_section(run),
         influence_section(run),
         *judges_sections(run),
+        *_beside(run),
         provenance_section(run),
     )
     three = (
@@ -76,8 +82,13 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     return Report(
         findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        findings.caveats(run), sections, command(run),
+        findings.caveats(run), sections, command(run), run.names.rule,
     )  # fmt: skip
+
+
+def _beside(run: Run) -> tuple[Section, ...]:
+    name = run.settings.get("beside")
+    return () if name is None else (beside_section(run, name),)
 
 
 def write_report(
@@ -125,8 +136,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _write_table(folder: Path, table: Table) -> None:
-    if table.data is not None:
-        _write(folder / f"{table.name}.csv", csv_text(table.data))
+    _write(folder / f"{table.name}.csv", csv_text(table))
     if table.for_papers:
         _write(folder / f"{table.name}.tex", latex_table(table))
 
@@ -146,12 +156,15 @@ def _marked_down(value: object) -> object:
 def html_report(report: Report) -> str:
     """Return the report as one HTML file: works offline, forbids any network, shows without script."""
     environment = Environment(autoescape=True, **_OPTIONS)
-    environment.globals.update(html_table=html_table, rows_json=_rows_json)
+    environment.globals.update(html_table=html_table)
     environment.filters["tied"] = _tied
-    script = _source("live.js")
+    environment.filters["linked"] = lambda text: linked(_tied(text))
+    script = page.script()
     style = _source("report.css")
     return environment.get_template("report.html.j2").render(
         report=report,
+        terms=terms(),
+        files=page.downloads(report.sections),
         script=Markup(script),  # noqa: S704 - our own file
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_digest(script),
@@ -171,11 +184,6 @@ def _source(name: str) -> str:
 def _tied(text: str) -> str:
     """Keep a number and its per cent sign on one line."""
     return text.replace(" %", "\u00a0%")
-
-
-def _rows_json(figure: Figure) -> Markup:
-    drawing = figure.drawing
-    return Markup(script_json({"titles": list(drawing.titles.items()), "rows": drawing.rows}))  # noqa: S704 - script_json escapes "<"
 
 
 def _pipe_table(table: Table) -> Markup:

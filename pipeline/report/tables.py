@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from pipeline.report.cells import Cell, Estimate, Row, Share, Spelled
 from pipeline.report.escape import csv_cell, latex, markdown
+from pipeline.report.glossary import linked
 from pipeline.report.model import Table
 from pipeline.report.words import MINUS, count, number, percent, span, visible
 
@@ -53,27 +54,35 @@ def cell_text(cell: Cell, style: Style) -> str:
 
 
 def html_table(table: Table) -> Markup:
-    """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name."""
-    lines = ["<table>", "<thead>", *_html_heads(table), "</thead>", "<tbody>"]
-    number = 0
-    for place, (group, rows) in enumerate(_groups(table)):
-        own = f"t-{table.name}-group-{place}" if group else ""
-        if group:
-            wide = f'colspan="{1 + len(table.heads)}" scope="colgroup" class="group"'
-            lines.append(f'<tr><th id="{own}" {wide}>{_shown(group)}</th></tr>')
-        for row in rows:
-            number += 1
-            lines += _html_row(table, row, f"t-{table.name}-row-{number}", own)
+    """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name.
+
+    Groups are a column, not rows, so that a reader can sort; ``data-order`` holds what a cell is sorted by.
+    """
+    grouped = any(row.group for row in table.shown)
+    kind = ' class="sortable"' if len(table.shown) > 1 else ""
+    lines = [
+        f'<table id="t-{table.name}"{kind}>',
+        "<thead>",
+        *_html_heads(table, grouped=grouped),
+        "</thead>",
+    ]
+    lines.append("<tbody>")
+    for place, row in enumerate(table.shown, start=1):
+        lines += _html_row(table, row, f"t-{table.name}-row-{place}", grouped=grouped)
     return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - `_shown` escapes
 
 
-def _html_heads(table: Table) -> Iterator[str]:
+def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
+    deep = ' rowspan="2"' if table.spanners else ""
+    own = {"group": table.group_head} if grouped else {}
+    first = "".join(
+        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{linked(words)}</th>'
+        for name, words in {**own, "name": table.name_head}.items()
+    )
     rest = "".join(
-        f'<th id="t-{table.name}-c{place}" scope="col" class="{_side(table, place)}">{_shown(head)}</th>'
+        f'<th id="t-{table.name}-c{place}" scope="col" class="{_side(table, place)}">{_head(head)}</th>'
         for place, head in enumerate(table.heads)
     )
-    deep = ' rowspan="2"' if table.spanners else ""
-    first = f'<th id="t-{table.name}-name" scope="col"{deep} class="left">{_shown(table.name_head)}</th>'
     if not table.spanners:
         yield f"<tr>{first}{rest}</tr>"
         return
@@ -82,25 +91,39 @@ def _html_heads(table: Table) -> Iterator[str]:
     yield f"<tr>{rest}</tr>"
 
 
+def _head(words: str) -> Markup:
+    return linked(visible(words, limit=2_000))
+
+
 def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
     if not words:
         return f'<td colspan="{width}"></td>'
     name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
-    return f"<th {name}>{_shown(words)}</th>"
+    return f"<th {name}>{_head(words)}</th>"
 
 
-def _html_row(table: Table, row: Row, name: str, group: str) -> Iterator[str]:
-    yield f'<tr><th id="{name}" scope="row" class="left">{_shown(row.name, limit=400)}</th>'
+def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
+    group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
+    yield f'<tr>{group}<th id="{name}" scope="row" class="left">{linked(visible(row.name, limit=400))}</th>'
     over = {
         start + more: f"t-{table.name}-s{start} "
         for _, start, width in table.spanners
         for more in range(width)
     }
+    beside = f"{name}-group " if grouped else ""
     for place, cell in enumerate(row.cells):
-        heads = f"{group} {name} {over.get(place, '')}t-{table.name}-c{place}".strip()
+        heads = f"{beside}{name} {over.get(place, '')}t-{table.name}-c{place}"
         words = escape(cell_text(cell, HTML))
-        yield f'<td headers="{heads}" class="{_side(table, place)}">{words}</td>'
+        yield f'<td headers="{heads}" class="{_side(table, place)}"{_order(cell)}>{words}</td>'
     yield "</tr>"
+
+
+def _order(cell: Cell) -> str:
+    """Return the attribute by which a number is sorted; what has no value comes before all others."""
+    if isinstance(cell, str):
+        return ""
+    value = cell if isinstance(cell, int) or cell is None else cell.value
+    return f' data-order="{"" if value is None else repr(value)}"'
 
 
 def _shown(text: str, *, limit: int = 2_000) -> Markup:
@@ -179,13 +202,35 @@ def markdown_rows(table: Table) -> list[list[str]]:
     return [[markdown(head) for head in lines[0]], rule, *body]
 
 
-def csv_text(frame: pl.DataFrame) -> str:
-    """Return `frame` as CSV in full precision that a spreadsheet cannot take for formulas."""
+def csv_text(table: Table) -> str:
+    """Return the table as CSV in full precision that a spreadsheet cannot take for formulas.
+
+    It has the rows of `Table.data`, or where there is no such frame those of the table itself.
+    """
+    frame = _own_frame(table) if table.data is None else table.data
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(frame.columns)
+    writer.writerow([csv_cell(head) for head in frame.columns])
     writer.writerows([csv_cell(value) for value in row] for row in frame.iter_rows())
     return stream.getvalue()
+
+
+def _own_frame(table: Table) -> pl.DataFrame:
+    columns: dict[str, list[object]] = {}
+    if any(row.group for row in table.rows):
+        columns[table.group_head] = [row.group for row in table.rows]
+    columns[table.name_head] = [row.name for row in table.rows]
+    for place, head in enumerate(_full_heads(table)):
+        if head in columns:
+            raise ValueError(f"table {table.name} has two columns {head!r}: give it a frame of its own")
+        cells = [row.cells[place] for row in table.rows]
+        columns[head] = [
+            cell if isinstance(cell, (str, int)) or cell is None else cell.value for cell in cells
+        ]
+        ends = [(cell.low, cell.high) if isinstance(cell, Estimate) else (None, None) for cell in cells]
+        if any(low is not None for low, _ in ends):
+            columns |= {f"{head}, low": [low for low, _ in ends], f"{head}, high": [high for _, high in ends]}
+    return pl.DataFrame(columns, strict=False)
 
 
 def _is_number(table: Table, place: int) -> bool:

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from oracle.oracle_classes import click_entropies, splits
+from oracle.oracle_collapses import collapses
 from oracle.oracle_correlation import Rows, with_noise
 from oracle.oracle_log import Funnel, Row, Session, Settings, log_to_sessions, pattern_table
 from oracle.oracle_metrics import (
@@ -46,14 +47,14 @@ def oracle(
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
         ``differences`` (… click and editorial metric), ``comparisons`` (… click metric and two editorial
-        metrics), ``entropies`` (bits by query).
+        metrics), ``collapses`` (… rank), ``entropies`` (bits by query).
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)
     grades = read_judgments(judgments, sessions, settings, funnel)
     answer: Answer = {
         **pattern_table(sessions, settings),
-        **{name: {} for name in ("statistics", "judged", "entropies")},
+        **{name: {} for name in ("statistics", "judged", "entropies", "collapses")},
         **{name: {} for name in ("correlations", "differences", "comparisons")},
     }
     for market, depth, judge in samples(sessions, grades, settings):
@@ -96,6 +97,7 @@ def add_sample(
         "coverage": kept / formed,
     }
     answer["entropies"][key] = click_entropies(judged)
+    answer["collapses"] |= {(*key, rank): row for rank, row in collapses(judged).items()}
     for configuration, row in zip(judged, rows, strict=True):
         answer["judged"][*key, configuration.name] = row
     if rows:

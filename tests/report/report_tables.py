@@ -3,8 +3,22 @@
 import itertools
 from functools import cache
 
+import numpy as np
 import polars as pl
-from report.report_world import CLICKS, PLAIN_OR_NOT, QUERY_TEXT, sample_tables
+from report.report_queries import collapse_rows, draw_rows, drawn_differences, influence_rows, query_rows
+from report.report_world import (
+    CLICKS,
+    PLAIN_OR_NOT,
+    QUERY_TEXT,
+    class_rows,
+    classes,
+    click_values,
+    comparison_rows,
+    dealt_success,
+    difference_rows,
+    editorial_values,
+    world,
+)
 
 from pipeline import contracts
 
@@ -48,6 +62,59 @@ def funnel_rows(markets, depths, judges, kept, n_all):
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def sample_tables(seed, market, depth, judge, n_queries, attribute):
+    rows = world(seed, market, judge, depth, n_queries)
+    queries = sorted({row["query"] for row in rows})
+    x = np.array(
+        [
+            [np.mean([click_values(m, row["grades"])[name] for m in row["masks"]]) for name in CLICKS]
+            for row in rows
+        ]
+    )
+    y = np.array([list(editorial_values(row["grades"], row["pool"]).values()) for row in rows])
+    y = y[:, [list(editorial_values([0], [0])).index(name) for name in PLAIN_OR_NOT]]
+    n = np.array([len(row["masks"]) for row in rows])
+    place = np.array([queries.index(row["query"]) for row in rows])
+    key = {"market": market, "depth": depth, "judge": judge}
+    configurations = [
+        {
+            **key,
+            "configuration_id": row["id"],
+            "query": row["query"],
+            "results": row["results"],
+            "grades": row["grades"],
+            "n_sessions": int(n[i]),
+            **dict(zip(CLICKS, x[i], strict=True)),
+            **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
+        }
+        for i, row in enumerate(rows)
+    ]
+    correlations = []
+    null = dealt_success(rows)
+    for split, label, chosen in classes(queries, place, n, attribute):
+        keep = np.isin(place, sorted(chosen))
+        own = (x[keep], y[keep], n[keep], place[keep], null[keep])
+        correlations += class_rows(key, split, label, *own)
+    comparisons = comparison_rows(key, x, y, n, place)
+    draws = drawn_differences(np.hstack([x, y]), place, np.random.default_rng(seed))
+    differences = difference_rows(key, x, y, place, draws)
+    patterns = [
+        {"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
+        for row in rows
+        for mask in set(row["full"])
+    ]
+    return {
+        "configurations": configurations,
+        "correlations": correlations,
+        "comparisons": comparisons,
+        "differences": differences,
+        "patterns": patterns,
+        "draws": draw_rows(key, draws),
+        "influence": influence_rows(key, x, y, n, place, queries),
+        "collapses": collapse_rows(key, rows),
+    }
+
+
 @cache
 def run_tables(
     markets=("m1", "m2"),
@@ -59,13 +126,12 @@ def run_tables(
     attribute="navigational",
 ):
     """The tables of a whole run; do not change what is returned, it is shared."""
-    names = ("configurations", "correlations", "comparisons", "differences", "patterns")
-    rows = {name: [] for name in names}
+    rows = {"queries": query_rows(markets, n_queries)}
     statistics, kept, n_all = [], {}, {}
     for market, depth, judge in itertools.product(markets, depths, judges):
         size = n_queries if market == markets[0] else n_queries // 2
-        for name, more in zip(names, sample_tables(seed, market, depth, judge, size, attribute), strict=True):
-            rows[name] += more
+        for name, more in sample_tables(seed, market, depth, judge, size, attribute).items():
+            rows.setdefault(name, []).extend(more)
         own = [
             row
             for row in rows["configurations"]
@@ -218,6 +284,8 @@ def run_info(**changes):
             "iterations": 1000,
             "seed": 0,
             "threads": None,
+            "min_users": 5,
+            "beside": None,
         },
         "inputs": {
             name: {"path": f"data/{name}.parquet", "files": 1, "bytes": 1_234_567, "sha256": SHA}

@@ -20,6 +20,8 @@ PLAIN_OR_NOT = (*EDITORIAL, *BASELINES)
 FEW = "fewer than 50 queries"
 HOSTILE = "<script>alert(1)</script>|`x`*_#{{7*7}}\u2028\n\"'&\\end{tabular}%$~^\u202e"
 QUERY_TEXT = "a query that no report may show"
+NAMED_TEXT = "a query that so many people ask"
+RARE_HOST, NAMED_HOST = "http://rare.example/", "http://named.example/"
 
 
 def click_values(mask, grades):
@@ -89,13 +91,25 @@ def session_masks(rng, grades, n):
     return masks
 
 
+def query_of(market, q):
+    """Query number q: even ones have enough users to be named; hostile in a hostile market."""
+    text = f"{QUERY_TEXT if q % 2 else NAMED_TEXT} {'w ' * (q % 5)}{q}"
+    return f"=1+1 \u202e{text} {HOSTILE}" if market == HOSTILE else text
+
+
+def url_of(market, q, result):
+    """A result of query number q; hostile in a hostile market."""
+    text = f"{RARE_HOST if q % 2 else NAMED_HOST}{q}/{result}"
+    return text + HOSTILE if market == HOSTILE else text
+
+
 @cache
 def world(seed, market, judge, depth, n_queries):
     """Configurations of one sample as dicts; deeper samples hold fewer queries."""
     rng = np.random.default_rng([seed, len(market), ord(market[-1]), ord(judge[-1])])
     rows = []
     for q in range(n_queries):
-        query = f"{QUERY_TEXT} {'w ' * (q % 5)}{q}"
+        query = query_of(market, q)
         pool = rng.choice(5, size=24, p=[0.35, 0.3, 0.2, 0.1, 0.05])
         for c in range(int(rng.integers(1, 6))):
             order = rng.permutation(24)[:10]
@@ -109,56 +123,12 @@ def world(seed, market, judge, depth, n_queries):
                     "id": f"{market}{judge}{q}-{c}",
                     "grades": grades,
                     "pool": pool.tolist(),
-                    "results": [f"http://x/{q}/{r}" for r in order][:depth],
+                    "results": [url_of(market, q, r) for r in order][:depth],
                     "full": masks,
                     "masks": [mask & ((1 << depth) - 1) for mask in masks],
                 }
             )
     return rows if depth <= 5 else rows[: len(rows) // 2]
-
-
-def sample_tables(seed, market, depth, judge, n_queries, attribute):
-    rows = world(seed, market, judge, depth, n_queries)
-    queries = sorted({row["query"] for row in rows})
-    x = np.array(
-        [
-            [np.mean([click_values(m, row["grades"])[name] for m in row["masks"]]) for name in CLICKS]
-            for row in rows
-        ]
-    )
-    y = np.array([list(editorial_values(row["grades"], row["pool"]).values()) for row in rows])
-    y = y[:, [list(editorial_values([0], [0])).index(name) for name in PLAIN_OR_NOT]]
-    n = np.array([len(row["masks"]) for row in rows])
-    place = np.array([queries.index(row["query"]) for row in rows])
-    key = {"market": market, "depth": depth, "judge": judge}
-    configurations = [
-        {
-            **key,
-            "configuration_id": row["id"],
-            "query": row["query"],
-            "results": row["results"],
-            "grades": row["grades"],
-            "n_sessions": int(n[i]),
-            **dict(zip(CLICKS, x[i], strict=True)),
-            **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
-        }
-        for i, row in enumerate(rows)
-    ]
-    rng = np.random.default_rng(seed)
-    correlations = []
-    null = dealt_success(rows)
-    for split, label, chosen in classes(queries, place, n, attribute):
-        keep = np.isin(place, sorted(chosen))
-        own = (x[keep], y[keep], n[keep], place[keep], null[keep])
-        correlations += class_rows(key, split, label, *own)
-    comparisons = comparison_rows(key, x, y, n, place)
-    differences = difference_rows(key, x, y, place, rng)
-    patterns = [
-        {"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
-        for row in rows
-        for mask in set(row["full"])
-    ]
-    return configurations, correlations, comparisons, differences, patterns
 
 
 def classes(queries, place, n, attribute):
@@ -293,9 +263,15 @@ def comparison_rows(key, x, y, n, place):
     return rows
 
 
-def difference_rows(key, x, y, place, rng):
-    groups = [np.flatnonzero(place == q) for q in np.unique(place)]
-    groups = [group for group in groups if len(group) > 1]
+def several(place):
+    """The configurations of each query that has two or more."""
+    groups = [np.flatnonzero(place == query) for query in np.unique(place)]
+    return [group for group in groups if len(group) > 1]
+
+
+def difference_rows(key, x, y, place, draws):
+    groups = several(place)
+    drawn = np.corrcoef(draws, rowvar=False)[: len(CLICKS), len(CLICKS) :]
     rows = []
     for c, e in itertools.product(range(len(CLICKS)), range(len(PLAIN_OR_NOT))):
         parts = np.array([np.cov(x[g, c], y[g, e])[[0, 0, 1], [0, 1, 1]] for g in groups])
@@ -309,8 +285,8 @@ def difference_rows(key, x, y, place, rng):
                 **key,
                 "click_metric": CLICKS[c],
                 "editorial_metric": PLAIN_OR_NOT[e],
-                "monte_carlo": exact + float(rng.normal(0, 0.02)),
-                "monte_carlo_se": (1 - exact**2) / math.sqrt(1000),
+                "monte_carlo": drawn[c, e],
+                "monte_carlo_se": (1 - drawn[c, e] ** 2) / math.sqrt(len(draws)),
                 "exact": exact,
                 "ci_low": low,
                 "ci_high": high,

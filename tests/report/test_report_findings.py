@@ -11,10 +11,10 @@ from report.report_tables import (
 )
 from report.report_world import BASELINES
 
-from pipeline import contracts
 from pipeline.errors import ReportError
 from pipeline.report import findings
 from pipeline.report.model import SAMPLES_SHOWN, SampleKey, read_run
+from pipeline.table_form import ContractError
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}
 
@@ -349,5 +349,5 @@ def test_a_missing_table_is_refused_with_what_a_run_has():
 
 def test_a_table_without_a_column_of_its_contract_is_refused():
     tables = {**empty_tables(), "statistics": pl.DataFrame({"market": ["m"]})}
-    with pytest.raises(contracts.ContractError, match="table statistics: missing columns"):
+    with pytest.raises(ContractError, match="table statistics: missing columns"):
         read_run(tables, run_info())

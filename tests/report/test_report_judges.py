@@ -1,14 +1,17 @@
 """What the report says of judges and of influential queries, judged by tables written down here."""
 
+import re
+
 import polars as pl
 import pytest
+from report.report_queries import digest_of
 from report.report_tables import empty_tables, run_info, run_tables
-from report.report_world import HOSTILE, QUERY_TEXT
+from report.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
 
 from pipeline import contracts
-from pipeline.report.cells import Spelled
+from pipeline.report.cells import Estimate, Share, Spelled
 from pipeline.report.model import read_run
-from pipeline.report.render import build_report, html_report, markdown_report, write_report
+from pipeline.report.render import build_report, html_report, write_report
 from pipeline.report.sections.influence import influence_section
 from pipeline.report.sections.judges import judges_sections
 
@@ -92,7 +95,7 @@ def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_ba
     table = section.tables[1]
     assert [row.name for row in table.rows] == ["DCG", "RR", "ERR"]  # in the order of reports
     assert [cell.value for cell in shown(table, "ERR")[:3]] == pytest.approx([0.32, 0.4, -0.08])
-    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200"))
+    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200", 1234.0))
     assert shown(table, "RR")[4] == "no"
 
 
@@ -178,19 +181,42 @@ def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
     marked = told(influence=rows)
     (reading,) = influence_section(read_run(marked, run_info())).reading
     assert "It hangs on 5 queries." in build_report(marked, run_info()).findings[0].text
-    assert "hangs on" not in build_report(tables, run_info()).findings[0].text
+    fewer = told(influence=[row | {"error_share": 0.1} for row in rows])
+    assert "hangs on" not in build_report(fewer, run_info()).findings[0].text
     assert f"{best} would have a correlation of 0.100 with MeanRR instead of" in reading
     assert reading.endswith("make up 75.0 % of its squared error: it hangs on a handful of queries.")
 
 
-def test_no_query_is_named_on_the_page_or_in_its_files(tmp_path):
-    tables = told(influence=influenced(0.1))
-    report = build_report(tables, run_info())
-    assert QUERY_TEXT not in html_report(report)
-    assert QUERY_TEXT not in markdown_report(report)
-    write_report(tables, run_info(), tmp_path)
-    for file in (tmp_path / "tables").iterdir():
-        assert QUERY_TEXT not in file.read_text(encoding="utf-8")
+def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it():
+    best = "ERR"
+    rows = [
+        influential(best, "raises", 1, f"{NAMED_TEXT} 0", 0.5, 0.3),
+        influential(best, "raises", 2, f"{QUERY_TEXT} w 1", 0.6, 0.2),
+        influential(best, "lowers", 1, f"{NAMED_TEXT} w w 2", None, 0.1),
+        influential("RR", "raises", 1, f"{NAMED_TEXT} 0", 0.1, 0.1),
+    ]
+    table = influence_section(read_run(told(influence=rows), run_info())).folded[1]
+    assert [(row.group, row.name) for row in table.rows] == [
+        ("raises it", f"{NAMED_TEXT} 0"),
+        ("raises it", digest_of("m1", f"{QUERY_TEXT} w 1")),
+        ("lowers it", f"{NAMED_TEXT} w w 2"),
+    ]
+    assert [row.cells for row in table.rows] == [
+        (10, Estimate(0.5), Share(0.3)),
+        (10, Estimate(0.6), Share(0.2)),
+        (10, Estimate(None, reason="no correlation is left"), Share(0.1)),
+    ]
+    assert table.title.startswith("Queries that move the correlation of ERR with MeanRR most, market m1")
+    assert table.notes[0].startswith("A query is named only if at least 5 users issued it")
+    assert table.data is None  # influence.csv holds the rows
+
+
+def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
+    data = influence_section(read_run(told(influence=influenced(0.1)), run_info())).folded[0].data
+    assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
+    assert data.height == 4
+    assert all(re.fullmatch("query [0-9a-f]{6}", query) for query in data["query"])
+    assert data["query"].n_unique() == 4
 
 
 def test_a_run_without_a_correlation_says_so():

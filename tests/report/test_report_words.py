@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from report.report_world import HOSTILE
 
 from pipeline.report.escape import csv_cell, markdown, script_json
+from pipeline.report.model import Table
 from pipeline.report.tables import csv_text
 from pipeline.report.words import capital, listed, number, percent, plural, sentence, signed, span, visible
 
@@ -127,7 +128,8 @@ def test_csv_numbers_stay_numbers_even_when_negative():
 def test_csv_reads_back_to_the_same_values_to_the_last_bit():
     floats = [0.1 + 0.2, -1e-17, 1 / 3, 2.0]
     frame = pl.DataFrame({"text": [HOSTILE, 'a,"b"', "c\nd", "=1"], "value": floats, "none": [None, 1, 2, 3]})
-    rows = list(csv.reader(io.StringIO(csv_text(frame), newline="")))
+    table = Table("t", "Title", "Name", (), (), data=frame)
+    rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
     assert rows[0] == ["text", "value", "none"]
     assert [row[0] for row in rows[1:]] == [HOSTILE, 'a,"b"', "c\nd", "'=1"]
     assert [float(row[1]) for row in rows[1:]] == floats

@@ -206,7 +206,13 @@ def frequency_section(run: Run) -> Section:
         return Section("frequency", title, (text,), tables=(table,))
     domain = common_domain([one for line in lines.values() for one in line.values()])
     figures = tuple(
-        Figure(f"frequency-{place}", name, _line_words(name, line), decile_lines(lines, name, domain=domain))
+        Figure(
+            f"frequency-{place}",
+            name,
+            _line_words(name, line),
+            decile_lines(lines, name, domain=domain),
+            table.name,
+        )
         for place, (name, line) in enumerate(lines.items())
     )
     legend = (("line", "the metric named above, with its 95 % interval"), ("line-quiet", "the other metrics"))

@@ -85,7 +85,7 @@ def _pair_row(row: Mapping[str, Any]) -> Row:
 
 def _needed_cell(found: Lead) -> Cell:
     if found.needed is not None:
-        return Spelled(rounded(found.needed))
+        return Spelled(rounded(found.needed), found.needed)
     reason = "no difference to detect" if found.value == 0 else "not tested"
     return Estimate(None, reason=reason)
 
@@ -224,5 +224,6 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
             f"How far {best} is ahead of each other metric, with 95 % interval",
             f"{best} minus: {words}.",
             intervals(ranking.others, ranking.leads, domain=domain, hollow=hollow),
+            "comparisons",
         ),
     )

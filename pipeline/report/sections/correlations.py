@@ -91,6 +91,7 @@ def _heat_figure(
         capital(sample.label),
         _heat_words(run, sample, found),
         heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
+        "table2_correlations",
     )
 
 

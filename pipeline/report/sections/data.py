@@ -118,6 +118,7 @@ def funnel_section(run: Run) -> Section:
             panel.title,
             _panel_words(panel),
             bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]),
+            "funnel",
         )
         for place, panel in enumerate(panel for panel in panels if panel.drawn)
     )
@@ -125,7 +126,13 @@ def funnel_section(run: Run) -> Section:
         Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
     )
     table = Table(
-        "funnel", "The funnel in numbers", "Step", ("Rows", "Share"), rows, data=run.frames["funnel"]
+        "funnel",
+        "The funnel in numbers",
+        "Step",
+        ("Rows", "Share"),
+        rows,
+        data=run.frames["funnel"],
+        group_head="Part",
     )
     return Section(
         "funnel",
@@ -231,7 +238,7 @@ def _panel_reading(panel: FunnelPanel) -> str:
     most = max(lost, key=lambda row: row.rows)
     total = sum(row.rows for row in lost)
     share = sum(row.share or 0.0 for row in lost)
-    text = f"{panel.title}: {count(total)} ({percent(share)}) leave"
+    text = f"{panel.title}: {count(total)} ({percent(share)}) {'leaves' if total == 1 else 'leave'}"
     if len(lost) > 1:
         return sentence(f"{text}, most of them as {most.label} ({count(most.rows)})")
     return sentence(f"{text} as {most.label}")

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from pipeline.report.cells import Estimate, Row, Share, absent
-from pipeline.report.charts import common_domain, intervals
-from pipeline.report.findings import doubt, interval_words, nothing_kept
+from pipeline.report.charts import common_domain, intervals, plane
+from pipeline.report.findings import Ranking, doubt, interval_words, nothing_kept
 from pipeline.report.model import (
     HEADLINE_CLICK,
     Figure,
@@ -21,13 +22,14 @@ from pipeline.report.model import (
     noise_corrected,
 )
 from pipeline.report.words import count, listed, number, percent, plural, sentence, visible
+from pipeline.sample import Floats
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "its standard error", "Noise-corrected", "Sign agreement")
 _WITHIN = 2.0
 """Standard errors within which a random run should lie about 95 times in 100."""
 
 
-def differences_section(run: Run) -> Section:
+def differences_section(run: Run, ranking: Ranking | None) -> Section:
     """Table 6: intervals around the closed form, the random run, noise correction, sign agreement."""
     data = run.frames["differences"]
     own = data.head(0) if run.headline is None else run.headline.rows(data)
@@ -39,6 +41,7 @@ def differences_section(run: Run) -> Section:
             EXACT_HEADS,
             _exact_rows(run, own),
             data=data,
+            group_head="Click metric",
             notes=_beyond_one(own),
         ),
         Table(
@@ -50,7 +53,7 @@ def differences_section(run: Run) -> Section:
         ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    figures = _figures(run, known)
+    figures = (*_draws_figures(run, ranking), *_figures(run, known))
     return Section(
         "differences",
         "Choosing between two rankings",
@@ -73,7 +76,11 @@ def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
 
 def _legend(run: Run) -> tuple[tuple[str, str], ...]:
     iterations = count(int(run.settings.get("iterations", 1000)))
-    return (("dot", "closed form, with 95 % interval"), ("diamond", f"{iterations} random iterations"))
+    return (
+        ("dot", "closed form, with 95 % interval"),
+        ("diamond", f"{iterations} random iterations"),
+        ("bar-on", "the darker, the more of these iterations fall there"),
+    )
 
 
 def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
@@ -135,7 +142,66 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
     runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
     words = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
     drawing = intervals(tuple(estimates), estimates, domain=domain, random_runs=runs)
-    return Figure(f"differences-{place}", click, f"Differences in {click}, closed form: {words}.", drawing)
+    return Figure(
+        f"differences-{place}",
+        click,
+        f"Differences in {click}, closed form: {words}.",
+        drawing,
+        "table6_differences",
+    )
+
+
+CELLS = 30
+"""Cells along each side of the picture of draws."""
+
+
+def _draws_figures(run: Run, ranking: Ranking | None) -> tuple[Figure, ...]:
+    """Draw the differences between the two rankers, for the best metric and the last."""
+    if run.headline is None or ranking is None or not ranking.values:
+        return ()
+    draws = run.headline.rows(run.frames["draws"])
+    metrics = [name for name in dict.fromkeys((ranking.best, *ranking.others[-1:])) if name in draws.columns]
+    if draws.is_empty() or HEADLINE_CLICK not in draws.columns:
+        return ()
+    pairs = [(name, draws.select(name, HEADLINE_CLICK).drop_nulls()) for name in metrics]
+    return tuple(
+        _draws_figure(place, name, pair.to_numpy())
+        for place, (name, pair) in enumerate(pairs)
+        if pair.height and bool((pair.max() > pair.min()).fold(lambda a, b: a & b)[0])
+    )
+
+
+def _draws_figure(place: int, name: str, points: Floats) -> Figure:
+    ends = [np.abs(points[:, side]).max() for side in (0, 1)]
+    edges = [np.linspace(-end, end, CELLS + 1) for end in ends]
+    found = np.histogram2d(points[:, 0], points[:, 1], bins=edges)[0].astype(int)
+    values = [
+        {
+            "left": float(edges[0][x]), "right": float(edges[0][x + 1]),
+            "low": float(edges[1][y]), "high": float(edges[1][y + 1]),
+            "draws": int(found[x, y]), "count": count(int(found[x, y])),
+            "across": _ends(edges[0], x), "up": _ends(edges[1], y),
+        }
+        for x, y in np.argwhere(found)
+    ]  # fmt: skip
+    across, up = f"Difference in {name}", f"Difference in {HEADLINE_CLICK}"
+    alike = percent(float((points[:, 0] * points[:, 1] > 0).mean()))
+    alt = (
+        f"Plane of {count(len(points))} draws of two rankers: difference in {name} across, in "
+        f"{HEADLINE_CLICK} upwards; both prefer the same ranker in {alike} of the draws."
+    )
+    drawing = plane(
+        values,
+        domains=((-ends[0], ends[0]), (-ends[1], ends[1])),
+        heads=(across, up),
+        titles={"count": "Draws", "across": across, "up": up},
+    )
+    title = f"{count(len(points))} draws: {name} and {HEADLINE_CLICK}, {alike} with the same sign"
+    return Figure(f"draws-{place}", title, alt, drawing, "table6_differences")
+
+
+def _ends(edges: Floats, place: int) -> str:
+    return f"{number(edges[place], 4)} to {number(edges[place + 1], 4)}"
 
 
 def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:

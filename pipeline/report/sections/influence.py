@@ -1,9 +1,12 @@
 """Whether a correlation hangs on a handful of queries."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
-from pipeline.report.cells import Estimate, Row, Share
-from pipeline.report.findings import HANDFUL, MOST_SHARE, handful_share, influence_rows, rank
+from pipeline.report.cells import Cell, Estimate, Row, Share
+from pipeline.report.findings import HANDFUL, MOST_SHARE, Ranking, handful_share, influence_rows, rank
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table, by_pair
 from pipeline.report.words import number, percent, plural, sentence
 
@@ -16,18 +19,53 @@ HEADS = (
 )
 
 
+QUERY_HEADS = ("Sessions", "Correlation without it", "Part of the squared error")
+
+
 def influence_section(run: Run) -> Section:
-    """Correlations without the queries that move them most; no query is named."""
+    """Correlations without the queries that move them most, and which these are."""
+    ranking = None if run.headline is None else rank(run, run.headline)
     table = Table(
         "influence",
         f"Correlation with {HEADLINE_CLICK} without a handful of queries{run.at(*run.own)}",
         "Editorial metric",
         HEADS,
         _rows(run),
-        notes=("Which queries these are is in the run's table influence.",),
-        data=run.frames["influence"].drop("query"),
+        data=run.names.renamed(run.frames["influence"]),
     )
-    return Section("influence", "Does it hang on a few queries?", _reading(run), folded=(table,))
+    which = _which(run, None if ranking is None or not ranking.values else ranking.best)
+    return Section(
+        "influence", "Does it hang on a few queries?", _reading(run, ranking), folded=(table, *which)
+    )
+
+
+def _which(run: Run, metric: str | None) -> tuple[Table, ...]:
+    if metric is None:
+        return ()
+    rows = influence_rows(run, metric).sort("side", "rank", descending=[True, False])
+    found = tuple(
+        Row(f"{row['side']} it", run.names.name(row), _query_cells(row)) for row in rows.iter_rows(named=True)
+    )
+    title = f"Queries that move the correlation of {metric} with {HEADLINE_CLICK} most{run.at(*run.own)}"
+    notes = (run.names.rule,) if found else ()
+    return (
+        Table(
+            "influence_queries",
+            title,
+            "Query",
+            QUERY_HEADS,
+            found,
+            notes=notes,
+            group_head="Effect",
+        ),
+    )
+
+
+def _query_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    without = Estimate(
+        row["without"], reason=None if row["without"] is not None else "no correlation is left"
+    )
+    return row["n_sessions"], without, Share(row["error_share"])
 
 
 def _rows(run: Run) -> tuple[Row, ...]:
@@ -57,18 +95,19 @@ def _hangs(share: Share) -> str:
     return "yes" if share.value > MOST_SHARE else "no"
 
 
-def _reading(run: Run) -> tuple[str, ...]:
-    ranking = None if run.headline is None else rank(run, run.headline)
+def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
     if run.headline is None or ranking is None or not ranking.values:
         return ("There is no correlation to look at.",)
-    raised, _, share = _cells(influence_rows(run, ranking.best))
+    rows = influence_rows(run, ranking.best)
+    raised, _, share = _cells(rows)
     if share.value is None or raised.value is None:
         return (f"Which queries the correlation of {ranking.best} hangs on cannot be told.",)
     queries = run.correlations(run.headline).select(pl.col("n_queries").max()).item()
+    raising, moving = (min(HANDFUL, part.height) for part in (rows.filter(side="raises"), rows))
     text = (
-        f"Without the {HANDFUL} of {plural(queries, 'query', 'queries')} that raise it most, {ranking.best} "
+        f"Without the {raising} of {plural(queries, 'query', 'queries')} that raise it most, {ranking.best} "
         f"would have a correlation of {number(raised.value)} with {HEADLINE_CLICK} instead of "
-        f"{number(ranking.top.value)}. The {HANDFUL} that move it most make up {percent(share.value)} of its "
+        f"{number(ranking.top.value)}. The {moving} that move it most make up {percent(share.value)} of its "
         "squared error"
     )
     verdict = ": it hangs on a handful of queries" if share.value > MOST_SHARE else ""

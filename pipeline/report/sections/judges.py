@@ -78,6 +78,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
         COMPARISON_HEADS,
         tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
         data=run.frames["judge_comparisons"],
+        group_head="Judges",
     )
 
 
@@ -94,7 +95,7 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         estimate({**row, "reason": "no difference"}, "difference"),
         p_cell(p),
         "not tested" if p is None else "yes" if p < SURE else "no",
-        "any number" if needed is None else Spelled(rounded(needed)),
+        "any number" if needed is None else Spelled(rounded(needed), needed),
     )
 
 
@@ -108,7 +109,9 @@ def _confusion(run: Run) -> Table:
         group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
         rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
     heads = tuple(run.grade_label(grade) for grade in grades)
-    return Table("confusion", "Which grade met which", "Grade", heads, tuple(rows), data=frame)
+    return Table(
+        "confusion", "Which grade met which", "Grade", heads, tuple(rows), data=frame, group_head="Judges"
+    )
 
 
 def _agreement_reading(pairs: pl.DataFrame) -> str:

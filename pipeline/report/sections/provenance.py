@@ -107,6 +107,7 @@ def _definitions(run: Run) -> Table:
         "Metric",
         ("Definition",),
         rows,
+        group_head="Kind",
         notes=(note,),
         for_papers=False,
     )

@@ -1,37 +1,90 @@
-// Tells the numbers behind a mark of a picture while the pointer is on it or after a tap. Nothing is ever loaded.
-const tip = document.createElement("table");
+// Words on hover, sorting, downloads. Nothing is ever loaded: everything stands in this page.
+const tip = document.createElement("div");
 tip.className = "tip";
 tip.setAttribute("role", "tooltip");
 document.body.append(tip);
 
-function told(mark) {
-  const { titles, rows } = JSON.parse(mark.closest(".chart").nextElementSibling.textContent);
-  const row = rows[Number(mark.dataset.row)];
-  return titles.filter(([column]) => String(row[column] ?? "").trim()).map(([column, title]) => {
-    const line = document.createElement("tr");
-    for (const words of [title, row[column]]) {
-      line.insertCell().textContent = words;
+function words(target) {
+  const mark = target.closest(".chart .role-mark [aria-label]");
+  if (mark) return mark.getAttribute("aria-label").split("\n");
+  const term = target.closest("a.term");
+  return term && [document.querySelector(term.hash).nextElementSibling.textContent];
+}
+
+function hide() {
+  tip.classList.remove("visible");
+}
+
+function show({ target, clientX, clientY }) {
+  const lines = target.closest ? words(target) : null;
+  if (!lines) return hide();
+  tip.replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })));
+  tip.classList.add("visible");
+  const { width, height } = tip.getBoundingClientRect();
+  const left = Math.min(clientX + 14, document.documentElement.clientWidth - width - 4);
+  const below = clientY + 14;
+  tip.style.left = `${Math.max(4, left)}px`;
+  tip.style.top = `${below + height > window.innerHeight ? clientY - height - 10 : below}px`;
+}
+
+document.addEventListener("pointermove", show);
+document.addEventListener("pointerdown", show);
+document.addEventListener("focusin", ({ target }) => {
+  const { left, bottom } = target.getBoundingClientRect();
+  show({ target, clientX: left, clientY: bottom });
+});
+document.addEventListener("focusout", hide);
+document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+document.addEventListener("scroll", hide, { passive: true });
+
+// A table becomes sortable when it comes into view: a page has dozens.
+const coming = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (isIntersecting) {
+      coming.unobserve(target);
+      sortable(target);
     }
-    return line;
+  }
+}, { rootMargin: "300px" });
+
+function sortable(table) {
+  new SortableTable(table, {
+    autoWidth: false, info: false, layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
+    order: [], paging: false, searching: false,
   });
 }
 
-function show(event) {
-  const mark = event.target.closest(".chart [data-row]");
-  tip.classList.toggle("visible", mark !== null);
-  if (mark === null) return;
-  tip.replaceChildren(...told(mark));
-  const { width, height } = tip.getBoundingClientRect();
-  const left = Math.min(event.clientX + 14, document.documentElement.clientWidth - width - 4);
-  const below = event.clientY + 14;
-  tip.style.left = `${Math.max(4, left)}px`;
-  tip.style.top = `${below + height > window.innerHeight ? event.clientY - height - 10 : below}px`;
+document.querySelectorAll("table.sortable").forEach((table) => coming.observe(table));
+
+const files = JSON.parse(document.getElementById("files").textContent);
+
+async function download(name) {
+  const packed = Uint8Array.from(atob(files[name]), (letter) => letter.charCodeAt(0));
+  const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await new Response(text, { headers: { "Content-Type": "text/csv" } }).blob());
+  link.download = `${name}.csv`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
 
-for (const kind of ["pointermove", "pointerdown"]) {
-  document.addEventListener(kind, show);
+document.querySelectorAll("button[data-file]").forEach((button) => {
+  button.hidden = false;
+  button.addEventListener("click", () => download(button.dataset.file));
+});
+
+// A link to the numbers of a picture opens what they are folded into.
+function unfold() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const folded = target && target.closest("details");
+  if (folded && !folded.open) {
+    folded.open = true;
+    target.scrollIntoView();
+  }
 }
-document.addEventListener("scroll", () => tip.classList.remove("visible"), { passive: true });
+
+window.addEventListener("hashchange", unfold);
+unfold();
 
 window.addEventListener("beforeprint", () => {
   document.querySelectorAll("details").forEach((folded) => { folded.open = true; });

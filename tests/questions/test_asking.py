@@ -10,11 +10,11 @@ from decimal import Decimal
 import duckdb
 import polars as pl
 import pytest
-from explore.tiny_run import tables, write_run
+from questions.tiny_run import tables, write_run
 
 from pipeline.contracts import RUN_TABLES
 from pipeline.errors import QueryError
-from pipeline.explore import as_csv, as_json, ask, cells, printable, question
+from pipeline.questions import as_csv, as_json, ask, cells, printable, question
 
 
 @pytest.fixture(scope="module")

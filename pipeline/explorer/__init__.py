@@ -1,0 +1,1 @@
+"""`clickassay explore`: a local page for the engineer behind a report (extra ``[explore]``)."""

@@ -1,0 +1,91 @@
+"""A real Chromium, and pages to look at: of the sample run, and of runs that pages tend to break on."""
+
+import shutil
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import sync_playwright
+from report.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
+from report.test_report_page import hostile_info, hostile_tables
+
+from pipeline.report import write_report
+from pipeline.run import make_run
+from pipeline.settings import load_settings
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium to open pages in: install Debian's package chromium, as .ci/run does")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def run_folders(tmp_path_factory):
+    """Folders with a report each; `full` has eight samples, twice as many as the paper."""
+    made = {}
+    given = {
+        "full": (run_tables, run_info()),
+        "hostile": (hostile_tables, hostile_info()),
+        "nothing kept": (nothing_kept_tables, run_info()),
+        "one market": (small_tables, run_info()),
+    }
+    for name, (tables, info) in given.items():
+        made[name] = tmp_path_factory.mktemp("page")
+        write_report(tables(), info, made[name])
+    return made
+
+
+@pytest.fixture(scope="session")
+def sample_run(tmp_path_factory, pytestconfig):
+    """The run on `data_samples`, made anew."""
+    data = pytestconfig.rootpath / "data_samples"
+    paths = (str(data / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries"))
+    out = tmp_path_factory.mktemp("sample") / "run"
+    make_run(*paths, out, load_settings(beside="chapelle2009"), command="clickassay run")
+    return out
+
+
+class Opened:
+    """A page with all that it said and asked for."""
+
+    def __init__(self, page):
+        self.page, self.said, self.asked = page, [], []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+
+@pytest.fixture
+def opened(chromium):
+    """Open the report of a folder; in the end nothing was said on the console, nothing asked of a network."""
+
+    @contextmanager
+    def open_(folder, **options):
+        context = chromium.new_context(reduced_motion="reduce", **options)
+        try:
+            seen = Opened(context.new_page())
+            seen.page.goto((folder / "report.html").as_uri())
+            yield seen.page
+            assert seen.said == []
+            strange = [url for url in seen.asked if not url.startswith(("file:", "blob:", "data:"))]
+            assert strange == []
+        finally:
+            context.close()
+
+    return open_

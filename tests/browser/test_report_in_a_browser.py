@@ -1,0 +1,167 @@
+"""The report as a reader meets it, in a real browser: drawn, sortable, downloadable, inert, readable."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from report.report_world import HOSTILE
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+DESK = {"viewport": {"width": 1280, "height": 900}}
+KINDS = ("sample", "full", "hostile", "nothing kept", "one market")
+
+DRAWN = """svg => {
+    const page = getComputedStyle(document.body).backgroundColor;
+    const marks = [...svg.querySelectorAll('.role-mark path, .role-mark text, .role-mark line')];
+    const seen = marks.filter(mark => {
+        const { width, height } = mark.getBoundingClientRect();
+        const { fill, stroke, opacity } = getComputedStyle(mark);
+        const ink = [fill, stroke].some(colour => colour !== 'none' && colour !== page);
+        return width + height > 1 && ink && Number(opacity) > 0;
+    });
+    return { marks: marks.length, seen: seen.length, height: svg.getBoundingClientRect().height };
+}"""
+VALUES = "table => [...table.tBodies[0].rows].map(row => row.cells[1].dataset.order)"
+
+
+@pytest.fixture(params=KINDS)
+def folder(request, run_folders, sample_run):
+    return sample_run if request.param == "sample" else run_folders[request.param]
+
+
+def unfold(page):
+    page.evaluate("document.querySelectorAll('details').forEach(folded => { folded.open = true; })")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_picture_is_drawn_in_ink_that_differs_from_the_page(opened, folder, scheme):
+    with opened(folder, color_scheme=scheme, **DESK) as page:
+        drawn = [picture.evaluate(DRAWN) for picture in page.locator(".chart svg").element_handles()]
+    assert drawn
+    assert all(one["seen"] >= max(1, 0.3 * one["marks"]) and one["height"] > 20 for one in drawn)
+
+
+def test_pictures_stand_there_without_any_script(opened, folder):
+    with opened(folder, java_script_enabled=False, **DESK) as page:
+        pictures = page.locator(".chart svg")
+        assert pictures.count() > 0
+        boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
+        assert all(box["width"] > 100 and box["height"] > 20 for box in boxes)
+        assert page.locator("button[data-file]:visible").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_accessibility_checker_finds_nothing(opened, folder, scheme):
+    with opened(folder, color_scheme=scheme, **DESK) as page:
+        unfold(page)
+        found = Axe().run(page).response["violations"]
+    assert [(one["impact"], one["id"], one["nodes"][0]["target"]) for one in found] == []
+
+
+@pytest.mark.parametrize("options", [PHONE, DESK], ids=["phone", "desk"])
+def test_the_page_is_never_wider_than_the_screen(opened, folder, options):
+    with opened(folder, **options) as page:
+        unfold(page)
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0
+
+
+def test_a_mark_tells_its_numbers_and_a_term_its_meaning(opened, sample_run):
+    with opened(sample_run, **DESK) as page:
+        mark = page.locator("#correlations .role-mark [aria-label]").first
+        mark.scroll_into_view_if_needed()
+        page.wait_for_timeout(500)  # tables that come into view settle; what moves the page ends a tip
+        mark.hover()
+        tip = page.locator(".tip.visible")
+        tip.wait_for()
+        assert tip.locator("p").all_inner_texts() == mark.get_attribute("aria-label").split("\n")
+        assert "95 % interval: " in tip.inner_text()
+        term = page.locator("#correlations a.term", has_text="ERR").first
+        term.hover()
+        page.wait_for_function("() => document.querySelectorAll('.tip.visible p').length === 1")
+        assert tip.inner_text().startswith("Expected reciprocal rank")
+        page.keyboard.press("Escape")
+        assert tip.count() == 0
+        term.focus()
+        assert tip.inner_text().startswith("Expected reciprocal rank")
+
+
+def test_a_head_sorts_its_table_by_value_up_down_and_back(opened, sample_run):
+    with opened(sample_run, **DESK) as page:
+        table = page.locator("#t-table4_length")
+        table.scroll_into_view_if_needed()
+        head = table.locator("th.dt-orderable-asc").nth(1)
+        given = table.evaluate(VALUES)
+        head.click()
+        expect(head).to_have_class(re.compile("dt-ordering-asc"))
+        rising = table.evaluate(VALUES)
+        head.click()
+        expect(head).to_have_class(re.compile("dt-ordering-desc"))
+        falling = table.evaluate(VALUES)
+        head.click()
+        expect(head).not_to_have_class(re.compile("dt-ordering"))
+        assert table.evaluate(VALUES) == given
+    assert rising == sorted(given, key=float)
+    assert falling == rising[::-1]
+    assert given not in (rising, falling)
+
+
+def test_every_table_with_rows_becomes_sortable(opened, sample_run):
+    with opened(sample_run, **DESK) as page:
+        unfold(page)
+        for table in page.locator("table.sortable").element_handles():
+            table.scroll_into_view_if_needed()
+            page.wait_for_function("table => table.classList.contains('dataTable')", arg=table)
+
+
+@pytest.mark.parametrize("kind", ["sample", "hostile"])
+def test_every_download_is_the_file_beside_the_report(opened, run_folders, sample_run, kind):
+    folder = sample_run if kind == "sample" else run_folders[kind]
+    with opened(folder, **DESK) as page:
+        unfold(page)
+        buttons = page.locator("button[data-file]")
+        assert buttons.count() >= 8
+        for button in buttons.element_handles():
+            page.wait_for_timeout(120)  # Chromium drops downloads beyond ten a second
+            with page.expect_download() as download:
+                button.click()
+            name = download.value.suggested_filename
+            assert download.value.path().read_bytes() == (folder / "tables" / name).read_bytes()
+
+
+def test_the_numbers_of_a_picture_are_one_click_away(opened, folder):
+    with opened(folder, **DESK) as page:
+        for link in page.locator(".numbers a").element_handles():
+            link.click()
+            target = link.get_attribute("href")
+            assert page.locator(target).is_visible(), target
+
+
+def test_texts_of_a_hostile_log_are_shown_and_do_nothing(opened, run_folders):
+    with opened(run_folders["hostile"], **DESK) as page:
+        unfold(page)
+        page.wait_for_timeout(300)
+        assert page.locator("script").count() == 2
+        assert "alert(1)" in page.inner_text("main")
+        assert page.locator("main :is(img, iframe, object, embed, form, link, base)").count() == 0
+        assert HOSTILE[:20] in page.inner_text("main")
+
+
+def test_print_shows_all_numbers_and_leaves_out_what_only_a_screen_needs(opened, sample_run):
+    with opened(sample_run) as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("details:not([open])").count() == 0
+        assert not page.locator("nav").is_visible()
+        assert page.locator("button:visible").count() == 0
+        assert page.locator("#t-table6_differences").is_visible()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        pages = page.pdf(format="A4", print_background=True).count(b"/Type /Page\n")
+        assert 5 <= pages <= 60
+
+
+def test_the_published_numbers_stand_marked_as_those_of_another_log(opened, sample_run):
+    with opened(sample_run, **DESK) as page:
+        unfold(page)
+        assert "Chapelle et al. 2009, market 1" in page.inner_text("#beside")
