@@ -82,11 +82,15 @@ def stored_anew(log, way, folder):
     return [str(way(pl.read_parquet(log[name]), folder / name)) for name in ("searches", "clicks")]
 
 
+OWN = ("settings.csv", "inputs.csv")
+"""Tables of the report that tell the number of threads and the digests of the input files."""
+
+
 def files_of(folder, *endings):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.suffix in endings
+        if path.suffix in endings and path.name not in OWN
     }
 
 

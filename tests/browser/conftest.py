@@ -1,37 +1,14 @@
-"""A real Chromium, and pages to look at: of the sample run, and of runs that pages tend to break on."""
+"""Pages to look at: of the sample run, and of runs that pages tend to break on."""
 
-import shutil
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import sync_playwright
 from report.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
 from report.test_report_page import hostile_info, hostile_tables
 
 from pipeline.report import write_report
 from pipeline.run import make_run
 from pipeline.settings import load_settings
-
-CHROMIUM = shutil.which("chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium to open pages in: install Debian's package chromium, as .ci/run does")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

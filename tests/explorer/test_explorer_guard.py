@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ def asked(headers, kind="http", path="/"):
         sent.append(message)
 
     scope = {"type": kind, "path": path, "headers": headers}
-    asyncio.run(guarded(page, Path("run"), 5)(scope, None, send))
+    with ThreadPoolExecutor(1) as thread:  # this one may have the loop of a browser test
+        thread.submit(asyncio.run, guarded(page, Path("run"), 5)(scope, None, send)).result()
     return sent[0] if sent else None, reached
 
 

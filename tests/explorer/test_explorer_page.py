@@ -15,21 +15,13 @@ from urllib.parse import urljoin, urlsplit
 import polars as pl
 import pytest
 from explorer.sample_run import copied_run, hostile_run, table
-from playwright import sync_api as playwright
 from playwright.sync_api import expect
 
 from pipeline.questions import question
 
 ROOT = Path(__file__).parents[2]
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
-    *("--disable-sync", "--no-first-run", "--disable-quic"),
-)
 DETAILS = '[data-cell-name="configurations_details"]'
 PATIENCE_MS = 30_000
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"the browser tests need {CHROMIUM}")
 
 
 @contextmanager
@@ -118,14 +110,6 @@ MARKS = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def served(tmp_path_factory):
     folder = copied_run(tmp_path_factory.mktemp("sample") / "run")
     with server(folder, tmp_path_factory.mktemp("home")) as (address, process):
@@ -133,17 +117,17 @@ def served(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def sample(browser, served):
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+def sample(chromium, served):
+    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
     yield Visit(context.new_page(), served[0])
     context.close()
 
 
 @pytest.fixture(scope="module")
-def hostile(browser, tmp_path_factory):
+def hostile(chromium, tmp_path_factory):
     folder = hostile_run(tmp_path_factory.mktemp("hostile") / "run")
     with server(folder, tmp_path_factory.mktemp("home")) as (address, _process):
-        context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+        context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
         yield Visit(context.new_page(), address)
         context.close()
 

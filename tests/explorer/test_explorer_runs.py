@@ -4,18 +4,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
-import pytest
 from axe_playwright_python.sync_playwright import Axe
-from explorer.test_explorer_page import CHROMIUM, FLAGS, Visit, server
-from playwright import sync_api as playwright
+from explorer.test_explorer_page import Visit, server
 
 from pipeline.run import make_run
 from pipeline.settings import load_settings
 from pipeline.simulate import simulate
 
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM.exists(), reason="no Chromium to open pages in: install Debian's package chromium"
-)
 SERIOUS = ("serious", "critical")
 
 
@@ -29,15 +24,15 @@ def made(folder, *, world, searches, queries, judgments=None):
 
 
 @contextmanager
-def visited(folder: Path, home: Path, *, drawn=True):
+def visited(chromium, folder: Path, home: Path, *, drawn=True):
     """Open the page of a run; it must neither complain nor ask anybody but its own server."""
-    with server(folder, home) as (address, _), playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
-        visit = Visit(browser.new_page(viewport={"width": 1400, "height": 1000}), address, drawn=drawn)
+    with server(folder, home) as (address, _):
+        context = chromium.new_context(viewport={"width": 1400, "height": 1000})
+        visit = Visit(context.new_page(), address, drawn=drawn)
         yield visit
         assert visit.hosts() == {"127.0.0.1", None}  # None: the report, a file
         assert (visit.complaints, visit.popups) == ([], [])
-        browser.close()
+        context.close()
 
 
 def assert_report_is_whole(page, folder):
@@ -51,29 +46,29 @@ def assert_report_is_whole(page, folder):
     assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
 
 
-def test_a_run_as_large_as_the_papers_opens_as_report_and_as_page(tmp_path):
+def test_a_run_as_large_as_the_papers_opens_as_report_and_as_page(chromium, tmp_path):
     folder = made(tmp_path, world="web", searches=650_000, queries=10_500)
     statistics = pl.read_parquet(folder / "statistics.parquet").filter(depth=5)
     assert statistics["n_configurations"].max() > 69_846  # market 1, depth 5
     assert (folder / "report.html").stat().st_size < 3_000_000
-    with visited(folder, tmp_path / "home") as visit:
+    with visited(chromium, folder, tmp_path / "home") as visit:
         assert len(visit.marks()) > 1000
         assert "Points: the 3,000 configurations with most sessions" in visit.page.inner_text("body")
         assert_report_is_whole(visit.page, folder)
 
 
-def test_a_run_of_one_market_opens_as_report_and_as_page(tmp_path):
+def test_a_run_of_one_market_opens_as_report_and_as_page(chromium, tmp_path):
     folder = made(tmp_path, world="cascade", searches=20_000, queries=200)
-    with visited(folder, tmp_path / "home") as visit:
+    with visited(chromium, folder, tmp_path / "home") as visit:
         assert len(visit.marks()) > 100
         assert_report_is_whole(visit.page, folder)
 
 
-def test_a_run_in_which_nothing_is_judged_opens_and_says_so(tmp_path):
+def test_a_run_in_which_nothing_is_judged_opens_and_says_so(chromium, tmp_path):
     judgments = tmp_path / "none.csv"
     judgments.write_text("query,url,grade\nnever asked,u,1\n", encoding="utf-8")
     folder = made(tmp_path, world="cascade", searches=2_000, queries=20, judgments=judgments)
-    with visited(folder, tmp_path / "home", drawn=False) as visit:
+    with visited(chromium, folder, tmp_path / "home", drawn=False) as visit:
         visit.wait_for("configurations_none", "No configuration of this run is judged in full")
         visit.ask("SELECT count(*) AS sessions_formed FROM funnel WHERE step = 'formed'")
         visit.wait_for("sql_answer", "sessions_formed")
