@@ -4,6 +4,8 @@ There the CTR of a URL in position 1 is 9 times that of the same URL in position
 while on average position 1 has twice the CTR of position 2. How such pairs are found in a log is *ours*.
 """
 
+from statistics import NormalDist
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -18,20 +20,16 @@ MOST = 20
 FEWEST_SESSIONS = 20
 """Sessions that a cell must have to be compared.
 
-With fewer the error of log(ctr) is not to be trusted, and of so many pairs the luckiest come out on top.
-Measured at depth 10 on 2 million simulated searches of a cascade, 154,000 configurations: with the clicks of
-each position drawn anew by its average, so that nothing collapses, 708..748 queries have a pair (3510 with
-the clicks of the cascade), the largest least_excess 6.4..11.9; of cells with 20 sessions or more, 88..115
-have one (635), the largest 2.1..3.9, while the twentieth of the cascade's is 15.6.
+With fewer the error of log(ctr) is not to be trusted: the logarithm of a rate of few sessions is skew.
 """
 
-REACH = 1.96
-"""Standard errors from an estimate to the lower end of its 95 % interval."""
+CHANCE = 0.025
+"""How often, at most, chance alone makes any of all pairs that are compared look like a collapse."""
 
 DIGITS = 12
 """Decimals of `least_excess` that count for order: what differs less is the same but for rounding."""
 
-CELL = ("result", "position", "better", "better_position")
+CELL = ("market", "result", "position", "better", "better_position")
 
 
 def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
@@ -45,10 +43,12 @@ def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
 
         excess = log(ctr_alone / ctr_below) - log(average_alone / average_below)
         se^2 = 1/(c_a + 1/2) - 1/(n_a + 1) + 1/(c_b + 1/2) - 1/(n_b + 1)
-        least_excess = exp(excess - 1.96 se)
+        least_excess = exp(excess - reach se),  reach = the normal quantile of 1 - 0.025 / pairs
 
     with ctr = (c + 1/2) / (n + 1) for c clicks in n sessions, and average = clicks in that position /
     sessions over all judged configurations of the market; positions below that no one clicks are left out.
+    The reach takes account of all pairs of the market that are compared (Bonferroni): looking for the
+    clearest of thousands finds clear ones by chance.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ def _compared_places(judged: Judged) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "n": row,
+            "market": markets[row],
             "result": results[row, column],
             "position": column + 1,
             "better": np.where(above > 0, judged.urls[row, above - 1], -1),
@@ -183,9 +184,9 @@ def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs of a cell alone and a cell below of one result with `least_excess` > 1."""
     alone = cells.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
     below = cells.filter(pl.col("better_position") > 0, pl.col("average") > 0)
-    alone = alone.drop("better", "better_position")
+    alone = _with_reach(alone.drop("better", "better_position"), below)
     # most cells below have no partner: none if not even the best of each part of one would do
-    best = alone.group_by("result").agg(pl.col("level").max(), pl.col("variance").min())
+    best = alone.group_by("result").agg(pl.col("level").max(), pl.col("variance", "reach").min())
     hopeful = below.join(best, on="result", suffix="_alone").filter(
         _least_excess(pl.col("level_alone") - pl.col("level"), "variance_alone", "variance") > 1
     )
@@ -194,8 +195,18 @@ def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
     return pairs.with_columns(excess.alias("least_excess")).filter(pl.col("least_excess") > 1)
 
 
+def _with_reach(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
+    """Add how many standard errors of each market's pairs make a lower end that holds for all of them."""
+    cells = (side.group_by("market", "result").len() for side in (alone, below))
+    both = next(cells).join(next(cells), on=["market", "result"], suffix="_below")
+    pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
+    reaches = [NormalDist().inv_cdf(1 - CHANCE / number) for number in pairs["pairs"].to_list()]
+    reach = pairs.select("market", pl.Series("reach", reaches, dtype=pl.Float64))
+    return alone.join(reach, on="market")
+
+
 def _least_excess(excess: pl.Expr, *variances: str) -> pl.Expr:
-    return (excess - REACH * pl.sum_horizontal(variances).sqrt()).exp()
+    return (excess - pl.col("reach") * pl.sum_horizontal(variances).sqrt()).exp()
 
 
 def _named(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:

@@ -234,6 +234,7 @@ RUN_QUERIES = Table(
             pl.Int32,
             "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
         ),
+        Column("digest", pl.String, "what stands for it in a report that may not name it; 6 hex digits"),
     ),
     ("market", "query"),
 )

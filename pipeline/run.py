@@ -28,6 +28,7 @@ from pipeline.correlation.judges import agreement, confusion, judge_comparisons
 from pipeline.correlation.tables import correlations, differences_and_draws
 from pipeline.correlation.weighted import sample_moments
 from pipeline.database import write_database
+from pipeline.digests import digest, run_key
 from pipeline.errors import PatternError
 from pipeline.inputs import (
     JUDGMENTS,
@@ -130,7 +131,10 @@ def _queries(table: PatternTable, configurations: pl.DataFrame) -> pl.DataFrame:
     """Return at least how many users issued each query that has a judged configuration."""
     judged = table.queries.join(configurations, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
-    return RUN_QUERIES.canonical(judged.select("market", "query", users.alias("users_at_least")))
+    known = judged.select("market", "query", users.alias("users_at_least"))
+    key = run_key(known)
+    digests = [digest(key, *row) for row in known.select("market", "query").iter_rows()]
+    return RUN_QUERIES.canonical(known.with_columns(pl.Series("digest", digests, dtype=pl.String)))
 
 
 def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:

@@ -16,6 +16,9 @@ from pipeline.judged import configuration_id
 from pipeline.run import analyse
 from pipeline.settings import load_settings
 
+REACH = 1.9599639845400545
+"""The normal quantile of 0.975: one pair is compared."""
+
 # the www of myspace is alone in first place, and second below uk; the others make the average of first place
 # 240/400, twice that of second place: 120/400
 MYSPACE = [
@@ -40,7 +43,7 @@ def found_in(rows, grades, *, depth=2, **options):
 def test_the_myspace_of_the_paper_falls_more_than_positions_do():
     (row,) = found_in(MYSPACE, GRADES).to_dicts()
     error = math.sqrt(1 / 97.5 - 1 / 101 + 1 / 11.5 - 1 / 101)
-    assert row.pop("least_excess") == pytest.approx(97.5 / 11.5 / 2 * math.exp(-1.96 * error), rel=1e-12)
+    assert row.pop("least_excess") == pytest.approx(97.5 / 11.5 / 2 * math.exp(-REACH * error), rel=1e-12)
     assert row == {
         "market": "all",
         "depth": 2,
@@ -234,6 +237,6 @@ def test_the_table_of_a_run_is_that_of_plain_loops_over_places_cells_and_pairs(s
             configurations_at(depth, market, judge, lists, masks, grades)
         ).items()
     ]
-    assert len(expected) > 10
+    assert len(expected) > 5
     expected = pl.DataFrame(expected, schema=COLLAPSES.empty().schema)
     assert_frame_equal(run["collapses"], expected, rel_tol=1e-12, abs_tol=0)

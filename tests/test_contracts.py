@@ -32,7 +32,7 @@ CONTRACT_TEN = {
     "differences": "market depth judge click_metric editorial_metric "
     "monte_carlo monte_carlo_se exact ci_low ci_high noise_corrected sign_agreement n_queries",
     "comparisons": "market depth judge click_metric metric_a metric_b difference ci_low ci_high p_value",
-    "queries": "market query users_at_least",
+    "queries": "market query users_at_least digest",
     "draws": "market depth judge iteration",
     "collapses": "market depth judge rank query url better_url least_excess",
 }

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from pipeline.contracts import CLICK_METRICS, CONFIGURATIONS
-from pipeline.digests import digest
+from pipeline.digests import digest, run_key
 from pipeline.errors import ReportError
 from pipeline.explorer.hiding import labels
 from pipeline.inputs import READ_ERRORS, first_line
@@ -48,7 +48,7 @@ class Run:
     editorial_names
         Its editorial metrics, in the order of the run.
     users
-        Its table `queries`: market, query, users_at_least; None when it has none.
+        Its table `queries`: market, query, users_at_least, digest; None when it has none.
     min_users
         Queries of fewer users are shown as digests.
     """
@@ -126,9 +126,9 @@ def _settings(folder: Path) -> Settings:
 
 
 def _users(folder: Path) -> pl.DataFrame | None:
-    if not (folder / "queries.parquet").is_file():
-        return None
-    return _collect(folder, _scan(folder, "queries").select("market", "query", "users_at_least"))
+    if not (folder / "queries.parquet").is_file() or "digest" not in _columns(folder, "queries"):
+        return None  # a run of an earlier version
+    return _collect(folder, _scan(folder, "queries").select("market", "query", "users_at_least", "digest"))
 
 
 def query_labels(run: Run, key: Key) -> pl.DataFrame:
@@ -238,7 +238,10 @@ def configuration(run: Run, key: Key, identity: str, shown: pl.DataFrame) -> Con
         raise ReportError(f"no configuration {identity} at this market, depth and judge")
     row = found.row(0, named=True)
     label = shown.filter(query=row["query"]).row(0, named=True)
-    results = [digest("result", key.market, url) if label["hidden"] else url for url in row["results"]]
+    results = row["results"]
+    if label["hidden"]:
+        secret = "" if run.users is None else run_key(run.users)
+        results = [f"result {digest(secret, key.market, url)}" for url in results]
     patterns = _patterns(run, _scan(run.folder, "patterns").filter(configuration_id=identity))
     metrics = (*CLICK_METRICS, *run.editorial_names)
     return Configuration(

@@ -271,7 +271,7 @@ def plane(
         Titles of the axes, ours.
     """
     across, up = (
-        number_axis(name, domain, ticks=5, gridColor=_ZERO, title=head, **_TITLE, **place)
+        number_axis(name, domain, ticks=5, gridColor=_ZERO, format=".3~g", title=head, **_TITLE, **place)
         for name, domain, head, place in zip(
             ("left", "low"), domains, heads, ({"titleY": 31.0}, {"titleX": -52.0}), strict=True
         )

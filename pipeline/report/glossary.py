@@ -43,7 +43,7 @@ def _forms() -> tuple[re.Pattern[str], dict[str, str]]:
     longest_first = sorted(keys, key=len, reverse=True)
     # neither part of a longer word nor of a name such as AP(rel=2) or P@1
     words = "|".join(re.escape(form).replace(r"\ ", "[ \u00a0]") for form in longest_first)
-    return re.compile(rf"(?<![\w@(-])({words})(?![\w@(-])"), keys
+    return re.compile(rf"(?<![\w@(/.-])({words})(?![\w@(/-]|\.\w)"), keys
 
 
 def linked(text: str) -> Markup:
@@ -56,6 +56,12 @@ def linked(text: str) -> Markup:
         parts.append(escape(part) if not key or key in seen else _link(key, part))
         seen.add(key)
     return Markup("").join(parts)
+
+
+def linked_name(text: str) -> Markup:
+    """Return a name escaped, as a link if the whole of it is a term: names come from the log too."""
+    keys = _forms()[1]
+    return _link(keys[text], text) if text in keys else escape(text)
 
 
 def _link(key: str, words: str) -> Markup:

@@ -29,6 +29,9 @@ SAMPLES_SHOWN = 8
 MIN_USERS = 5
 """Users who must have issued a query for a report to name it, where the run does not say."""
 
+OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
+"""Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
+
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
 
@@ -253,12 +256,14 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     whole = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
     frames = {name: frame.filter(~_of_baseline(frame)) for name, frame in whole.items()}
     plain = {name: whole[name].filter(_of_baseline(whole[name])) for name in ("correlations", "comparisons")}
+    settings = MappingProxyType(dict(info.get("settings") or {}))
+    min_users = int(settings.get("min_users", MIN_USERS))
+    frames["correlations"] = _few_unnamed(frames["correlations"], min_users)
     samples = _samples_by_weight(frames["statistics"])
     headline = _headline(frames["statistics"])
     chosen = sorted(samples[:SAMPLES_SHOWN])
     if headline is not None:
         chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
-    settings = MappingProxyType(dict(info.get("settings") or {}))
     return Run(
         MappingProxyType(frames),
         MappingProxyType(plain),
@@ -266,9 +271,16 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
         headline,
         tuple(chosen),
         len(samples),
-        QueryNames(frames["queries"], min_users=int(settings.get("min_users", MIN_USERS))),
+        QueryNames(frames["queries"], min_users=min_users),
         settings,
     )
+
+
+def _few_unnamed(correlations: pl.DataFrame, min_users: int) -> pl.DataFrame:
+    """Put numbers in the place of attribute values of few queries, which may be as personal as a query."""
+    few = ~pl.col("split").is_in(OWN_SPLITS) & (pl.col("n_queries") < min_users)
+    numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)
+    return correlations.with_columns(pl.when(few).then(numbered).otherwise(pl.col("class")).alias("class"))
 
 
 def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:

@@ -2,14 +2,17 @@
 
 import base64
 import re
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+import polars as pl
 import pyarrow as pa
 from markupsafe import Markup
 
+from pipeline.contracts import EVERY
 from pipeline.report.escape import script_json
-from pipeline.report.model import Section
+from pipeline.report.model import SampleKey, Section, Table
 from pipeline.report.tables import csv_text
 
 
@@ -39,14 +42,32 @@ def _safe(text: str) -> str:
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def downloads(sections: tuple[Section, ...]) -> Markup:
+def downloads(sections: tuple[Section, ...], shown: tuple[SampleKey, ...]) -> Markup:
     """Return the CSV files of all tables as one JSON object of names and packed texts.
+
+    They have the samples that are shown: a run can have hundreds.
 
     Arrow's own gzip packs them: its bytes do not depend on the machine.
     """
     tables = (table for section in sections for table in section.every_table if table.rows)
-    packed = {table.name: _packed(csv_text(table)) for table in tables}
+    packed = {table.name: _packed(csv_text(_of_samples(table, shown))) for table in tables}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
+
+
+def _of_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
+    data, key = table.data, ("market", "depth", "judge")
+    if data is None or not set(key) <= set(data.columns):
+        return table
+    wanted = {(EVERY, 0, EVERY)}
+    wanted |= {
+        (m, d, j)
+        for one in shown
+        for m in (one.market, EVERY)
+        for d in (one.depth, 0)
+        for j in (one.judge, EVERY)
+    }
+    kept = pl.DataFrame(sorted(wanted), schema={name: data.schema[name] for name in key}, orient="row")
+    return replace(table, data=data.join(kept, on=list(key), how="semi", maintain_order="left"))
 
 
 def _packed(text: str) -> str:

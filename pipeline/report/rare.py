@@ -6,8 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.digests import digest
 from pipeline.report.words import visible
+
+UNKNOWN = "query unknown"
+"""What stands for a query that the run's table of queries lacks."""
 
 
 class QueryNames:
@@ -38,24 +40,18 @@ class QueryNames:
         """Return the query of a row, or its digest."""
         if self.may_be_named(row):
             return visible(row["query"])
-        return digest("query", row["market"], row["query"])
+        found = self._queries.filter(market=row["market"], query=row["query"])["digest"]
+        return f"query {found[0]}" if len(found) else UNKNOWN
 
     def renamed(self, frame: pl.DataFrame, *also: str) -> pl.DataFrame:
         """Return `frame` with digests for rare queries, and without the texts of the columns `also` there."""
-        pairs = frame.select("market", "query").unique().iter_rows(named=True)
-        rare = pl.DataFrame(
-            [
-                (*row.values(), digest("query", row["market"], row["query"]))
-                for row in pairs
-                if not self.may_be_named(row)
-            ],
-            schema={"market": pl.String, "query": pl.String, "_digest": pl.String},
-            orient="row",
-        )
-        found = frame.join(rare, on=["market", "query"], how="left", maintain_order="left")
-        hidden = pl.col("_digest").is_not_null()
+        known = self._queries.select("market", "query", "users_at_least", "digest")
+        found = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
+        hidden = pl.col("users_at_least").fill_null(0) < self.min_users
+        digests = (pl.lit("query ") + pl.col("digest")).fill_null(UNKNOWN)
         texts = (pl.when(hidden).then(None).otherwise(pl.col(name)).alias(name) for name in also)
-        return found.with_columns(pl.coalesce("_digest", "query").alias("query"), *texts).drop("_digest")
+        shown = pl.when(hidden).then(digests).otherwise(pl.col("query")).alias("query")
+        return found.with_columns(shown, *texts).drop("users_at_least", "digest")
 
     @property
     def rule(self) -> str:

@@ -17,7 +17,7 @@ from pipeline.report import findings, page
 from pipeline.report.escape import markdown
 from pipeline.report.findings import Finding
 from pipeline.report.glossary import linked, terms
-from pipeline.report.model import Run, Section, Table, read_run
+from pipeline.report.model import Run, SampleKey, Section, Table, read_run
 from pipeline.report.sections.beside import beside_section
 from pipeline.report.sections.classes import classes_section, frequency_section
 from pipeline.report.sections.collapses import collapses_section
@@ -53,6 +53,7 @@ class Report:
     sections: tuple[Section, ...]
     command: str
     rule: str
+    shown: tuple[SampleKey, ...]
 
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
@@ -82,7 +83,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     return Report(
         findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        findings.caveats(run), sections, command(run), run.names.rule,
+        findings.caveats(run), sections, command(run), run.names.rule, run.shown,
     )  # fmt: skip
 
 
@@ -164,7 +165,7 @@ def html_report(report: Report) -> str:
     return environment.get_template("report.html.j2").render(
         report=report,
         terms=terms(),
-        files=page.downloads(report.sections),
+        files=page.downloads(report.sections, report.shown),
         script=Markup(script),  # noqa: S704 - our own file
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_digest(script),

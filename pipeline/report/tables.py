@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from pipeline.report.cells import Cell, Estimate, Row, Share, Spelled
 from pipeline.report.escape import csv_cell, latex, markdown
-from pipeline.report.glossary import linked
+from pipeline.report.glossary import linked, linked_name
 from pipeline.report.model import Table
 from pipeline.report.words import MINUS, count, number, percent, span, visible
 
@@ -104,7 +104,8 @@ def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
 
 def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
     group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
-    yield f'<tr>{group}<th id="{name}" scope="row" class="left">{linked(visible(row.name, limit=400))}</th>'
+    own = linked_name(visible(row.name, limit=400))
+    yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
     over = {
         start + more: f"t-{table.name}-s{start} "
         for _, start, width in table.spanners
@@ -156,7 +157,12 @@ RULE = r"\midrule\addlinespace[2.5pt]"
 def latex_table(table: Table) -> str:
     """Return a complete LaTeX table; the document needs the package booktabs."""
     columns = "l" + "".join(_side(table, place)[0] for place in range(len(table.heads)))
-    lines = [f"% {table.title}", LATEX_NEEDS, r"\begin{table}[!t]"]
+    lines = [
+        f"% {table.title}",
+        LATEX_NEEDS,
+        r"\begin{table}[!t]",
+        rf"\caption{{{latex(visible(table.title, limit=2_000))}}}",
+    ]
     lines += [rf"\begin{{tabular*}}{{\linewidth}}{{@{{\extracolsep{{\fill}}}}{columns}}}", r"\toprule"]
     lines += _latex_spanners(table)
     lines += [_latex_row([visible(head, limit=2_000) for head in (table.name_head, *table.heads)]), RULE]
@@ -168,7 +174,22 @@ def latex_table(table: Table) -> str:
         for row in rows:
             cells = [cell_text(cell, LATEX) for cell in row.cells]
             lines.append(_latex_row([visible(row.name, limit=400), *cells]))
+            lines += _latex_intervals(row)
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular*}", r"\end{table}", ""])
+
+
+def _latex_intervals(row: Row) -> list[str]:
+    """Return a row of small print with the intervals of the row above, if it has any."""
+    ends = [
+        span(cell.low, cell.high)
+        if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
+        else ""
+        for cell in row.cells
+    ]
+    if not any(ends):
+        return []
+    small = [rf"{{\scriptsize {latex(words)}}}".replace(MINUS, "$-$") if words else "" for words in ends]
+    return [" & ".join(["", *small]) + r" \\"]
 
 
 def _latex_spanners(table: Table) -> list[str]:

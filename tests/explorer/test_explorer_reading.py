@@ -22,8 +22,11 @@ def scatter(run, members=None):
     return reading.points(run, KEY, click="MaxRR", editorial="AP(rel=2)", members=members)
 
 
-def digest(text):
-    return sha256(f"north\n{text}".encode()).hexdigest()[:6]
+def digest(text, queries):
+    """The digest that a run with these queries gives a text."""
+    rows = queries.select("market", "query", "users_at_least").sort("market", "query").rows()
+    key = sha256(repr(rows).encode()).hexdigest()
+    return sha256(f"{key}\nnorth\n{text}".encode()).hexdigest()[:6]
 
 
 def with_users(folder, users):
@@ -31,7 +34,9 @@ def with_users(folder, users):
     names = ROWS["query"].unique().sort()
     frame = pl.DataFrame({"market": ["north"] * len(names), "query": names})
     counts = [users.get(name, 9) for name in names]
-    return copied_run(folder, queries=frame.with_columns(users_at_least=pl.Series(counts, dtype=pl.Int32)))
+    frame = frame.with_columns(users_at_least=pl.Series(counts, dtype=pl.Int32))
+    digests = [digest(name, frame) for name in frame["query"]]
+    return copied_run(folder, queries=frame.with_columns(digest=pl.Series(digests)))
 
 
 def test_a_scatter_has_the_configurations_of_its_key_and_no_others():
@@ -130,15 +135,16 @@ def rows_of(labels, name):
 def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp_path):
     heaviest = ROWS.sort("n_sessions", descending=True)
     rare, other = heaviest["query"][0], next(q for q in heaviest["query"] if q != heaviest["query"][0])
-    run = reading.open_run(with_users(tmp_path / "run", {rare: 4, other: 5}))
+    folder = with_users(tmp_path / "run", {rare: 4, other: 5})
+    run, queries = reading.open_run(folder), pl.read_parquet(folder / "queries.parquet")
     labels = reading.query_labels(run, KEY)
     shown = dict(labels.select("query", "label").iter_rows())
-    assert shown[rare] == f"query {digest(rare)}"
+    assert shown[rare] == f"query {digest(rare, queries)}"
     assert shown[other] == other
     row = heaviest.row(0, named=True)
     hidden = reading.configuration(run, KEY, row["configuration_id"], labels)
-    assert hidden.query == f"query {digest(rare)}"
-    assert hidden.results == tuple(f"result {digest(url)}" for url in row["results"])
+    assert hidden.query == f"query {digest(rare, queries)}"
+    assert hidden.results == tuple(f"result {digest(url, queries)}" for url in row["results"])
     page = pieces.configuration_html(run, KEY, hidden, "UCTR", "ERR")
     files = pieces.configuration_json(hidden) + pieces.configuration_csv(hidden)
     for text in (rare, *row["results"]):
@@ -166,7 +172,8 @@ def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     query, identity = rare["query"][0], rare["configuration_id"][0]
     assert reading.search(rows, labels, query, 50).is_empty()
-    assert reading.search(rows, labels, digest(query).upper(), 50)["configuration_id"][0] == identity
+    name = table("queries").filter(market="north", query=query)["digest"][0]
+    assert reading.search(rows, labels, name.upper(), 50)["configuration_id"][0] == identity
     assert reading.search(rows, labels, identity[:12], 50)["configuration_id"].to_list() == [identity]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Any
 
 from oracle.oracle_metrics import Configuration
@@ -52,11 +53,17 @@ def collapses(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
     """Return the rows of `collapses` of one market, depth and judge by rank."""
     averages = average_ctrs(judged)
     best: dict[str, dict[str, Any]] = {}
-    for (query, url), result in results_of(judged).items():
-        for row in pairs_of(result, averages):
-            row |= {"query": query, "url": url}
-            if row["least_excess"] > 1 and (query not in best or before(row) < before(best[query])):
-                best[query] = row
+    found = [
+        ({"query": query, "url": url, **row}, *numbers)
+        for (query, url), result in results_of(judged).items()
+        for row, *numbers in pairs_of(result, averages)
+    ]
+    reach = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
+    for row, excess, error in found:
+        row["least_excess"] = math.exp(excess - reach * error)
+        query = row["query"]
+        if row["least_excess"] > 1 and (query not in best or before(row) < before(best[query])):
+            best[query] = row
     ranked = sorted(best.values(), key=lambda row: (-round(row["least_excess"], DIGITS), row["query"]))
     return dict(enumerate(ranked[:MOST], start=1))
 
@@ -98,7 +105,7 @@ def results_of(judged: list[Configuration]) -> dict[tuple[str, str], Result]:
     return found
 
 
-def pairs_of(result: Result, averages: dict[int, float]) -> list[dict[str, Any]]:
+def pairs_of(result: Result, averages: dict[int, float]) -> list[tuple[dict[str, Any], float, float]]:
     """Compare each cell alone that has a click with each cell below in a position that has one.
 
     A cell of too few sessions is compared with none.
@@ -117,7 +124,6 @@ def pairs_of(result: Result, averages: dict[int, float]) -> list[dict[str, Any]]
                 "better_url": better_url,
                 "better_grade": result.better_grades[better_url],
                 "better_position": better_position,
-                "least_excess": math.exp(excess - 1.96 * error),
             }
             places = (("alone", position, alone), ("below", position_below, below))
             for side, place, cell in places:
@@ -126,5 +132,5 @@ def pairs_of(result: Result, averages: dict[int, float]) -> list[dict[str, Any]]
                 row[f"ctr_{side}"] = cell.clicks / cell.sessions
                 row[f"average_ctr_{side}"] = averages[place]
                 row[f"configuration_{side}"] = cell.largest
-            rows.append(row)
+            rows.append((row, excess, error))
     return rows

@@ -25,7 +25,7 @@ def hostile_info():
         notes=[HOSTILE],
         skipped_attributes=[HOSTILE],
         versions={HOSTILE: HOSTILE},
-        inputs={HOSTILE: {"path": f"{HOSTILE}\udcff", "files": 1, "bytes": 1, "sha256": HOSTILE}},
+        inputs={HOSTILE: {"names": [f"{HOSTILE}\udcff"], "files": 1, "bytes": 1, "sha256": HOSTILE}},
         has_navigational=False,
     )
     info["settings"]["scale"] = ["bad", "fair", f"{{{{x}}}} {HOSTILE}", "excellent", "perfect"]

@@ -25,8 +25,17 @@ EXAMPLE = {
 def section_of(examples, named, **settings):
     """The section of a run with these collapses; users issued the `named` queries, and no others."""
     tables = dict(run_tables())
-    rows = [{"market": "m1", "query": query, "users_at_least": 9} for query in named]
-    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32}
+    every = dict.fromkeys(example["query"] for example in examples)
+    rows = [
+        {
+            "market": "m1",
+            "query": query,
+            "users_at_least": 9 if query in named else 0,
+            "digest": digest_of("m1", query).removeprefix("query "),
+        }
+        for query in every
+    ]
+    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
     tables["queries"] = pl.DataFrame(rows, schema=schema)
     tables["collapses"] = contracts.COLLAPSES.canonical(pl.DataFrame(examples))
     return collapses_section(read_run(tables, settings_with(**settings)))

@@ -11,6 +11,7 @@ from report.report_runs import page_of, settings_with
 from report.report_tables import run_info, run_tables, small_tables
 from report.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUERY_TEXT, RARE_HOST, query_of
 
+from pipeline.digests import digest, run_key
 from pipeline.report import write_report
 from pipeline.report.model import read_run
 from pipeline.report.rare import QueryNames
@@ -32,8 +33,9 @@ def rows_of(path, market):
 
 
 def users(*rows):
-    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
+    known = [(*row, digest_of(*row[:2]).removeprefix("query ")) for row in rows]
+    return pl.DataFrame(known, schema=schema, orient="row")
 
 
 @pytest.mark.parametrize("name", ["full", "small", "hostile", "one configuration"])
@@ -91,11 +93,17 @@ def test_users_of_one_market_do_not_count_for_another():
     assert found["url"].to_list() == [None, "u", None]
 
 
-def test_a_digest_is_the_first_six_digits_of_a_sha_256_and_differs_by_market():
-    names = QueryNames(users(), min_users=5)
-    sha = hashlib.sha256(b"m\nmy own name").hexdigest()
-    assert names.name({"market": "m", "query": "my own name"}) == f"query {sha[:6]}"
-    assert names.name({"market": "n", "query": "my own name"}) != f"query {sha[:6]}"
+def test_a_digest_cannot_be_told_from_the_text_without_the_queries_of_the_run():
+    rows = [("m", "my own name", 1), ("m", "weather", 60), ("n", "my own name", 1)]
+    columns = ["market", "query", "users_at_least"]
+    one = run_key(pl.DataFrame(rows, schema=columns, orient="row"))
+    other = run_key(pl.DataFrame([("m", "my own name", 2), *rows[1:]], schema=columns, orient="row"))
+    assert one == run_key(pl.DataFrame(rows[::-1], schema=columns, orient="row"))
+    found = {digest(key, market, "my own name") for key in (one, other) for market in ("m", "n")}
+    assert len(found) == 4
+    assert all(re.fullmatch("[0-9a-f]{6}", name) for name in found)
+    sha = hashlib.sha256(f"{one}\nm\nmy own name".encode()).hexdigest()
+    assert digest(one, "m", "my own name") == sha[:6]
 
 
 def test_no_rows_stay_no_rows_of_the_same_form():

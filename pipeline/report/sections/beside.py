@@ -336,10 +336,14 @@ def _alike(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
     return f"Spearman's rank correlation of the two orders is {number(alike)} ({len(ours)} metrics)"
 
 
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) else visible(value)
+
+
 def _differing(run: Run, log: OtherLog) -> tuple[str, ...]:
     """Say which settings give this run other definitions than the other log had."""
     parts = [
-        f"{name} is {visible(run.settings[name])} here and {theirs:g} there"
+        f"{name} is {_plain(run.settings[name])} here and {theirs:g} there"
         for name, theirs in log.settings.items()
         if name in run.settings and run.settings[name] != theirs
     ]

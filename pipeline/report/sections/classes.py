@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import polars as pl
 
-from pipeline.contracts import EDITORIAL_METRICS, EVERY
+from pipeline.contracts import EDITORIAL_METRICS
 from pipeline.report.cells import Estimate, Row, absent
 from pipeline.report.charts import common_domain, decile_lines
 from pipeline.report.model import (
     HEADLINE_CLICK,
+    OWN_SPLITS,
     Figure,
     Run,
     SampleKey,
@@ -23,7 +24,6 @@ from pipeline.report.model import (
 from pipeline.report.words import listed, number, plural, sentence, visible
 
 FREQUENCY = "frequency"
-KNOWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", FREQUENCY)
 SPLITS_SHOWN = 6
 """Attributes of queries that get a table on the page; the CSV files hold all of them."""
 
@@ -46,7 +46,7 @@ PARADOX = (
 def classes_section(run: Run) -> Section:
     """Tables 4 and 5 and one table per further attribute of the queries."""
     navigational, remark = _navigational(run)
-    more = [split for split in _splits(run) if split not in KNOWN_SPLITS]
+    more = [split for split in _splits(run) if split not in OWN_SPLITS]
     length, kind = f"Table 4. By {_kind('length')}", f"Table 5. By {_kind(navigational)}"
     tables = [
         _table(run, "length", "table4_length", length, run.own),

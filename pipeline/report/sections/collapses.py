@@ -49,7 +49,7 @@ def collapses_section(run: Run) -> Section:
         return Section(
             "collapses",
             title,
-            (NONE if data.is_empty() else _all_rare(run, data if own.is_empty() else own),),
+            (NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own),),
             tables=(table,),
         )
     return Section(
@@ -80,9 +80,15 @@ def _at(sample: SampleKey | None) -> str:
     return "" if sample is None else f", {sample.label}"
 
 
-def _all_rare(run: Run, own: pl.DataFrame) -> str:
-    found = plural(own.height, "example of a rare query", "examples of rare queries")
-    return f"{found} cannot be shown. {run.names.rule}"
+def _not_shown(run: Run, found: pl.DataFrame) -> str:
+    """Say why the examples that there are cannot be shown."""
+    rare = sum(not run.names.may_be_named(row) for row in found.iter_rows(named=True))
+    words = plural(rare, "example of a rare query", "examples of rare queries")
+    texts = [f"{words} cannot be shown. {run.names.rule}"] if rare else []
+    if found.height > rare:
+        more = plural(found.height - rare, "example lies", "examples lie")
+        texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
+    return " ".join(texts)
 
 
 def _how_many(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Example]) -> str:

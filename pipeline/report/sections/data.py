@@ -55,7 +55,8 @@ def data_line(run: Run) -> str:
             plural(row["n_queries"], "query", "queries"),
             plural(row["n_configurations"], "configuration"),
         ]
-        text += f" grade every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
+        verb = "grades" if read["judgments"] == 1 else "grade"
+        text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
         text += f"({', '.join(size)})"
     return sentence(text)
 
@@ -100,7 +101,9 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
     row = kept.sort("coverage", descending=True).row(0, named=True)
     best = SampleKey(row["market"], row["depth"], row["judge"])
     text = f"Coverage at {best.label} is {percent(row['coverage'])}"
-    if kept.height > 1:
+    if kept.height > 1 and kept["coverage"].n_unique() == 1:
+        text = f"Coverage is {percent(row['coverage'])} in all {count(kept.height)} samples"
+    elif kept.height > 1:
         worst = kept.sort("coverage").row(0, named=True)
         label = SampleKey(worst["market"], worst["depth"], worst["judge"]).label
         text = f"Coverage is highest at {best.label}, {percent(row['coverage'])}, and lowest at {label}, "

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from pipeline.report.cells import Estimate, Row, Share, absent
-from pipeline.report.charts import common_domain, intervals, plane
+from pipeline.report.charts import common_domain, intervals
 from pipeline.report.findings import Ranking, doubt, interval_words, nothing_kept
 from pipeline.report.model import (
     HEADLINE_CLICK,
@@ -21,8 +20,8 @@ from pipeline.report.model import (
     in_order,
     noise_corrected,
 )
+from pipeline.report.sections.draws import draws_figures, draws_table, planes
 from pipeline.report.words import count, listed, number, percent, plural, sentence, visible
-from pipeline.sample import Floats
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "its standard error", "Noise-corrected", "Sign agreement")
 _WITHIN = 2.0
@@ -53,14 +52,15 @@ def differences_section(run: Run, ranking: Ranking | None) -> Section:
         ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    figures = (*_draws_figures(run, ranking), *_figures(run, known))
+    found = planes(run, ranking)
+    figures = (*draws_figures(found), *_figures(run, known))
     return Section(
         "differences",
         "Choosing between two rankings",
         _reading(run, own, known),
         figures,
         legend=_legend(run) if figures else (),
-        folded=tables,
+        folded=(*tables, draws_table(run, found)),
     )
 
 
@@ -149,59 +149,6 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
         drawing,
         "table6_differences",
     )
-
-
-CELLS = 30
-"""Cells along each side of the picture of draws."""
-
-
-def _draws_figures(run: Run, ranking: Ranking | None) -> tuple[Figure, ...]:
-    """Draw the differences between the two rankers, for the best metric and the last."""
-    if run.headline is None or ranking is None or not ranking.values:
-        return ()
-    draws = run.headline.rows(run.frames["draws"])
-    metrics = [name for name in dict.fromkeys((ranking.best, *ranking.others[-1:])) if name in draws.columns]
-    if draws.is_empty() or HEADLINE_CLICK not in draws.columns:
-        return ()
-    pairs = [(name, draws.select(name, HEADLINE_CLICK).drop_nulls()) for name in metrics]
-    return tuple(
-        _draws_figure(place, name, pair.to_numpy())
-        for place, (name, pair) in enumerate(pairs)
-        if pair.height and bool((pair.max() > pair.min()).fold(lambda a, b: a & b)[0])
-    )
-
-
-def _draws_figure(place: int, name: str, points: Floats) -> Figure:
-    ends = [np.abs(points[:, side]).max() for side in (0, 1)]
-    edges = [np.linspace(-end, end, CELLS + 1) for end in ends]
-    found = np.histogram2d(points[:, 0], points[:, 1], bins=edges)[0].astype(int)
-    values = [
-        {
-            "left": float(edges[0][x]), "right": float(edges[0][x + 1]),
-            "low": float(edges[1][y]), "high": float(edges[1][y + 1]),
-            "draws": int(found[x, y]), "count": count(int(found[x, y])),
-            "across": _ends(edges[0], x), "up": _ends(edges[1], y),
-        }
-        for x, y in np.argwhere(found)
-    ]  # fmt: skip
-    across, up = f"Difference in {name}", f"Difference in {HEADLINE_CLICK}"
-    alike = percent(float((points[:, 0] * points[:, 1] > 0).mean()))
-    alt = (
-        f"Plane of {count(len(points))} draws of two rankers: difference in {name} across, in "
-        f"{HEADLINE_CLICK} upwards; both prefer the same ranker in {alike} of the draws."
-    )
-    drawing = plane(
-        values,
-        domains=((-ends[0], ends[0]), (-ends[1], ends[1])),
-        heads=(across, up),
-        titles={"count": "Draws", "across": across, "up": up},
-    )
-    title = f"{count(len(points))} draws: {name} and {HEADLINE_CLICK}, {alike} with the same sign"
-    return Figure(f"draws-{place}", title, alt, drawing, "table6_differences")
-
-
-def _ends(edges: Floats, place: int) -> str:
-    return f"{number(edges[place], 4)} to {number(edges[place + 1], 4)}"
 
 
 def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:

@@ -95,7 +95,9 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         estimate({**row, "reason": "no difference"}, "difference"),
         p_cell(p),
         "not tested" if p is None else "yes" if p < SURE else "no",
-        "any number" if needed is None else Spelled(rounded(needed), needed),
+        Estimate(None, reason="no difference to detect")
+        if needed is None
+        else Spelled(rounded(needed), needed),
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.report.cells import Row
+from pipeline.report.cells import Cell, Row
 from pipeline.report.model import HEADLINE_CLICK, Run, Section, Table
-from pipeline.report.words import count, sentence, visible
+from pipeline.report.words import sentence, visible
 
 LONGEST_VALUE = 400
 
@@ -21,9 +21,9 @@ CLICK_MEANINGS = {
 EDITORIAL_MEANINGS = {
     "DCG": "sum of (2^grade - 1) / log2(position + 1)",
     "NDCG": "DCG / DCG of the ideal order of {pool}",
-    "AP": "mean over the relevant results of {pool} of the precision at their position; "
-    "relevant: {relevant} or better",
-    "RR": "1 / position of the first relevant result",
+    "AP": "mean, over the relevant ones among {pool}, of the precision at their position; "
+    "relevant: {relevant} or better; AP(rel=n): grade n or better",
+    "RR": "1 / position of the first relevant result; RR(rel=n): of the first with grade n or better",
     "ERR": "expected 1 / position at which a user stops who is satisfied by a result with probability "
     "(2^grade - 1) / 2^{top}",
     "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
@@ -121,12 +121,21 @@ def _settings(run: Run) -> Table:
 def _inputs(run: Run) -> Table:
     inputs: Mapping[str, Any] = run.info.get("inputs") or {}
     rows = tuple(Row("", visible(name), _input_cells(entry)) for name, entry in sorted(inputs.items()))
-    return Table("inputs", "Inputs", "Input", ("Path", "Files", "Bytes", "SHA-256"), rows, for_papers=False)
+    return Table(
+        "inputs",
+        "Inputs",
+        "Input",
+        ("Files, the first three", "Number", "Bytes", "Digest of sizes, heads and tails"),
+        rows,
+        for_papers=False,
+    )
 
 
-def _input_cells(entry: object) -> tuple[str, ...]:
-    known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"path": entry}
-    return tuple(_text(known.get(name)) for name in ("path", "files", "bytes", "sha256"))
+def _input_cells(entry: object) -> tuple[Cell, ...]:
+    known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
+    numbers = (known.get(name) for name in ("files", "bytes"))
+    whole = (value if isinstance(value, int) else None for value in numbers)
+    return (_text(known.get("names")), *whole, _text(known.get("sha256")))
 
 
 def _versions(run: Run) -> Table:
@@ -144,8 +153,6 @@ def _versions(run: Run) -> Table:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return count(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
     return visible("not given" if value is None else value, limit=LONGEST_VALUE)

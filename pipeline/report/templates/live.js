@@ -75,7 +75,7 @@ document.querySelectorAll("button[data-file]").forEach((button) => {
 
 // A link to the numbers of a picture opens what they are folded into.
 function unfold() {
-  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   const folded = target && target.closest("details");
   if (folded && !folded.open) {
     folded.open = true;
@@ -86,6 +86,10 @@ function unfold() {
 window.addEventListener("hashchange", unfold);
 unfold();
 
+let unfolded = [];
+
 window.addEventListener("beforeprint", () => {
-  document.querySelectorAll("details").forEach((folded) => { folded.open = true; });
+  unfolded = [...document.querySelectorAll("details:not([open])")];
+  unfolded.forEach((folded) => { folded.open = true; });
 });
+window.addEventListener("afterprint", () => unfolded.forEach((folded) => { folded.open = false; }));

@@ -1,0 +1,199 @@
+"""Write docs/cli.md, the reference of the command line, from the texts of ``--help``: `make pages`."""
+
+import re
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from pipeline.cli import app
+
+PAGE = Path(__file__).parent / "cli.md"
+PROGRAM = "clickassay"
+WORDS = {str: "text", Path: "path", int: "integer", float: "number", bool: "flag"}
+"""What the reference calls a type."""
+
+TOP = """# The command line
+
+    clickassay COMMAND [OPTIONS]
+
+Every command has `--help`, which shows in the terminal what stands here. What the settings mean:
+[Settings](../README.md#settings); what a command's exit code means: [Exit codes](../README.md#exit-codes).
+An option that is a setting can also stand in the file given by `--settings`, by its name with `_` for `-`.
+An option on the command line wins over the file.
+
+This page is made by `make pages` from the texts of `--help`.
+"""
+
+Parameter = Any
+"""A parameter, command or group as Typer hands it out; its classes are not public."""
+
+
+@dataclass(frozen=True)
+class Help:
+    """The help of a command, taken apart.
+
+    Attributes
+    ----------
+    summary
+        First paragraph.
+    more
+        Further paragraphs, possibly none.
+    examples
+        Whole command lines.
+    """
+
+    summary: str
+    more: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+def cli_page() -> str:
+    """Return the whole page as Markdown."""
+    root = get_command(app)
+    commands = list(_commands(root, PROGRAM))
+    parts = [TOP, _overview(commands), *_root_options(root)]
+    return "\n".join(parts + [_section(path, command) for path, command in commands])
+
+
+def _commands(group: Parameter, path: str) -> Iterator[tuple[str, Parameter]]:
+    """Yield every command below `group` that does something, with its words."""
+    for name, command in group.commands.items():
+        words = f"{path} {name}"
+        if hasattr(command, "commands"):
+            yield from _commands(command, words)
+        else:
+            yield words, command
+
+
+def _overview(commands: list[tuple[str, Parameter]]) -> str:
+    rows = [
+        (f"[`{_short(path)}`](#{_anchor(_short(path))})", read_help(command.help).summary)
+        for path, command in commands
+    ]
+    return _table(("command", "what it does"), rows)
+
+
+def _root_options(root: Parameter) -> list[str]:
+    return ["Options of `clickassay` itself:\n", _options(root.params, root)]
+
+
+def _section(path: str, command: Parameter) -> str:
+    told = read_help(command.help)
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option"]
+    parts = [
+        f"## {_short(path)}",
+        told.summary,
+        *map(_marked, told.more),
+        f"    {_usage(path, arguments, options)}",
+    ]
+    if told.examples:
+        parts += ["Examples:" if len(told.examples) > 1 else "Example:"]
+        parts += ["\n".join(f"    {example}" for example in told.examples)]
+    if arguments:
+        parts += [_arguments(arguments, command).rstrip("\n")]
+    parts += [_options(options, command).rstrip("\n")] if options else []
+    return "\n\n".join(parts) + "\n"
+
+
+def read_help(text: str) -> Help:
+    """Take the help of a command apart: paragraphs, and the indented lines below "Example"."""
+    prose, _, below = re.sub(r"\nExamples\n-+\n", "\nExample:\n", text).partition("\nExample:\n")
+    paragraphs = [" ".join(part.split()) for part in prose.split("\n\n") if part.strip()]
+    examples = [line.strip() for line in below.splitlines() if line.strip()]
+    return Help(paragraphs[0], tuple(paragraphs[1:]), tuple(examples))
+
+
+def _usage(path: str, arguments: list[Parameter], options: list[Parameter]) -> str:
+    words = [_argument_name(one) if one.required else f"[{_argument_name(one)}]" for one in arguments]
+    needed = [f"{one.opts[0]} {_placeholder(one)}" for one in options if one.required]
+    return " ".join([path, *words, *needed, *(["[OPTIONS]"] if len(options) > len(needed) else [])])
+
+
+def _arguments(arguments: list[Parameter], command: Parameter) -> str:
+    rows = [
+        (f"`{_argument_name(one)}`", _type_words(one, command), _default(one), _meaning(one))
+        for one in arguments
+    ]
+    return _table(("argument", "type", "default", "meaning"), rows)
+
+
+def _options(options: list[Parameter], command: Parameter) -> str:
+    rows = [(_spelling(one), _type_words(one, command), _default(one), _meaning(one)) for one in options]
+    return _table(("option", "type", "default", "meaning"), rows)
+
+
+def _spelling(option: Parameter) -> str:
+    return ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+
+
+def _argument_name(argument: Parameter) -> str:
+    return str(argument.metavar or argument.name.upper())
+
+
+def _placeholder(option: Parameter) -> str:
+    return str(option.metavar or option.name.upper())
+
+
+def _type_words(parameter: Parameter, command: Parameter) -> str:
+    """Return the type in words, from the annotation of the function behind the command."""
+    hint = typing.get_type_hints(command.callback).get(parameter.name, bool)
+    kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+    (kind,) = (one for one in kinds if one is not type(None))
+    if typing.get_origin(kind) is list:
+        return f"{WORDS[typing.get_args(kind)[0]]}, repeatable"
+    if issubclass(kind, Enum):
+        return "one of " + ", ".join(f"`{member.value}`" for member in kind)
+    return WORDS[kind]
+
+
+def _default(parameter: Parameter) -> str:
+    """Return the default: what the parameter has, or what its help says of a setting."""
+    if parameter.required:
+        return "required"
+    told = re.search(r"\[default: (.+)\]$", parameter.help or "")
+    if told:
+        value = told[1].removesuffix(".0")
+        return value if re.search(r"[ %]", value) else f"`{value}`"
+    if parameter.default is None or parameter.default is False:
+        return ""
+    return f"`{parameter.default:g}`" if isinstance(parameter.default, float) else f"`{parameter.default}`"
+
+
+def _meaning(parameter: Parameter) -> str:
+    return _marked(re.sub(r"\s*\[default: .+\]$", "", parameter.help or ""))
+
+
+def _marked(text: str) -> str:
+    """Return `text` with options and commands as code where it does not have them so."""
+    return re.sub(
+        r"(?<![`\w-])(--[a-z][\w-]*|pip install \S+)(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", r"`\1`", text
+    )
+
+
+def _short(path: str) -> str:
+    return path.removeprefix(f"{PROGRAM} ")
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-")
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    cells = [head, ("---",) * len(head), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in cells)
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(cli_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

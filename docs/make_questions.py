@@ -1,0 +1,116 @@
+"""Write docs/questions.md, the ready questions with SQL and answers on the sample run: `make pages`."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import polars as pl
+
+from pipeline.contracts import RUN_TABLES
+from pipeline.database import write_database
+from pipeline.questions import DATABASE, Question, ask, cells, questions
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "questions.md"
+SAMPLE = DOCS.parent / "reports" / "sample"
+MOST_ROWS = 10
+LONGEST_CELL = 60
+"""Characters of a cell; a list of ten URLs would make a row unreadable."""
+
+NO_ROWS = {
+    "collapsed_results": "No result of the sample log falls clearly enough; what is asked of an example: "
+    "[report.md](report.md#examples-of-figure-2).",
+    "judges_and_clicks": "The sample judgments have one judge.",
+    "judges_apart": "The sample judgments have one judge.",
+    "missing_values": "Every correlation of the sample run has a value.",
+}
+"""Why a question has no answer on the sample run."""
+
+TOP = f"""# Ready questions
+
+Questions to a run, each with its SQL and its answer on the sample run `reports/sample`.
+Ask them of any run by name:
+
+    clickassay query reports/june --list
+    clickassay query reports/june --name worst_disagreements
+
+Or copy the SQL, change it, and ask it with `clickassay query reports/june "SELECT …"` or in
+`duckdb run.duckdb`. Columns are those of [tables.md](tables.md), words those of [method.md](method.md).
+
+An answer here has its first {MOST_ROWS} rows, in the order that the SQL asks for. Numbers have four digits.
+A cell of more than {LONGEST_CELL} characters is cut and ends with `…`. With `--csv` or `--json`, answers
+have all rows in full precision.
+
+The answers name every query, also those that fewer than `min_users` users issued: the sample log is
+simulated, so there are no people behind it. The report would show digests of these queries.
+An answer about your own run has the raw texts too: treat it as you treat the log.
+
+This page is made by `make pages` from the files of `sql/explore` and the tables of `reports/sample`.
+"""
+
+
+def questions_page(sample: Path = SAMPLE) -> str:
+    """Return the whole page as Markdown.
+
+    Parameters
+    ----------
+    sample
+        A run folder; its Parquet tables are read, its database need not be there.
+    """
+    known = questions()
+    with tempfile.TemporaryDirectory() as folder:
+        tables = {table.name: pl.read_parquet(sample / f"{table.name}.parquet") for table in RUN_TABLES}
+        write_database(tables, Path(folder) / DATABASE)
+        parts = [_section(question, ask(Path(folder), question.sql)) for question in known]
+    return "\n".join([TOP, _overview(known), *parts])
+
+
+def _overview(known: tuple[Question, ...]) -> str:
+    rows = [[f"[{one.name}](#{one.name})", one.answers] for one in known]
+    return _table(["name", "question"], ["---", "---"], rows)
+
+
+def _section(question: Question, frame: pl.DataFrame) -> str:
+    _, _, statement = question.sql.partition("\n")  # the first line is the question itself
+    sql = f"```sql\n{statement.strip()}\n```"
+    return f"## {question.name}\n\n{question.answers}\n\n{sql}\n\n{_answer(question, frame)}"
+
+
+def _answer(question: Question, frame: pl.DataFrame) -> str:
+    if frame.is_empty():
+        return f"No rows. {NO_ROWS.get(question.name, '')}".rstrip() + "\n"
+    rules = ["---:" if dtype.is_numeric() else "---" for dtype in frame.dtypes]
+    rows = [[markdown_cell(cell) for cell in row] for row in cells(frame.head(MOST_ROWS))]
+    return f"{_height(frame.height)}\n\n{_table(frame.columns, rules, rows)}"
+
+
+def _height(rows: int) -> str:
+    if rows > MOST_ROWS:
+        return f"The first {MOST_ROWS} of {rows:,} rows:"
+    return "The only row:" if rows == 1 else f"All {rows} rows:"
+
+
+def markdown_cell(text: str) -> str:
+    """Return what shows `text`, cut to its longest, in a Markdown table and nothing else.
+
+    Plain words and numbers stay as they are; anything else becomes code, which neither links nor marks up.
+    """
+    short = text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1].rstrip()}…"
+    if re.fullmatch(r"[A-Za-z0-9 ,.()=@%+-]*", short):
+        return short
+    fence = "`" * (max((len(run) for run in re.findall("`+", short)), default=0) + 1)
+    pad = " " if "`" in short else ""
+    return f"{fence}{pad}{short}{pad}{fence}".replace("|", "\\|")
+
+
+def _table(head: list[str], rules: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rules, *rows))
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(questions_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
