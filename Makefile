@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report explore test lint samples truth pictures pins clean
+.PHONY: report explore test lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
@@ -44,6 +44,10 @@ $(VENV)/explorer: $(VENV)/pinned requirements/explore.txt
 	@$(PIP) --require-hashes -r requirements/explore.txt
 	@touch $@
 
+$(VENV)/documents: $(VENV)/pinned requirements/docs.txt
+	@$(PIP) --require-hashes -r requirements/docs.txt
+	@touch $@
+
 $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 	@$(PIP) --require-hashes -r requirements/test.txt
 	@touch $@
@@ -51,6 +55,14 @@ $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 samples: $(VENV)/installed
 	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh
 	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
+
+site: $(VENV)/installed $(VENV)/documents
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/site
+	@echo "Documents: build/site/index.html"
+
+pages: $(VENV)/installed
+	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_questions.py
 
 pictures: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make_pictures.py
@@ -60,10 +72,12 @@ truth: $(VENV)/installed
 
 pins:
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra docs \
+	  -c requirements/run.txt -o requirements/docs.txt
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra explore \
-	  -c requirements/run.txt -o requirements/explore.txt
+	  -c requirements/docs.txt -o requirements/explore.txt
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra test \
-	  -c requirements/explore.txt -o requirements/test.txt
+	  -c requirements/docs.txt -c requirements/explore.txt -o requirements/test.txt
 	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --python-version 3.11 - \
 	  -c requirements/test.txt -o requirements/build.txt
 

@@ -1,8 +1,8 @@
 """Settings of the site of documents: `make site`.
 
 The source of the site is the root of the repository, so that a link from one document to another is the
-same on the site and in the checkout. Only the documents named here become pages; a link to any other
-file of the checkout becomes a download.
+same on the site and in the checkout. Only the documents named here become pages; a link to a file of
+another kind becomes a download, and a link to a folder is an error.
 """
 
 from pathlib import Path
@@ -21,8 +21,10 @@ include_patterns = [
     "data_samples/README.md",
     "reports/*.md",
     "reports/calibration/*.md",
+    "reports/sample/report.md",
+    "requirements/README.md",
 ]
-exclude_patterns = ["**/.*", "build", "dist", "pipeline", "requirements", "sql", "tests", "benchmarks/work"]
+exclude_patterns = ["**/.*", "build", "dist", "pipeline", "sql", "tests", "benchmarks/work"]
 
 myst_heading_anchors = 4  # links to headings, with the anchors that forges make
 smartquotes = False  # they make -- of an option a dash
@@ -47,3 +49,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx what to do when the pages are written."""
     app.connect("build-finished", _write_entry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+suppress_warnings = ["misc.highlighting_failure"]
+"""A block may be in a language that has no lexer, as crontab: it is shown plain."""

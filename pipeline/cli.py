@@ -61,7 +61,7 @@ imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_
 app.add_typer(imports, name="import")
 app.add_typer(stores, name="store")
 
-_OUT = Console(highlight=False, soft_wrap=True, markup=False)
+_OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.cli_exit import drop_output
 from pipeline.cli_options import CSV, JSON
 from pipeline.errors import SettingsError
 
@@ -68,7 +69,7 @@ def diff(
 
         clickassay diff reports/june reports/july --metric ERR --click MeanRR --fail-above 0.05 --beyond-noise
     """
-    from pipeline.run_diff import compare_runs  # noqa: PLC0415 - keeps --help fast
+    from pipeline.run_diff import compare_runs, uneven_words  # noqa: PLC0415 - keeps --help fast
     from pipeline.run_diff_numbers import Choice, watched  # noqa: PLC0415
 
     _check(fail_above, beyond_noise=beyond_noise, csv=csv, json=json)
@@ -85,11 +86,13 @@ def diff(
         raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above would watch nothing")
     numbers = watched(found.numbers, fail_above, beyond_noise=beyond_noise)
     if csv or json:
-        sys.stdout.write(_text(numbers, csv=csv))  # rich would turn tabs into blanks
+        _write(_text(numbers, csv=csv))
     else:
         _show(found)
     if fail_above is not None:
         _tell(numbers, fail_above, aside=csv or json)
+        if (csv or json) and (uneven := uneven_words(found.sizes)):
+            _say(_console(stderr=True), uneven)
     if numbers["finding"].any():
         raise typer.Exit(1)
 
@@ -103,6 +106,15 @@ def _check(fail_above: float | None, *, beyond_noise: bool, csv: bool, json: boo
         raise SettingsError("give --csv or --json, not both")
 
 
+def _write(text: str) -> None:
+    """Write to stdout, where rich would turn tabs into blanks."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output(sys.stdout)
+
+
 def _text(numbers: "pl.DataFrame", *, csv: bool) -> str:
     from pipeline.questions import as_csv, as_json  # noqa: PLC0415
 
@@ -111,7 +123,10 @@ def _text(numbers: "pl.DataFrame", *, csv: bool) -> str:
 
 def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:
     """Say what a watch found: below the tables, or on stderr where stdout is for a program."""
+    import polars as pl  # noqa: PLC0415
+
     from pipeline.run_diff import alone_words, change_words, not_computed  # noqa: PLC0415
+    from pipeline.run_diff_numbers import BEYOND  # noqa: PLC0415
     from pipeline.run_diff_reading import ONLY_A  # noqa: PLC0415
 
     console, findings, watched = _console(stderr=aside), numbers.filter("finding"), numbers.height
@@ -120,7 +135,13 @@ def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:
         return
     _say(console, f"{findings.height:,} of {watched:,} numbers are gone or changed by more than {above:g}:")
     gone = alone_words(numbers, ONLY_A)
-    each = findings.filter(~not_computed(ONLY_A))
+    each = findings.filter(~not_computed(ONLY_A)).sort(
+        pl.col("status") != BEYOND,
+        pl.col("change").abs(),
+        descending=[False, True],
+        nulls_last=False,
+        maintain_order=True,
+    )
     told = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
     for words in (*([gone] if gone else []), *told):
         _say(console, f"FINDING {words}")
@@ -128,8 +149,17 @@ def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:
         _say(console, f"and {each.height - MOST_FINDINGS:,} more; --csv gives all")
 
 
+class _Quiet(Console):
+    """A console whose reader may leave: what was found still decides the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        """Write no more; Rich would end the command with exit code 1, which means a finding here."""
+        self.quiet = True
+        drop_output(self.file)
+
+
 def _console(*, stderr: bool = False) -> Console:
-    console = Console(highlight=False, soft_wrap=True, markup=False, stderr=stderr)
+    console = _Quiet(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=stderr)
     if not console.is_terminal:
         console.width = max(console.width, WIDTH)
     return console
@@ -145,10 +175,12 @@ def _say(console: Console, text: str) -> None:
 
 
 def _show(found: "RunDiff") -> None:
-    from pipeline.run_diff import headline  # noqa: PLC0415
+    from pipeline.run_diff import headline, uneven_words  # noqa: PLC0415
 
     console = _console()
     _say(console, headline(found))
+    if uneven := uneven_words(found.sizes):
+        _say(console, uneven)
     _say(console, f"A: {found.a}")
     _say(console, f"B: {found.b}")
     _show_entries(console, found)

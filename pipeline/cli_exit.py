@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import IO
 
 from pipeline.errors import ClickassayError, Interrupted
 
@@ -25,7 +26,8 @@ def run_command(command: Callable[[], object]) -> int:
     try:
         command()
     except BrokenPipeError:
-        return _drop_output()
+        drop_output(sys.stdout)
+        return 0
     except (ClickassayError, MemoryError, OSError, RuntimeError, SystemExit, KeyboardInterrupt) as error:
         message = _message(error)
         if message is None:
@@ -93,7 +95,8 @@ def _pass_on(received: int) -> None:
 def write_anything() -> None:
     """Let the output streams spell what their encoding lacks instead of failing."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        if stream is not None:  # closed by the shell
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
 def _complain(message: str) -> int:
@@ -102,7 +105,6 @@ def _complain(message: str) -> int:
     return 2
 
 
-def _drop_output() -> int:
-    # whoever read the output is gone: Python must not try to flush it once more when it ends
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def drop_output(stream: IO[str]) -> None:
+    """Write what is left to nobody: its reader is gone, and Python must not flush it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

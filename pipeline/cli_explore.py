@@ -45,6 +45,6 @@ def explore(
 
 
 def _tell(address: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     console.print(printable(f"Page: {address}"))
     console.print("Ctrl-C ends it.")

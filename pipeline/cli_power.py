@@ -67,7 +67,7 @@ def power(
         f"To detect a difference of {wanted:.3g} {chance:.0%} of the time, testing at {each:.2g}:",
     )
     found = needs(pilot, wanted, FACTORS, level=each, power=chance)
-    Console(highlight=False).print(_table(found, pilot.sessions / pilot.configurations))
+    Console(highlight=False, emoji=False).print(_table(found, pilot.sessions / pilot.configurations))
     _say(
         f"A sample like the pilot detects a difference of "
         f"{smallest_difference(pilot, level=each, power=chance):.3g}. "
@@ -85,7 +85,7 @@ def _pilot_words(pilot: "Pilot", first: str, second: str, click: str) -> str:
 
 
 def _say(*lines: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
     for line in lines:
         console.print(printable(line))
 

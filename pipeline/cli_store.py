@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
 
-_OUT = Console(highlight=False, soft_wrap=True, markup=False)
+_OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
 
@@ -191,7 +191,7 @@ def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
         table.add_column(name, justify="right" if name in right else "left")
     for row in rows:
         table.add_row(*(printable(cell) for cell in row))
-    Console(highlight=False).print(table)
+    Console(highlight=False, emoji=False).print(table)
 
 
 def _say(text: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from pipeline.contracts import BASELINES, EVERY
@@ -28,6 +29,9 @@ from pipeline.run_diff_reading import (
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
 """How a comparison of two metrics flipped."""
+
+UNEVEN = 1.1
+"""Runs whose sessions per configuration differ by more than this factor are not alike in noise of clicks."""
 
 _SIZES = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
@@ -196,6 +200,30 @@ def headline(diff: RunDiff) -> str:
     return f"{start} changed; {_of_same(numbers)}."
 
 
+def uneven_words(sizes: pl.DataFrame) -> str | None:
+    """Say where the runs differ in sessions per configuration, which alone moves correlations; None: nowhere.
+
+    Parameters
+    ----------
+    sizes
+        As in `RunDiff`.
+    """
+    wide = sizes.pivot("quantity", index=KEY, values=["a", "b"])
+    if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
+        return None
+    per = wide.select(
+        *((pl.col(f"{run}_n_sessions") / pl.col(f"{run}_n_configurations")).alias(run) for run in "ab")
+    )
+    far = per.filter((pl.col("b") / pl.col("a")).log().abs() > np.log(UNEVEN)).sort("b", nulls_last=True)
+    if far.is_empty():
+        return None
+    a, b = far.row(0)
+    return (
+        f"Sessions per configuration differ, e.g. {a:.3g} in A and {b:.3g} in B: with fewer, chance clicks "
+        "lower every correlation, and such a change is beyond noise though no metric changed."
+    )
+
+
 def _of_same(numbers: pl.DataFrame) -> str:
     same = numbers.filter(status=SAME).height
     if not same:
@@ -288,4 +316,4 @@ def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
 
 def not_computed(status: str) -> pl.Expr:
     """Tell which rows of `RunDiff.numbers` the other run does not have at all."""
-    return (pl.col("status") == status) & (pl.col("reason") == NO_ROW)
+    return (pl.col("status") == status) & pl.col("reason").eq_missing(NO_ROW)

@@ -70,7 +70,7 @@ def _check_whole(run: Path, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth
     holes = [name for name in rows.columns if rows[name].has_nulls()]
     if holes:
         raise _broken(file, f"null in {', '.join(holes)}")
-    if not (rows["grades"].list.len() == depth).all():
+    if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
         raise _broken(file, f"not {depth} grades in every row")
     if rows.join(patterns, on="configuration_id", how="anti").height:
         raise _broken(run / "patterns.parquet", "configurations without a click pattern")

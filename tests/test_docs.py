@@ -17,7 +17,7 @@ from pipeline.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "data_samples"
-FOLDERS = ("", "docs", "reports", "benchmarks", "data_samples", "requirements")
+FOLDERS = ("", "docs", "docs/how-to", "reports", "benchmarks", "data_samples", "requirements")
 DOCUMENTS = sorted(file for folder in FOLDERS for file in (ROOT / folder).glob("*.md"))
 PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
 FUNNEL_MODULES = ("log_funnel.py", "judgments.py", "measure.py")

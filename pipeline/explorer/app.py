@@ -151,7 +151,7 @@ def search_box() -> tuple[Shown, ...]:
 
 
 @app.cell
-def search_matches(labels: Shown, rows: Shown, searched: Shown) -> tuple[Shown, ...]:
+def search_matches(kept: Shown, labels: Shown, rows: Shown, searched: Shown) -> tuple[Shown, ...]:
     _text = searched.value.strip()
     _found = reading.search(rows, labels, _text, 50) if _text else rows.head(0)
     _options = {
@@ -160,9 +160,12 @@ def search_matches(labels: Shown, rows: Shown, searched: Shown) -> tuple[Shown, 
         ]
         for row in _found.iter_rows(named=True)
     }
-    matches = mo.ui.dropdown(
-        _options, value=next(iter(_options), None), label="found", allow_select_none=not _options
-    )
+    _again = [words for words, found in _options.items() if found == kept["id"]]
+    _value = next(iter([*_again, *_options]), None)
+    if _text == kept["text"]:
+        kept["found"] = _options.get(_value or "")  # the same search, drawn again: nobody chose anything
+    kept["text"] = _text
+    matches = mo.ui.dropdown(_options, value=_value, label="found", allow_select_none=not _options)
     return (matches,)
 
 
@@ -175,7 +178,8 @@ def configurations_search(matches: Shown, searched: Shown) -> None:
 
 @app.cell
 def last_choice() -> tuple[Shown, ...]:
-    kept = {"id": ""}  # outlives a chart: another metric draws a new one, for the same configuration
+    # outlives a chart and a list of matches: another metric draws new ones, for the same configuration
+    kept = {"id": "", "text": "", "found": None}
     return (kept,)
 
 
@@ -184,7 +188,11 @@ def chart_of_choice(
     click: Shown, drawn: Shown, editorial: Shown, kept: Shown, matches: Shown, rows: Shown
 ) -> tuple[Shown, ...]:
     chart = charts.scatter(
-        drawn, rows, click=click.value, editorial=editorial.value, ring=matches.value or kept["id"]
+        drawn,
+        rows,
+        click=click.value,
+        editorial=editorial.value,
+        ring=kept["id"] if matches.value in (None, kept["found"]) else matches.value,
     )
     scatter = charts.without_menu(
         lambda: mo.ui.altair_chart(chart, chart_selection=False, legend_selection=False)
@@ -233,7 +241,9 @@ def chosen_configuration(
 ) -> tuple[Shown, ...]:
     mo.stop(rows.is_empty())
     _kept = kept["id"] if kept["id"] in rows["configuration_id"] else drawn["configuration_id"][0]
-    kept["id"] = charts.clicked(scatter.selections) or matches.value or _kept
+    _found = matches.value if matches.value != kept["found"] else None
+    kept["found"] = matches.value
+    kept["id"] = charts.clicked(scatter.selections) or _found or _kept
     configuration = reading.configuration(run, key, kept["id"], labels)
     return (configuration,)
 

@@ -40,7 +40,7 @@ def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: 
     layers = [_points(drawn, x, y, sizes, click=click, editorial=editorial)]
     if crowded:
         layers.insert(0, _map(every))
-    ringed = every.filter(configuration_id=ring)
+    ringed = every.filter(configuration_id=ring).select("click", "editorial")  # its raw query stays here
     if ringed.height:
         layers.append(
             alt.Chart(ringed).mark_point(size=220, color=_CHOSEN, strokeWidth=2.5, fillOpacity=0).encode(x, y)

@@ -19,6 +19,7 @@ from pipeline.explorer.markup import bar, frame_table, heading, line, table, tex
 from pipeline.explorer.reading import Configuration, Key, Run, good_mask, random_success
 from pipeline.explorer.splits import Splits
 from pipeline.questions import as_csv, as_json
+from pipeline.settings import Settings
 
 NOTHING_JUDGED = (
     "No configuration of this run is judged in full, so there is none to look at. Its report.md says why; "
@@ -94,7 +95,7 @@ def configuration_html(run: Run, key: Key, shown: Configuration, click: str, edi
     parts = [
         heading(shown.query or "(empty query)"),
         line(words, style="ca-small"),
-        results_table(shown, run.settings.scale),
+        results_table(shown, _labels(run.settings)),
         arithmetic_html(editorial_of(run, shown, editorial), shown.values[editorial]),
         arithmetic_html(spelled, shown.values[click]),
     ]
@@ -113,6 +114,11 @@ def _null_words(value: float) -> str:
         f"If clicks ignored what is shown (patterns drawn from all sessions of this market), SS of this "
         f"configuration would be {value:.4f}."
     )
+
+
+def _labels(settings: Settings) -> tuple[str, ...]:
+    """Return the labels of the grades, none where the run gave a highest grade without labels."""
+    return settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
 
 
 def results_table(shown: Configuration, scale: tuple[str, ...]) -> str:

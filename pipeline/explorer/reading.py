@@ -120,7 +120,10 @@ def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an
 def _settings(folder: Path) -> Settings:
     try:
         written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
-        return Settings(**{name: written[name] for name in Settings.model_fields if name in written})
+        known = {name: written[name] for name in Settings.model_fields if name in written}
+        if len(known["scale"]) != known["max_grade"] + 1:  # --max-grade alone: the scale has no labels
+            del known["scale"]
+        return Settings(**known)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReportError(f"{folder / 'settings.json'} is missing or broken; make the run again") from error
 

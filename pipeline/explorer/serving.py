@@ -1,6 +1,7 @@
 """Serves the page on this machine alone: loopback, a token, and no address but its own."""
 
 import secrets
+import signal
 import socket
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -66,12 +67,14 @@ def serve(
         If the extra ``[explore]`` is not installed, or the port is taken or forbidden.
     """
     token = secrets.token_urlsafe(24)
-    server = _server(guarded(_page(token), run, min_users))
     with _bound(port) as listening, suppress(KeyboardInterrupt):
-        address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?access_token={token}"
+        taken = listening.getsockname()[1]
+        server = _server(guarded(_page(token, f"/{taken}"), run, min_users))
+        address = f"http://{LOOPBACK}:{taken}/{taken}/?access_token={token}"
         tell(address)
         if open_browser:
             webbrowser.open(address)
+        signal.set_wakeup_fd(-1)  # the server takes SIGTERM itself; a SIGINT besides would break its end off
         server.run(sockets=[listening])
 
 
@@ -92,14 +95,14 @@ def check_installed() -> None:
         ) from error
 
 
-def _page(token: str) -> _App:
+def _page(token: str, path: str) -> _App:
     import marimo  # noqa: PLC0415 - an extra
 
     style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
     builder = marimo.create_asgi_app(
         quiet=True, include_code=False, token=token, html_head=f"<style>{style}</style>"
     )
-    page: _App = builder.with_app(path="", root=str(Path(__file__).parent / "app.py")).build()
+    page: _App = builder.with_app(path=path, root=str(Path(__file__).parent / "app.py")).build()
     return page
 
 
@@ -107,7 +110,7 @@ def _server(app: _App) -> Any:  # noqa: ANN401 - uvicorn comes with the extra
     import uvicorn  # noqa: PLC0415
 
     return uvicorn.Server(
-        uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+        uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
     )
 
 
@@ -167,7 +170,7 @@ async def _refuse(scope: _Message, send: _Send) -> None:
 
 
 def _with_headers(path: str, send: _Send) -> _Send:
-    wanted = _HEADERS if path.startswith(_ASSETS) else {**_HEADERS, "cache-control": "no-store"}
+    wanted = _HEADERS if _ASSETS in path else {**_HEADERS, "cache-control": "no-store"}
     ours = [(name.encode(), value.encode()) for name, value in wanted.items()]
 
     async def sent(message: _Message) -> None:

@@ -236,6 +236,8 @@ class Run:
     def grade_label(self, grade: int) -> str:
         """Return the scale's label of a grade, or the grade itself where the scale has none."""
         scale: Sequence[str] = self.settings.get("scale") or ()
+        if len(scale) != int(self.settings.get("max_grade", len(scale) - 1)) + 1:
+            scale = ()  # the labels of another scale than that of --max-grade
         return visible(scale[grade]) if 0 <= grade < len(scale) else f"grade {grade}"
 
 

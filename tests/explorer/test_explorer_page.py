@@ -274,15 +274,15 @@ def fetched(address, **headers):
     return answer.status, body
 
 
-@pytest.mark.parametrize("path", ["/", "/?access_token=guess", "/api/version", "/@file/1-x.csv"])
+@pytest.mark.parametrize("path", ["", "?access_token=guess", "api/version", "@file/1-x.csv"])
 def test_nothing_is_served_without_the_token(served, path):
-    status, body = fetched(urljoin(served[0], path))
+    status, body = fetched(urljoin(served[0].partition("?")[0], path or "./"))
     assert status in (303, 401, 403)
     assert len(body) < 200
 
 
 def test_a_stream_without_the_token_is_closed_at_once(served):
-    assert "MARIMO_UNAUTHORIZED" in fetched(urljoin(served[0], "/sse"))[1]
+    assert "MARIMO_UNAUTHORIZED" in fetched(urljoin(served[0].partition("?")[0], "sse"))[1]
 
 
 def test_the_token_opens_the_page_and_leaves_the_address(served):

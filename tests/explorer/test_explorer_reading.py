@@ -10,7 +10,7 @@ import pytest
 from explorer.sample_run import SAMPLE, copied_run, hostile_run, table
 
 from pipeline.errors import ReportError
-from pipeline.explorer import pieces, reading
+from pipeline.explorer import charts, pieces, reading
 from pipeline.explorer.charts import binned
 from pipeline.explorer.splits import splits_of
 
@@ -275,3 +275,30 @@ def test_the_map_of_a_large_scatter_keeps_every_session_in_its_cell():
             pl.col("click_end") >= y,
         )
         assert inside.height == 1
+
+
+def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
+    run = reading.open_run(SAMPLE, 64)
+    labels, rows = reading.query_labels(run, KEY), scatter(run)
+    rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
+    ring = rare["configuration_id"][0]
+    chart = charts.scatter(
+        reading.labelled(rows, labels), rows, click="MaxRR", editorial="AP(rel=2)", ring=ring
+    )
+    spec = json.dumps(chart.to_dict(), default=str)
+    assert ring in json.dumps(rows["configuration_id"].to_list())
+    assert not [query for query in labels.filter("hidden")["query"] if f'"{query}"' in spec]
+
+
+def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
+    folder = copied_run(tmp_path / "run")
+    written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+    written["settings"] |= {"max_grade": 9}
+    (folder / "settings.json").write_text(json.dumps(written), encoding="utf-8")
+    run = reading.open_run(folder, 1)
+    assert run.settings.max_grade == 9
+    row = ROWS.row(0, named=True)
+    shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))
+    page = pieces.configuration_html(run, KEY, shown, "UCTR", "ERR")
+    assert "perfect" not in page
+    assert "excellent" not in page

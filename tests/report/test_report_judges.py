@@ -1,7 +1,5 @@
 """What the report says of judges and of influential queries, judged by tables written down here."""
 
-import re
-
 import polars as pl
 import pytest
 from report.report_queries import digest_of
