@@ -3,7 +3,7 @@
 Blocks of docs/tutorial.md and docs/how-to/ are run in order, page by page, each page in a folder of its own:
 
 - ```console: lines that begin with "$ " are run by the shell, the lines below them are what they print;
-  "…" alone stands for any lines left out. A command ends with code 0, unless "$ echo $?" below it shows another.
+  "…" alone stands for lines left out. A command ends with code 0, or with what "$ echo $?" below it shows.
 - ```python NAME, ```sql NAME, ```sh NAME, ...: the block is the file NAME.
 - ```yaml: the commands of its lines "- run: ..." are run.
 
