@@ -49,5 +49,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Tell Sphinx what to do when the pages are written."""
     app.connect("build-finished", _write_entry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
 suppress_warnings = ["misc.highlighting_failure"]
 """A block may be in a language that has no lexer, as crontab: it is shown plain."""
