@@ -68,7 +68,8 @@ def paper_sized() -> Path:
     out = WORK / "page"
     if not (out / "report.html").exists():
         log = WORK / "page-log"
-        measured(clickassay("simulate", "--world", "web", "--searches", 1_500_000, "--queries", 24_000,
+        if not log.exists():
+            measured(clickassay("simulate", "--world", "web", "--searches", 1_500_000, "--queries", 24_000,
                             "--seed", 3, "--out", log, "--quiet"))  # fmt: skip
         measured(clickassay("run", "--searches", log / "searches.parquet", "--clicks", log / "clicks.parquet",
                             "--judgments", log / "judgments.parquet", "--queries", log / "queries.parquet",
