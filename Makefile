@@ -13,7 +13,7 @@ report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
 	  --judgments $(SAMPLE)/judgments.parquet --queries $(SAMPLE)/queries.parquet --out reports/sample --force
 
-explore: $(VENV)/installed $(VENV)/explorer
+explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
 
 test: $(VENV)/installed $(VENV)/tools lint

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES, STATISTICS
-from pipeline.errors import ReportError
-from pipeline.inputs import READ_ERRORS, first_line
+from pipeline.inputs import first_line
 from pipeline.report.words import plural
-from pipeline.table_form import ContractError, Table
+from pipeline.run_folder import broken, no_run, read_table
+from pipeline.table_form import Table
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
 """What can be said of a thing that two runs may have."""
@@ -81,48 +81,32 @@ def read_run(folder: Path) -> FinishedRun:
 
 
 def _table(folder: Path, contract: Table) -> pl.DataFrame:
-    file = folder / f"{contract.name}.parquet"
-    if not file.is_file():
-        raise _no_run(folder, file.name)
-    try:
-        frame = contract.canonical(pl.read_parquet(file, glob=False)).with_columns(
-            pl.col(pl.Float64).fill_nan(None)
-        )
-    except (*READ_ERRORS, ContractError) as error:
-        raise _broken(file, first_line(error)) from error
-    _check_values(file, frame, contract)
+    frame = read_table(folder, contract).with_columns(pl.col(pl.Float64).fill_nan(None))
+    _check_values(folder / f"{contract.name}.parquet", frame, contract)
     return frame
 
 
 def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
     holes = [name for name in contract.key if frame[name].has_nulls()]
     if holes:
-        raise _broken(file, f"null in {', '.join(holes)}")
+        raise broken(file, f"null in {', '.join(holes)}")
     value = _RANGES.get(contract.name)
     if value is not None and (frame[value].abs() > 1).any():
-        raise _broken(file, f"{value} beyond -1..1")
+        raise broken(file, f"{value} beyond -1..1")
 
 
 def _info(folder: Path) -> Mapping[str, Any]:
     file = folder / "settings.json"
     if not file.is_file():
-        raise _no_run(folder, file.name)
+        raise no_run(folder, file.name)
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise _broken(file, first_line(error)) from error
+        raise broken(file, first_line(error)) from error
     parts = ("inputs", "settings", "versions")
     if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in parts):
-        raise _broken(file, f"expected an object with {', '.join(parts)}")
+        raise broken(file, f"expected an object with {', '.join(parts)}")
     return info
-
-
-def _no_run(folder: Path, name: str) -> ReportError:
-    return ReportError(f"no {name} in {folder}: give a folder that `clickassay run` made")
-
-
-def _broken(file: Path, what: str) -> ReportError:
-    return ReportError(f"{file} is broken ({what}); make the run again")
 
 
 def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:

@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import CLICK_METRICS, RUN_TABLES
+from pipeline.contracts import CLICK_METRICS, CONFIGURATIONS, PATTERNS, STATISTICS
 from pipeline.errors import ReportError
-from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.metrics.clicks import click_values
 from pipeline.metrics.null import null_success
+from pipeline.run_folder import broken, read_table
 from pipeline.sample import Floats, Integers, Sample
-from pipeline.table_form import ContractError
 
 _FIXED = {"market", "depth", "judge", "configuration_id", "query", "results", "grades", "n_sessions"}
 
@@ -34,7 +33,7 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
 
     The click entropy of queries is NaN: it is not written.
     """
-    tables = {name: _table(run, name) for name in ("statistics", "configurations", "patterns")}
+    tables = {table.name: read_table(run, table) for table in (STATISTICS, CONFIGURATIONS, PATTERNS)}
     key = _chosen(run, tables["statistics"], market=market, depth=depth, judge=judge)
     rows = tables["configurations"].filter(market=key[0], depth=key[1], judge=key[2])
     rows = rows.sort("query", "configuration_id")
@@ -69,15 +68,11 @@ def _check_whole(run: Path, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth
     file = run / "configurations.parquet"
     holes = [name for name in rows.columns if rows[name].has_nulls()]
     if holes:
-        raise _broken(file, f"null in {', '.join(holes)}")
+        raise broken(file, f"null in {', '.join(holes)}")
     if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
-        raise _broken(file, f"not {depth} grades in every row")
+        raise broken(file, f"not {depth} grades in every row")
     if rows.join(patterns, on="configuration_id", how="anti").height:
-        raise _broken(run / "patterns.parquet", "configurations without a click pattern")
-
-
-def _broken(file: Path, what: str) -> ReportError:
-    return ReportError(f"{file} is broken ({what}); make the run again")
+        raise broken(run / "patterns.parquet", "configurations without a click pattern")
 
 
 def _index(queries: pl.Series) -> Integers:
@@ -88,17 +83,6 @@ def _index(queries: pl.Series) -> Integers:
 def _values(rows: pl.DataFrame, names: tuple[str, ...]) -> Floats:
     values: Floats = np.ascontiguousarray(rows.select(names).to_numpy(), dtype=np.float64)
     return values
-
-
-def _table(run: Path, name: str) -> pl.DataFrame:
-    contract = next(table for table in RUN_TABLES if table.name == name)
-    file = run / f"{name}.parquet"
-    if not file.is_file():
-        raise ReportError(f"no {name}.parquet in {run}: give a folder that `clickassay run` made")
-    try:
-        return contract.canonical(pl.read_parquet(file, glob=False))
-    except (*READ_ERRORS, ContractError) as error:
-        raise _broken(file, first_line(error)) from error
 
 
 def _chosen(

@@ -55,6 +55,19 @@ _SHARE: Spec = {
     "type": "quantitative", "axis": None, "stack": None, "scale": {"domain": [0, 1], "clamp": True},
 }  # fmt: skip
 _ROW: Spec = {"field": "place", "type": "ordinal", "sort": None, "axis": None}
+_REACH: Spec = {"type": "rule", "color": ACCENT, "strokeWidth": 2}
+_DOT: Spec = {
+    "type": "point",
+    "shape": "circle",
+    "size": 56,
+    "opacity": 1,
+    "stroke": ACCENT,
+    "strokeWidth": 2,
+}
+_DIAMOND: Spec = {
+    "type": "point", "shape": "diamond", "size": 70, "opacity": 1, "filled": False,
+    "stroke": WARM, "strokeWidth": 1.8,
+}  # fmt: skip
 _ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
 _TITLE: dict[str, str | float] = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
 _ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
@@ -185,16 +198,7 @@ def intervals(
     """
     runs = random_runs or {}
     values = [
-        {
-            "name": name,
-            "head": fitted(name, 150),
-            **_said(estimates[name]),
-            "bounded": estimates[name].has_interval,
-            "run": runs.get(name),
-            "run_text": number(runs.get(name)),
-            "ran": runs.get(name) is not None,
-            "hollow": name in hollow,
-        }
+        _interval_row(name, estimates[name], runs.get(name), hollow=name in hollow)
         for name in names
         if estimates[name].value is not None
     ]
@@ -204,29 +208,29 @@ def intervals(
     left = wide([value["head"] for value in values])
     x = number_axis("value", domain, ticks=5, gridColor=_ZERO)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
-    dot: Spec = {
-        "type": "point",
-        "shape": "circle",
-        "size": 56,
-        "opacity": 1,
-        "stroke": ACCENT,
-        "strokeWidth": 2,
-    }
-    diamond: Spec = {
-        "type": "point", "shape": "diamond", "size": 70, "opacity": 1, "filled": False,
-        "stroke": WARM, "strokeWidth": 1.8,
-    }  # fmt: skip
-    reach: Spec = {"type": "rule", "color": ACCENT, "strokeWidth": 2}
     layers = [
-        layer(reach, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
-        layer(dot, {"y": row, "x": x, "fill": fill}),
-        layer(diamond, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
+        layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
+        layer(_DOT, {"y": row, "x": x, "fill": fill}),
+        layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
         _rows_that_tell(row, STEP, left=left),
     ]
     said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
     if runs:
         said["run_text"] = "Random iterations"
     return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
+
+
+def _interval_row(name: str, found: Estimate, run: float | None, *, hollow: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "head": fitted(name, 150),
+        **_said(found),
+        "bounded": found.has_interval,
+        "run": run,
+        "run_text": number(run),
+        "ran": run is not None,
+        "hollow": hollow,
+    }
 
 
 def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: Span) -> Drawing:

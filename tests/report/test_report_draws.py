@@ -144,3 +144,19 @@ def test_a_run_that_kept_nothing_has_no_draws_to_show():
     (section,) = (section for section in report.sections if section.name == "differences")
     assert section.figures == ()
     assert section.legend == ()
+
+
+def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quarter(tables):
+    section, ranking = section_of(tables)
+    table = next(one for one in section.folded if one.name == "table6_draws")
+    best = ranking.best
+    shown = {row.name: row.cells[0] for row in table.rows if row.group == f"{best} and MeanRR"}
+    pairs = points(tables, best)
+    assert shown == {
+        f"more {best}, more MeanRR": sum(x > 0 and y > 0 for x, y in pairs),
+        f"more {best}, no more MeanRR": sum(x > 0 and y <= 0 for x, y in pairs),
+        f"no more {best}, more MeanRR": sum(x <= 0 and y > 0 for x, y in pairs),
+        f"no more {best}, no more MeanRR": sum(x <= 0 and y <= 0 for x, y in pairs),
+    }
+    assert table.data.equals(tables["draws"].filter(**HEADLINE))
+    assert {figure.table for figure in section.figures if figure.name.startswith("draws")} == {table.name}

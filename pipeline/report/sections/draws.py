@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
-from pipeline.report.cells import Row
+from pipeline.report.cells import Row, Share
 from pipeline.report.charts import plane
 from pipeline.report.findings import Ranking
 from pipeline.report.model import HEADLINE_CLICK, Figure, Run, Table
@@ -108,21 +109,26 @@ def _ends(edges: Floats, place: int) -> str:
 
 
 def draws_table(run: Run, found: tuple[Plane, ...]) -> Table:
-    """Return the cells of the planes, with the draws themselves for the CSV file."""
-    rows = tuple(
-        Row(f"{one.metric} and {HEADLINE_CLICK}", _ends(one.edges[0], x), (_ends(one.edges[1], y), draws))
-        for one in found
-        for x, y, draws in one.cells()
-    )
+    """Return how often which ranker is ahead in what, with the draws themselves for the CSV file."""
     draws = run.frames["draws"].head(0) if run.headline is None else run.headline.rows(run.frames["draws"])
+    rows = tuple(row for one in found for row in _quarters(one))
     return Table(
         NAME,
-        f"Draws of two rankers by cell of the pictures{run.at(*run.own)}",
-        "Difference in the editorial metric",
-        (f"Difference in {HEADLINE_CLICK}", "Draws"),
+        f"Draws of two rankers by quarter of the pictures{run.at(*run.own)}",
+        "The first ranker has",
+        ("Draws", "Share"),
         rows,
         notes=("The CSV file has every draw, in every metric.",) if rows else (),
         data=draws,
         for_papers=False,
-        group_head="Metrics",
+        group_head="Picture",
     )
+
+
+def _quarters(found: Plane) -> Iterator[Row]:
+    ahead = found.points > 0
+    for more, clicks in product((True, False), repeat=2):
+        draws = int(((ahead[:, 0] == more) & (ahead[:, 1] == clicks)).sum())
+        sides = zip((found.metric, HEADLINE_CLICK), (more, clicks), strict=True)
+        words = ", ".join(f"{'more' if side else 'no more'} {metric}" for metric, side in sides)
+        yield Row(f"{found.metric} and {HEADLINE_CLICK}", words, (draws, Share(draws / len(found.points))))
