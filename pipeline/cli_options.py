@@ -33,6 +33,13 @@ class Conflicts(StrEnum):
     latest = "latest"
 
 
+class EngineName(StrEnum):
+    """What runs the SQL of the big step."""
+
+    duckdb = "duckdb"
+    spark = "spark"
+
+
 class Beside(StrEnum):
     """Whose published numbers stand beside those of the run."""
 
@@ -51,7 +58,9 @@ def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
     values = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
     if values.get("scale") is not None:
         values["scale"] = values["scale"].split(",")
-    return load_settings(file, **{**values, "depth": values.get("depth") or None})
+    for name in ("depth", "spark_conf"):
+        values[name] = values.get(name) or None
+    return load_settings(file, **values)
 
 
 OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
@@ -105,6 +114,27 @@ MEMORY_LIMIT = Annotated[
     str | None,
     typer.Option(
         help="Memory of the engine, e.g. 4GB; beyond it, disk. [default: 3GB, or 80 % of RAM if less]"
+    ),
+]
+ENGINE = Annotated[
+    EngineName | None,
+    typer.Option(help=f"What works through the log: here, or Spark (extra [spark]).{_default('engine')}"),
+]
+SPARK_MASTER = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Spark's master, e.g. spark://host:7077, yarn. [default: local]"),
+]
+SPARK_REMOTE = Annotated[
+    str | None, typer.Option(metavar="URL", help="Instead: a Spark Connect server, e.g. sc://host:15002.")
+]
+SPARK_CONF = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; repeat for several.")
+]
+SPARK_STAGING = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        help="Folder that all of Spark reaches, for tables between steps. [default: beside the result]",
     ),
 ]
 MAX_GRADE = Annotated[int | None, typer.Option(help=f"Highest grade of the scale.{_default('max_grade')}")]

@@ -54,6 +54,8 @@ class Input:
         Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
     opened
         Gives the same rows of one file: all, or those from an offset on, so many.
+    parts
+        The files by format and schema, and their rows as they were written.
     """
 
     what: str
@@ -61,6 +63,7 @@ class Input:
     columns: frozenset[str]
     frame: pl.LazyFrame
     opened: Callable[..., pl.LazyFrame]
+    parts: tuple["Part", ...] = ()
 
     def fingerprint(self) -> dict[str, object]:
         """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
@@ -160,7 +163,7 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
         part = part_of[file]
         return _canonical(what, _of_one_file(part, file, rows), wanted, keep_others=keep_others)
 
-    return Input(what, files, columns, _stacked(what, frames, files), opened)
+    return Input(what, files, columns, _stacked(what, frames, files), opened, tuple(parts))
 
 
 def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
@@ -210,7 +213,7 @@ def _format(file: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """Files of one format and schema under one set of Hive partition values."""
 
     files: tuple[Path, ...]
@@ -220,7 +223,7 @@ class _Part:
     frame: pl.LazyFrame
 
 
-def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
+def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[Part]:
     groups: dict[tuple[object, ...], list[Path]] = {}
     schemas: dict[tuple[object, ...], pl.Schema] = {}
     for file in files:
@@ -233,10 +236,10 @@ def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[_Part]:
         format_, partition = str(key[0]), _partition(members[0], root)
         frame = _scan(members, format_)
         full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
-        yield _Part(tuple(members), format_, full, partition, _with_partition(frame, partition))
+        yield Part(tuple(members), format_, full, partition, _with_partition(frame, partition))
 
 
-def _of_one_file(part: _Part, file: Path, rows: tuple[int, int] | None) -> _Part:
+def _of_one_file(part: Part, file: Path, rows: tuple[int, int] | None) -> Part:
     frame = _scan([file], part.format)
     if rows is not None:
         frame = frame.slice(*rows)
@@ -291,7 +294,7 @@ def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
     return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
 
 
-def _check_same_columns(what: str, parts: Sequence[_Part], names: set[str]) -> None:
+def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
     first = names & set(parts[0].schema)
     for part in parts[1:]:
         other = names & set(part.schema)
@@ -302,14 +305,14 @@ def _check_same_columns(what: str, parts: Sequence[_Part], names: set[str]) -> N
             )
 
 
-def _canonical(what: str, part: _Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
+def _canonical(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
     columns = [_column(what, part, want) for want in wanted]
     if keep_others:
         columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
     return part.frame.select(columns)
 
 
-def _column(what: str, part: _Part, want: Wanted) -> pl.Expr:
+def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
     has = ", ".join(part.schema)
     if want.name not in part.schema:
         if not want.optional:

@@ -27,6 +27,28 @@ _MERGE_ROWS = 6_000_000
 _RENAMES = pl.DataFrame(schema={"old": pl.UInt64, "new": pl.UInt64})
 
 
+def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
+    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms``.
+
+    Parameters
+    ----------
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    """
+    return {
+        "first_ms": FIRST_MS,
+        "end_ms": END_MS,
+        "idle_ms": settings.idle_ms,
+        "per_query": settings.idle_scope == "query",
+        "depth": settings.stored_depth,
+        "folds": settings.folds,
+        "normalise_urls": settings.normalise_urls,
+        "by_url": by_url,
+    }
+
+
 @dataclass(frozen=True)
 class LogBatch:
     """The rows of a window of time, in canonical types.
@@ -76,16 +98,7 @@ class PatternBuilder:
         judged_queries: pl.DataFrame | None = None,
     ) -> None:
         self._engine = engine
-        self.values: dict[str, Value] = {
-            "first_ms": FIRST_MS,
-            "end_ms": END_MS,
-            "idle_ms": settings.idle_ms,
-            "per_query": settings.idle_scope == "query",
-            "depth": settings.stored_depth,
-            "folds": settings.folds,
-            "normalise_urls": settings.normalise_urls,
-            "by_url": by_url,
-        }
+        self.values = step_values(settings, by_url=by_url)
         self._query_names, self._url_names = _RENAMES, _RENAMES
         self._odd_lists = pl.Series([], dtype=pl.UInt64)
         self._judged_queries, self._kept_queries = judged_queries, pl.Series([], dtype=pl.UInt64)
@@ -224,6 +237,8 @@ class PatternBuilder:
         bits = engine.fetch("sessions/search_bits", **self.values)
         searches.or_bits("click_mask", bits["row_nr"], bits["bits"])
         engine.show("suspects", searches.repeated(("user_fp", "query_fp")).to_frame())
+        engine.view("suspected_searches", "sessions/suspected_searches")
+        engine.view("masked_searches", "sessions/masked_searches")
         for table in ("repeated_pairs", "returning_pairs", "searches_of_returning_users"):
             engine.table(table, f"sessions/{table}", **self.values)
         tied = engine.fetch("sessions/tied_searches")["row_nr"]

@@ -51,6 +51,21 @@ class PatternTable:
         return int(self.info["stored_depth"])
 
 
+@dataclass(frozen=True)
+class StagedTable:
+    """A pattern table that is not held in memory: its large tables lie in files, sorted by their keys.
+
+    The attributes are those of `PatternTable`.
+    """
+
+    configurations: pl.LazyFrame
+    patterns: pl.LazyFrame
+    queries: pl.LazyFrame
+    funnel: pl.DataFrame
+    info: Mapping[str, Any]
+    judged_queries: pl.DataFrame | None = None
+
+
 def merged(tables: Sequence[PatternTable]) -> PatternTable:
     """Add pattern tables of parts of a log: sessions and funnel rows by summing, users' buckets by or.
 
@@ -79,8 +94,13 @@ def _summed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return summed
 
 
-def write_table(frame: pl.DataFrame, file: Path) -> None:
-    """Write a frame that is in its contract's form as Parquet: same rows, same bytes."""
+def write_table(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
+    """Write a frame that is in its contract's form as Parquet: same rows, same bytes, in memory or not."""
+    if isinstance(frame, pl.LazyFrame):
+        frame.sink_parquet(
+            file, compression="zstd", compression_level=1, row_group_size=ROW_GROUP, statistics=True
+        )
+        return
     # a slice of a column of lists carries the whole column along: row groups are copied out first
     starts = range(0, frame.height, ROW_GROUP)
     groups = [frame[np.arange(first, min(first + ROW_GROUP, frame.height))] for first in starts]
@@ -90,14 +110,21 @@ def write_table(frame: pl.DataFrame, file: Path) -> None:
     )
 
 
-def write_patterns(table: PatternTable, folder: Path) -> None:
+def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
     """Write a pattern table into an existing folder."""
-    for name, contract in FOLDER_TABLES.items():
-        write_table(contract.canonical(getattr(table, name)), folder / f"{name}.parquet")
+    write_folder_tables(table, folder)
     if table.judged_queries is not None:
         write_table(table.judged_queries, folder / JUDGED_FILE)
     text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
     (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:
+    """Write the tables of a pattern table in the form of their contracts."""
+    for name, contract in FOLDER_TABLES.items():
+        frame = getattr(table, name)
+        in_form = contract.canonical_lazy if isinstance(frame, pl.LazyFrame) else contract.canonical
+        write_table(in_form(frame), folder / f"{name}.parquet")
 
 
 def read_patterns(folder: Path) -> PatternTable:

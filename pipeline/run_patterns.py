@@ -26,8 +26,8 @@ from pipeline.inputs import (
 )
 from pipeline.judgments import judged_queries
 from pipeline.log_run import Log, build_pattern_table, checked_log
-from pipeline.patterns import PatternTable, write_patterns
-from pipeline.progress import Progress, silent
+from pipeline.patterns import PatternTable, read_patterns, write_patterns
+from pipeline.progress import Progress, silent, steady
 from pipeline.publish import check_apart, is_disk_full, published_folder
 from pipeline.settings import Settings
 
@@ -56,18 +56,45 @@ def log_to_patterns(
     work
         Where the engine may spill; a temporary folder when None.
     """
-    log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
+    if settings.engine == "spark":
+        with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
+            _write_on_spark(searches, clicks, settings, kept, Path(folder), progress)
+            return read_patterns(Path(folder))
+    log = read_log(searches, clicks)
     with files_named(log.searches, log.clicks), engine_for(settings, work) as engine:
         table = build_pattern_table(engine, log, settings, kept, progress=progress)
     inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
-    info = {
+    return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
+
+
+def _info(settings: Settings) -> dict[str, Any]:
+    return {
         "stored_depth": settings.stored_depth,
         "settings": plain_settings(settings),
-        "inputs": inputs,
         "versions": versions(),
     }
-    return replace(table, info=info, judged_queries=kept)
+
+
+def _write_on_spark(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    kept: pl.DataFrame | None,
+    folder: Path,
+    progress: Progress,
+) -> None:
+    """Write the pattern table of a log that Spark works through; it need not fit the memory of this machine."""
+    from pipeline.run_spark import spark_table  # noqa: PLC0415 - an extra
+
+    progress = steady(progress)
+    with spark_table(
+        searches, clicks, settings,
+        judged_queries=kept, info=_info(settings), work=folder, progress=progress,
+    ) as table:  # fmt: skip
+        progress("writing", None)
+        with writing_tables():
+            write_patterns(table, folder)
 
 
 def read_log(searches: str | Path, clicks: str | Path) -> Log:
@@ -134,6 +161,10 @@ def make_patterns(
     """Turn logs into a stored pattern table folder."""
     check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
+        if settings.engine == "spark":
+            kept = queries_to_keep(judgments, settings)
+            _write_on_spark(searches, clicks, settings, kept, folder, progress)
+            return out
         table = log_to_patterns(
             searches, clicks, settings, judgments=judgments, work=folder, progress=progress
         )

@@ -16,6 +16,8 @@ from pipeline.errors import SettingsError
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
+_OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
+
 
 class Settings(BaseModel):
     """Every setting of a run, with its default (contract.md says what each means)."""
@@ -44,6 +46,12 @@ class Settings(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int | None = Field(default=None, ge=1)
     memory_limit: str | None = None
+    # Where the work is done changes no number; Spark's own settings may hold secrets: none is written anywhere.
+    engine: Literal["duckdb", "spark"] = Field(default="duckdb", exclude=True)
+    spark_master: str | None = Field(default=None, exclude=True)
+    spark_remote: str | None = Field(default=None, exclude=True)
+    spark_conf: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+    spark_staging: str | None = Field(default=None, exclude=True)
 
     @property
     def idle_ms(self) -> int:
@@ -81,6 +89,15 @@ class Settings(BaseModel):
             raise ValueError("must be a number with its unit, as 4GB or 512MiB")
         return limit
 
+    @field_validator("spark_conf")
+    @classmethod
+    def _conf_is_named(cls, conf: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in conf:
+            name, _, value = entry.partition("=")
+            if not name.strip().startswith("spark.") or not value:
+                raise ValueError("must be spark.NAME=VALUE")
+        return conf
+
     @field_validator("scale")
     @classmethod
     def _labels_distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -95,6 +112,15 @@ class Settings(BaseModel):
         if values.get("scale") is not None and values.get("max_grade") is None:
             return {**values, "max_grade": len(values["scale"]) - 1}
         return values
+
+    @model_validator(mode="after")
+    def _spark_is_asked_for(self) -> Self:
+        given = [name for name in _OF_SPARK if getattr(self, name)]
+        if given and self.engine != "spark":
+            raise ValueError(f"{given[0]} is used with engine spark only; add --engine spark")
+        if self.spark_master and self.spark_remote:
+            raise ValueError("spark_master and spark_remote exclude each other; give one of them")
+        return self
 
     @model_validator(mode="after")
     def _grades_fit_scale(self) -> Self:
@@ -141,4 +167,7 @@ def _explain(item: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
     if item["type"] == "extra_forbidden":
         return f"unknown setting {name}; known are {', '.join(Settings.model_fields)}"
     message = item["msg"].removeprefix("Value error, ")
-    return f"setting {name}: {message} (given: {item['input']!r})" if item["loc"] else message
+    if not item["loc"]:
+        return message
+    given = "" if name == "spark_conf" else f" (given: {item['input']!r})"  # it may hold a secret
+    return f"setting {name}: {message}{given}"

@@ -14,7 +14,14 @@ from typing import Any
 import polars as pl
 
 from pipeline.errors import StoreError
-from pipeline.patterns import FOLDER_TABLES, JUDGED_FILE, PatternTable, write_table
+from pipeline.patterns import (
+    FOLDER_TABLES,
+    JUDGED_FILE,
+    PatternTable,
+    StagedTable,
+    write_folder_tables,
+    write_table,
+)
 from pipeline.publish import is_disk_full
 from pipeline.table_form import ContractError
 
@@ -39,9 +46,9 @@ class BatchContent:
         Run, times, files and counts; see `add_to_store`.
     """
 
-    closed: PatternTable
-    opened: PatternTable
-    frames: Mapping[str, pl.DataFrame]
+    closed: PatternTable | StagedTable
+    opened: PatternTable | StagedTable
+    frames: Mapping[str, pl.DataFrame | pl.LazyFrame]
     info: Mapping[str, Any]
 
 
@@ -76,8 +83,7 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
     """Write a batch into an empty folder, with the digests of its files."""
     for kind, table in zip(_TABLES, (content.closed, content.opened), strict=True):
         (folder / kind).mkdir()
-        for name, contract in FOLDER_TABLES.items():
-            write_table(contract.canonical(getattr(table, name)), folder / kind / f"{name}.parquet")
+        write_folder_tables(table, folder / kind)
     for name in _FRAMES:
         write_table(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))

@@ -4,6 +4,7 @@ Every table that is written is first put into its form: exactly these columns in
 types, sorted by the key. So the same content gives the same bytes.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ class Table:
         ContractError
             If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
         """
-        self._check_names(frame)
+        self._check_names(frame.columns)
         known = {column.name: column.dtype for column in self.columns}
         extra = [name for name in frame.columns if name not in known]
         casts: list[Any] = [pl.col(name).cast(dtype) for name, dtype in known.items()]
@@ -64,10 +65,34 @@ class Table:
             raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
         return result
 
-    def _check_names(self, frame: pl.DataFrame) -> None:
-        names = [column.name for column in self.columns]
-        missing = [name for name in names if name not in frame.columns]
-        unknown = [] if self.more_floats else [name for name in frame.columns if name not in names]
+    def canonical_lazy(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Put a frame that is sorted by the key already into the contract's form; it is read in pieces.
+
+        Raises
+        ------
+        ContractError
+            If a column is missing or unknown, or the rows do not ascend strictly by the key.
+        """
+        self._check_names(frame.collect_schema())
+        rows = frame.select(pl.col(column.name).cast(column.dtype) for column in self.columns)
+        before: pl.DataFrame | None = None
+        ascends = True
+
+        def each(piece: pl.DataFrame) -> None:
+            nonlocal before, ascends
+            joined = piece if before is None else pl.concat([before, piece])
+            ascends = ascends and _ascends(joined, self.key)
+            before = piece.tail(1)
+
+        rows.select(self.key).sink_batches(each, maintain_order=True)
+        if not ascends:
+            raise ContractError(f"table {self.name}: rows do not ascend by {', '.join(self.key)}")
+        return rows
+
+    def _check_names(self, found: Iterable[str]) -> None:
+        names, given = [column.name for column in self.columns], list(found)
+        missing = [name for name in names if name not in given]
+        unknown = [] if self.more_floats else [name for name in given if name not in names]
         if missing or unknown:
             raise ContractError(f"table {self.name}: missing columns {missing}, unknown columns {unknown}")
 

@@ -1,5 +1,22 @@
 -- What DuckDB spells in its own way; every engine has the same names.
 
+-- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts; 63 bits
+CREATE OR REPLACE TEMP MACRO shortened(x) AS CAST(x >> 1 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN shortened(hash(x)) END;
+CREATE OR REPLACE TEMP MACRO id_fingerprint(x) AS CASE
+    WHEN typeof(x) = 'BIGINT' THEN TRY_CAST(x AS BIGINT) ELSE text_fingerprint(CAST(x AS VARCHAR))
+END;
+CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS shortened(hash([market, query]));
+CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS shortened(hash([1, hash(market)]));
+CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS list_transform(texts, lambda x: shortened(hash(x)));
+CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS shortened(hash([CAST(query_fp AS VARCHAR)] || texts));
+
+-- a number that no other row of the table has; length of a list, and whether it holds a null
+CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS row_number() OVER ();
+CREATE OR REPLACE TEMP MACRO length_of(xs) AS len(xs);
+CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(list_count(xs) < len(xs), FALSE);
+CREATE OR REPLACE TEMP MACRO no_fingerprints() AS CAST([] AS BIGINT[]);
+
 -- digest of a user id, the same on every engine: an integer is mixed by arithmetic that never overflows,
 -- other text has the first 15 hex digits of its md5
 CREATE OR REPLACE TEMP MACRO least_residue(n) AS ((n % 2147483647) + 2147483647) % 2147483647;
@@ -68,6 +85,10 @@ END;
 CREATE OR REPLACE TEMP MACRO normal_results(wanted, odd, urls) AS CASE
     WHEN wanted AND odd THEN list_transform(urls, lambda url: normalise_url(url)) ELSE urls
 END;
+
+-- whether normal form may change a URL, and whether it changes one of a list
+CREATE OR REPLACE TEMP MACRO may_be_odd(url) AS contains(url, '://');
+CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS len(list_filter(urls, lambda url: url <> normalise_url(url))) > 0;
 
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');

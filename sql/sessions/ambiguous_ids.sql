@@ -1,10 +1,11 @@
 -- one row per search_id that different searches use: their clicks cannot be told apart
 WITH told_apart AS (
     SELECT DISTINCT
-        search_fp,
-        user_fp,
-        time_ms
-    FROM usable_searches
+        s.search_fp,
+        s.user_fp,
+        s.time_ms
+    FROM usable_searches AS s
+    SEMI JOIN repeated_ids AS r ON s.search_fp = r.search_fp
 )
 
 SELECT search_fp

@@ -5,7 +5,7 @@ SELECT
     s.user_id,
     s.click_mask,
     FALSE AS is_open
-FROM searches AS s
+FROM masked_searches AS s
 ANTI JOIN session_searches AS p ON s.row_nr = p.row_nr
 UNION ALL
 SELECT

@@ -1,0 +1,114 @@
+"""The engine for logs that outgrow one machine: Spark 4 runs the steps where the log lies (extra ``[spark]``)."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from pipeline.engines.base import Value
+from pipeline.engines.dialect import translated
+from pipeline.engines.spark_faults import mended_fault
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DIALECT = "spark"
+_ROWS_OF_A_FILE = 1_000_000
+"""So that a file that passes this machine takes some hundred megabytes of it at most."""
+
+
+class SparkEngine:
+    """Runs steps on a Spark session; what is many is staged as Parquet in a folder that all workers reach.
+
+    Parameters
+    ----------
+    session
+        Classic or Spark Connect.
+    staging
+        Folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
+    here
+        Folder of this machine for what is fetched.
+    """
+
+    def __init__(self, session: "SparkSession", staging: str, here: Path) -> None:
+        self.session = session
+        self._staging, self._here = staging.rstrip("/"), here
+        self._numbers = itertools.count(1)
+
+    def place(self, name: str) -> str:
+        """Return the path of a new folder below the staging folder."""
+        return f"{self._staging}/{next(self._numbers):04d}-{name}"
+
+    def name(self, name: str, frame: "DataFrame") -> None:
+        """Let SQL see a frame as table `name`."""
+        with self._mended():
+            frame.createOrReplaceTempView(name)
+
+    def show(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see a small frame of this machine as table `name`."""
+        with self._mended():
+            self.session.createDataFrame(frame.to_arrow()).createOrReplaceTempView(name)
+
+    def stage(self, name: str, step: str, **values: Value) -> None:
+        """Write the rows of `step` as Parquet, and read them again as table `name`."""
+        with self._mended():
+            frame = self._select(step, values)
+            place = self._written(name, frame)
+            self.session.read.schema(frame.schema).parquet(place).createOrReplaceTempView(name)
+
+    def fetch(self, step: str, **values: Value) -> pl.LazyFrame:
+        """Return the rows of `step` in its order; they pass this machine in pieces, and lie in files of it."""
+        with self._mended():
+            frame = self._select(step, values)
+            place = self._written(step.rpartition("/")[2], frame)
+            files = self._files_here(place)
+        return pl.scan_parquet(files, glob=False)
+
+    def _written(self, name: str, frame: "DataFrame") -> str:
+        place = self.place(name)
+        frame.write.option("compression", "zstd").option("maxRecordsPerFile", _ROWS_OF_A_FILE).parquet(place)
+        return place
+
+    def _files_here(self, place: str) -> list[Path]:
+        """Return the files of a written folder, in its order; fetched one by one if they lie elsewhere."""
+        written = sorted(self.session.read.parquet(place).inputFiles())
+        lying = [Path(unquote(urlparse(file).path)) for file in written]
+        if all(urlparse(file).scheme == "file" for file in written) and all(file.exists() for file in lying):
+            return lying
+        folder = self._here / place.rpartition("/")[2]
+        folder.mkdir(parents=True)
+        fetched = []
+        for number, file in enumerate(written):
+            fetched.append(folder / f"{number:06d}.parquet")
+            pq.write_table(self.session.read.parquet(file).toArrow(), fetched[-1])
+        return fetched
+
+    def view(self, name: str, step: str, **values: Value) -> None:
+        """Give the SELECT of `step` a name, without running it."""
+        with self._mended():
+            self._select(step, values).createOrReplaceTempView(name)
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Return the few rows of `step`."""
+        with self._mended():
+            return [tuple(row) for row in self._select(step, values).collect()]
+
+    def is_empty(self, name: str) -> bool:
+        """Tell whether table `name` holds no row."""
+        with self._mended():
+            return bool(self.session.table(name).isEmpty())
+
+    def _select(self, step: str, values: dict[str, Value]) -> "DataFrame":
+        return self.session.sql(translated(step, _DIALECT, values))
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise mended_fault(error) from error

@@ -1,0 +1,141 @@
+"""A log to its pattern table on Spark: the same steps, with the log and all that is large left where it lies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pipeline.engines.spark import SparkEngine
+from pipeline.errors import InputError
+from pipeline.log_funnel import LogFunnel, check_log, orphan_rows
+from pipeline.log_script import LogScript
+from pipeline.logs import NEVER_MS, step_values
+from pipeline.patterns import StagedTable
+from pipeline.progress import Progress
+from pipeline.settings import Settings
+from pipeline.spark_reading import SparkInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class SparkLog:
+    """Searches and clicks that belong together: both name searches by ids of one type."""
+
+    searches: SparkInput
+    clicks: SparkInput
+
+    @property
+    def by_url(self) -> bool:
+        """Whether clicks name a URL, or else a position."""
+        return "url" in self.clicks.columns
+
+
+def checked_spark_log(searches: SparkInput, clicks: SparkInput) -> SparkLog:
+    """Put both halves of a log together.
+
+    Raises
+    ------
+    InputError
+        If clicks name neither URL nor position.
+    """
+    if not {"url", "position"} & clicks.columns:
+        has = ", ".join(sorted(clicks.columns))
+        raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
+    if searches.id_type == clicks.id_type:
+        return SparkLog(searches, clicks)
+    return SparkLog(searches.with_text_ids(), clicks.with_text_ids())
+
+
+class SparkBuilder:
+    """Adds up the pattern table of a log on Spark, one batch after the other.
+
+    Parameters
+    ----------
+    engine
+        Runs the SQL.
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    """
+
+    def __init__(
+        self, engine: SparkEngine, settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
+    ) -> None:
+        self._engine, self._settings = engine, settings
+        self._values = step_values(settings, by_url=by_url)
+        self._script = LogScript(engine, self._values, only_judged=judged_queries is not None)
+        self.funnel = LogFunnel(settings.stored_depth)
+        if judged_queries is not None:
+            engine.show("judged_queries", judged_queries)
+
+    def tell_ids_apart(self, searches: "DataFrame") -> None:
+        """Find the search ids that are ambiguous in the whole log."""
+        self._engine.name("searches_log", _as_new(searches))
+        self._script.tell_ids_apart()
+
+    def add(self, searches: "DataFrame", clicks: "DataFrame", watermark_ms: int, progress: Progress) -> None:
+        """Work through a batch: rows with a column `carried`."""
+        self._engine.name("searches_log", searches)
+        self._engine.name("clicks_log", clicks)
+        self._script.at_watermark(watermark_ms)
+        progress("reading", None)
+        self._script.read_batch()
+        progress("forming sessions", None)
+        self._script.form_sessions()
+        progress("counting", None)
+        self._script.count(self.funnel)
+
+    def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
+        """Return the pattern table of sessions that may still grow, or of all others."""
+        progress("collecting the pattern table", None)
+        self._script.choose("open_patterns" if is_open else "closed_patterns")
+        buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
+        return StagedTable(
+            configurations=self._engine.fetch("patterns/configuration_table"),
+            patterns=self._engine.fetch("patterns/pattern_table"),
+            queries=self._engine.fetch("patterns/query_table").with_columns(buckets),
+            funnel=self._script.funnel_of(self.funnel, is_open=is_open),
+            info=info,
+        )
+
+
+def _as_new(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    return rows.withColumn("carried", F.lit(False))
+
+
+def spark_pattern_table(
+    engine: SparkEngine,
+    log: SparkLog,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    *,
+    info: Mapping[str, Any],
+    progress: Progress,
+) -> StagedTable:
+    """Turn a log into its pattern table on Spark, as one batch: Spark bounds its memory by itself.
+
+    Raises
+    ------
+    InputError
+        If too many rows are unusable, or no usable search is left.
+    EngineError
+        If Spark gives up, or a check of the step fails.
+    """
+    builder = SparkBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    progress("looking at search ids", None)
+    builder.tell_ids_apart(log.searches.frame)
+    builder.add(_as_new(log.searches.frame), _as_new(log.clicks.frame), NEVER_MS, progress)
+    table = builder.table(is_open=False, info=info, progress=progress)
+    orphans = builder.funnel.orphans()["clicks"].sum()
+    rows = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(orphans))
+    funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    check_log(funnel, settings.max_rejected)
+    return StagedTable(table.configurations, table.patterns, table.queries, funnel, info, judged_queries)

@@ -1,0 +1,143 @@
+"""First half of a run on Spark: logs to a pattern table, which is then written here."""
+
+import hashlib
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pipeline.engines.spark import SparkEngine
+from pipeline.engines.spark_session import SparkPlace, spark_session
+from pipeline.errors import EngineError
+from pipeline.inputs import CLICKS, SEARCHES
+from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
+from pipeline.patterns import StagedTable
+from pipeline.progress import Progress, silent
+from pipeline.settings import Settings
+from pipeline.spark_reading import SparkInput, is_uri, read_for_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PROBED_ROWS, _PROBED_FILES = 64, 16
+
+
+@contextmanager
+def spark_table(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    *,
+    judged_queries: pl.DataFrame | None = None,
+    info: dict[str, Any],
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> Iterator[StagedTable]:
+    """Turn a log into its pattern table on Spark; its files last as long as the block.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob here, a path with a scheme that Spark knows, or a table's name.
+    settings
+        Of the pattern table, and where Spark runs.
+    judged_queries
+        Queries to keep; None = all.
+    info
+        What is known of the table so far; inputs and versions are added.
+    work
+        Folder for what is fetched, and for staging unless settings name another.
+    """
+    progress("starting Spark", None)
+    with spark_engine(settings, work) as engine:
+        log = read_spark_log(engine, searches, clicks)
+        inputs = {half.what: input_named(half) for half in (log.searches, log.clicks)}
+        versions = {**info["versions"], "spark": str(engine.session.version)}
+        yield spark_pattern_table(
+            engine, log, settings, judged_queries,
+            info={**info, "inputs": inputs, "versions": versions}, progress=progress,
+        )  # fmt: skip
+
+
+@contextmanager
+def spark_engine(settings: Settings, work: Path | None) -> Iterator[SparkEngine]:
+    """Yield an engine with a staging folder of its own, which is removed afterwards."""
+    place = SparkPlace(
+        settings.spark_master,
+        settings.spark_remote,
+        dict(entry.split("=", 1) for entry in settings.spark_conf),
+        settings.threads,
+        settings.memory_limit,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
+        spark_session(place) as session,
+        _staging(session, settings.spark_staging, Path(spill)) as staging,
+    ):
+        if not place.is_local:
+            _check_shared(session, staging, settings.spark_staging)
+        yield SparkEngine(session, staging, Path(spill) / "fetched")
+
+
+@contextmanager
+def _staging(session: "SparkSession", wanted: str | None, spill: Path) -> Iterator[str]:
+    if wanted is None:
+        yield f"file://{spill.resolve()}/staged"
+        return
+    place = wanted if is_uri(wanted) else f"file://{Path(wanted).resolve()}"
+    place = f"{place.rstrip('/')}/clickassay-{uuid.uuid4().hex}"
+    try:
+        yield place
+    finally:
+        with suppress(Exception):  # Spark Connect cannot remove files: they stay, and the docs say so
+            removed(session, place)
+
+
+def removed(session: "SparkSession", place: str) -> bool:
+    """Remove a folder of Spark's file systems; return whether it was there."""
+    jvm: Any = session._jvm
+    path = jvm.org.apache.hadoop.fs.Path(place)
+    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    return bool(system.delete(path, True))
+
+
+def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> None:
+    """Refuse a staging folder that Spark's workers do not share: tables would lose rows in silence."""
+    probe = f"{staging}/0000-probe"
+    seen = -1
+    with suppress(Exception):
+        session.range(0, _PROBED_ROWS, 1, _PROBED_FILES).write.parquet(probe)
+        seen = session.read.parquet(probe).count()
+    if seen != _PROBED_ROWS:
+        raise EngineError(
+            f"Spark's workers do not share the folder {wanted or staging}; name one that all of them and the "
+            "driver reach, as --spark-staging s3a://bucket/folder"
+        )
+
+
+def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> SparkLog:
+    """Open both halves of a log.
+
+    Raises
+    ------
+    InputError
+        If a file or table is missing, cannot be read or lacks a column.
+    """
+    read = partial(read_for_spark, engine.session, staging=engine.place)
+    return checked_spark_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))
+
+
+def input_named(half: SparkInput) -> dict[str, object]:
+    """Name an input by its files: their number and bytes, and a digest."""
+    if half.local is not None:
+        return half.local.fingerprint()
+    files = sorted(half.files())
+    digest = hashlib.sha256(repr(files).encode()).hexdigest()
+    return {
+        "names": [half.source], "files": len(files), "bytes": sum(size for _, size in files), "sha256": digest,
+    }  # fmt: skip

@@ -1,0 +1,233 @@
+"""A log as Spark sees it: Parquet anywhere, tables of a catalog, and what lies here, in canonical types.
+
+What lies here is found and checked as for the embedded engine (`pipeline.inputs`). What is text (CSV, JSON
+lines) is small and hard to type: it is written as Parquet first, by the same code that reads it otherwise.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+
+from pipeline.conversions import EXPECTED, Kind, converted
+from pipeline.engines.spark_faults import mended_fault
+from pipeline.errors import InputError
+from pipeline.inputs import FORMATS, Input, Part, Wanted, read_input
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
+_TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True)
+class SparkInput:
+    """One half of a log on Spark.
+
+    Attributes
+    ----------
+    what
+        ``searches`` or ``clicks``.
+    source
+        What was asked for: a path or a table's name.
+    columns
+        Names of the columns that are really there.
+    frame
+        Rows in canonical types, lazily.
+    raw
+        The rows as Spark reads them.
+    local
+        The same as the embedded engine would read it; None when it does not lie here.
+    """
+
+    what: str
+    source: str
+    columns: frozenset[str]
+    frame: "DataFrame"
+    raw: "DataFrame"
+    local: Input | None = None
+
+    @property
+    def id_type(self) -> str:
+        """Spark's type of search_id: bigint or string."""
+        return dict(self.frame.dtypes)["search_id"]
+
+    def files(self) -> list[tuple[str, int]]:
+        """Return path and bytes of every file; a table may hide its bytes: then 0."""
+        try:
+            rows = self.raw.select("_metadata.file_path", "_metadata.file_size").distinct().collect()
+        except Exception:
+            return [(file, 0) for file in self.raw.inputFiles()]
+        return [(str(path), int(size)) for path, size in rows]
+
+    def with_text_ids(self) -> "SparkInput":
+        """Return the input with search_id as text."""
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+        return replace(self, frame=self.frame.withColumn("search_id", F.col("search_id").cast("string")))
+
+
+def read_for_spark(
+    session: "SparkSession",
+    what: str,
+    source: str | Path,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+) -> SparkInput:
+    """Open one half of a log.
+
+    Parameters
+    ----------
+    source
+        A file, folder or glob here; a path with its scheme (``s3a://…``); or a table's name.
+    staging
+        Gives a new folder that Spark reads, for what must be written as Parquet first.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or a column is missing or mistyped.
+    """
+    text = str(source)
+    if is_uri(text):
+        return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
+    if not Path(text).exists() and _TABLE.fullmatch(text) and Path(text).suffix not in FORMATS:
+        return _read_whole(what, text, wanted, lambda: session.table(text))
+    local = read_input(what, source, wanted)
+    frames = [_read_part(session, local, part, wanted, staging) for part in local.parts]
+    rows = _union(frames)
+    return SparkInput(what, text, local.columns, rows, rows, local)
+
+
+def is_uri(path: str) -> bool:
+    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
+    return bool(_URI.match(path))
+
+
+def _read_whole(
+    what: str, source: str, wanted: Sequence[Wanted], opened: Callable[[], "DataFrame"]
+) -> SparkInput:
+    try:
+        rows = opened()
+        return SparkInput(what, source, frozenset(rows.columns), _canonical(what, source, rows, wanted), rows)
+    except Exception as error:
+        fault = mended_fault(error)
+        raise InputError(f"{what}: {fault}") from error
+
+
+def _read_part(
+    session: "SparkSession", local: Input, part: Part, wanted: Sequence[Wanted], staging: Callable[[str], str]
+) -> "DataFrame":
+    if part.format != "parquet":
+        return _written_first(session, local, part, staging)
+    names = {want.name for want in wanted}
+    rows = session.read.option("recursiveFileLookup", value=True).parquet(*map(spark_path, part.files))
+    of_file = rows.select([name for name in rows.columns if name in names])
+    return _canonical(local.what, str(part.files[0]), of_file, wanted, part=part)
+
+
+def _written_first(
+    session: "SparkSession", local: Input, part: Part, staging: Callable[[str], str]
+) -> "DataFrame":
+    place = staging("log")
+    folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
+    if folder is None:
+        raise InputError(
+            f"{local.what}: {part.files[0]} is no Parquet; with --spark-staging elsewhere, write it as Parquet first"
+        )
+    folder.mkdir(parents=True)
+    rows = pl.concat([local.opened(file) for file in part.files])
+    rows.sink_parquet(folder / "part-0.parquet")
+    return session.read.parquet(place)
+
+
+def spark_path(file: Path) -> str:
+    """Return a path of this machine as Spark takes it, which would read signs such as * as patterns."""
+    return re.sub(r"([][{}*?\\,])", r"\\\1", f"file://{file.resolve()}")
+
+
+def _union(frames: Sequence["DataFrame"]) -> "DataFrame":
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def _canonical(
+    what: str, source: str, rows: "DataFrame", wanted: Iterable[Wanted], *, part: Part | None = None
+) -> "DataFrame":
+    """Bring rows to the canonical types of contract 2; `part` tells of Hive partitions and of nanoseconds."""
+    types = dict(rows.dtypes)
+    return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
+
+
+def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    partition = dict(part.partition) if part else {}
+    if want.name in partition:
+        return F.lit(_from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
+    if want.name not in types:
+        if not want.optional:
+            has = ", ".join(types)
+            raise InputError(f"{what}: column {want.name} is missing in {source}; it has: {has}")
+        return F.lit(want.absent).cast(_TYPES[want.kind])
+    known = part.schema.get(want.name) if part else None
+    if isinstance(known, pl.Null):
+        return F.lit(None).cast(_TYPES[want.kind])
+    found = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
+    if found is None:
+        has = ", ".join(types)
+        raise InputError(
+            f"{what}: column {want.name} of {source} is {types[want.name]}; expected {EXPECTED[want.kind]}; "
+            f"write it so, or name another column {want.name} (the columns are {has})"
+        )
+    return found
+
+
+_TYPES: dict[Kind, str] = {
+    "id": "bigint", "time": "bigint", "integer": "bigint", "text": "string", "any": "string",
+    "texts": "array<string>",
+}  # fmt: skip
+
+
+def _from_folder(value: str | None, kind: Kind) -> str | int | None:
+    """Return the value of a Hive partition, which a folder's name spells out."""
+    given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
+    expression = converted(pl.col("x"), pl.String(), kind, from_text=True)
+    found: str | int | None = given.select(expression).item() if expression is not None else None
+    return found
+
+
+def _nanoseconds(known: pl.DataType | None) -> bool:
+    return isinstance(known, pl.Datetime) and known.time_unit == "ns"
+
+
+def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
+    """Bring a column to the canonical type of its kind; None if its type cannot hold it."""
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    if kind == "texts":
+        inner = re.fullmatch(r"array<(\w+(?:\(20,0\))?)>", dtype)
+        fits = inner is not None and inner[1] in ("string", "void", "decimal(20,0)", *_WHOLE)
+        return column.cast("array<string>") if fits else None
+    if kind == "time":
+        if dtype in ("timestamp", "timestamp_ntz"):
+            return F.unix_millis(column.cast("timestamp"))
+        in_ms = F.floor(column.cast("decimal(20,0)") / 1_000_000) if nanoseconds else column
+        return in_ms.cast("bigint") if dtype in _WHOLE else None
+    if kind == "integer":
+        return column.cast("bigint") if dtype in _WHOLE else None
+    if dtype == "string" or dtype.startswith(("varchar", "char")):
+        return column.cast("string")
+    if (
+        dtype == "decimal(20,0)"
+    ):  # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+        return column.cast("string")
+    if dtype not in _WHOLE:
+        return None
+    return column.cast("string" if kind == "text" else "bigint")

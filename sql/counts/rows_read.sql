@@ -1,0 +1,16 @@
+-- one row: searches and clicks of this batch, carried ones included
+WITH searched AS (
+    SELECT CAST(count(*) AS BIGINT) AS searches
+    FROM searches_read
+),
+
+clicked AS (
+    SELECT CAST(count(*) AS BIGINT) AS clicks
+    FROM clicks_read
+)
+
+SELECT
+    s.searches,
+    c.clicks
+FROM searched AS s
+CROSS JOIN clicked AS c

@@ -1,0 +1,99 @@
+-- What Spark spells in its own way; every engine has the same names. Bodies replace the calls where a step is translated.
+
+-- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts
+CREATE OR REPLACE TEMP MACRO id_fingerprint(x) AS CASE WHEN typeof(x) = 'bigint' THEN TRY_CAST(x AS BIGINT) ELSE text_fingerprint(CAST(x AS STRING)) END;
+CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN xxhash64(x) END;
+CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS xxhash64(market, query);
+CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS xxhash64(1, market);
+CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS transform(texts, x -> xxhash64(x));
+CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS xxhash64(query_fp, texts);
+
+-- a number that no other row of the table has; length of a list, and whether it holds a null
+CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS monotonically_increasing_id();
+CREATE OR REPLACE TEMP MACRO length_of(xs) AS CASE WHEN xs IS NOT NULL THEN CAST(size(xs) AS BIGINT) END;
+CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(exists(xs, x -> x IS NULL), FALSE);
+CREATE OR REPLACE TEMP MACRO no_fingerprints() AS CAST(array() AS ARRAY<BIGINT>);
+
+-- digest of a user id, the same on every engine: an integer is mixed by arithmetic that never overflows,
+-- other text has the first 15 hex digits of its md5
+CREATE OR REPLACE TEMP MACRO least_residue(n) AS pmod(n, 2147483647L);
+CREATE OR REPLACE TEMP MACRO mixed(n) AS (
+    (least_residue(n) * 48271 + least_residue((n - n % 2147483647L) DIV 2147483647L) * 69621 + 11) % 2147483647L * 1103515245 + 12345
+) % 2147483647L;
+CREATE OR REPLACE TEMP MACRO text_digest(x) AS CAST(conv(substr(md5(encode(x, 'utf-8')), 1, 15), 16, 10) AS BIGINT);
+CREATE OR REPLACE TEMP MACRO leading_number(digits) AS CAST(conv(substr(digits, 1, 15), 16, 10) AS BIGINT);
+CREATE OR REPLACE TEMP MACRO id_digest(x) AS CAST(conv(substr(md5(encode(x, 'utf-8')), 1, 16), 16, 10) AS DECIMAL(20, 0));
+CREATE OR REPLACE TEMP MACRO user_digest(x) AS CASE
+    WHEN typeof(x) = 'bigint' THEN mixed(TRY_CAST(x AS BIGINT))
+    WHEN CAST(x AS STRING) RLIKE '^-?[0-9]{1,18}\\z' THEN mixed(TRY_CAST(x AS BIGINT))
+    ELSE text_digest(CAST(x AS STRING))
+END;
+
+-- the digest's bucket as one bit of 64: the highest is the sign
+CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS shiftleft(1L, CAST(digest % 64 AS INT));
+
+-- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
+CREATE OR REPLACE TEMP MACRO position_bit(p) AS shiftleft(1L, CAST(p - 1 AS INT));
+
+-- the element at a place of a list, and the first place of an element, both counted from 1; null if there is none
+CREATE OR REPLACE TEMP MACRO at_place(xs, n) AS get(xs, CAST(least(n, 2000000000L) - 1 AS INT));
+CREATE OR REPLACE TEMP MACRO position_in(xs, x) AS nullif(array_position(xs, x), 0);
+
+-- the first k elements of a list
+CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS slice(xs, 1, k);
+
+-- lower case by simple mapping: the two letters whose case engines disagree about are mapped first
+CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(replace(replace(x, '\u0130', 'i'), '\u03a3', '\u03c3'));
+
+-- white space as Unicode and Python's str.split know it, collapsed and trimmed; then lower case
+CREATE OR REPLACE TEMP MACRO normalise_query(x) AS CASE
+    WHEN x RLIKE '^[!-@\\[-~]+( [!-@\\[-~]+)*\\z' THEN x
+    ELSE lower_text(trim(BOTH ' ' FROM regexp_replace(
+        x,
+        '[\\t\\n\\x0B\\f\\r\\x1C-\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}]+',
+        ' '
+    )))
+END;
+
+-- the parts of a URL: scheme, user info with its @, host and port, path, query with its ?
+CREATE OR REPLACE TEMP MACRO url_part(url, n) AS regexp_extract(
+    url, '(?s)^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)([^#]*)', n
+);
+CREATE OR REPLACE TEMP MACRO without_default_port(scheme, host) AS CASE
+    WHEN scheme = 'http' AND endswith(host, ':80') THEN substr(host, 1, length(host) - 3)
+    WHEN scheme = 'https' AND endswith(host, ':443') THEN substr(host, 1, length(host) - 4)
+    ELSE host
+END;
+CREATE OR REPLACE TEMP MACRO without_last_slash(path, query) AS CASE
+    WHEN query = '' AND endswith(path, '/') THEN substr(path, 1, length(path) - 1) ELSE path
+END;
+CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
+    lower(url_part(url, 1)) || '://' || url_part(url, 2)
+    || without_default_port(lower(url_part(url, 1)), lower_text(url_part(url, 3)))
+    || without_last_slash(url_part(url, 4), url_part(url, 5))
+    || url_part(url, 5);
+
+-- normal form of a URL; the second branch only spares the common, already normal URL the work
+CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
+    WHEN NOT contains(url, '://') THEN url
+    WHEN url = lower(url) AND NOT endswith(url, '/') AND NOT contains(url, '#') AND NOT contains(url, ':80')
+        AND NOT contains(url, ':443') THEN url
+    WHEN NOT url RLIKE '^[A-Za-z][A-Za-z0-9+.-]*://' THEN url
+    ELSE rebuilt_url(url)
+END;
+CREATE OR REPLACE TEMP MACRO normal_results(wanted, odd, urls) AS CASE
+    WHEN wanted AND odd THEN transform(urls, url -> normalise_url(url)) ELSE urls
+END;
+
+-- whether normal form may change a URL (cheap; few that it does not), and whether it changes one of a list
+CREATE OR REPLACE TEMP MACRO may_be_odd(url) AS contains(url, '://') AND NOT (
+    url = lower(url) AND NOT endswith(url, '/') AND NOT contains(url, '#') AND NOT contains(url, ':80')
+    AND NOT contains(url, ':443')
+);
+CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS exists(urls, url -> may_be_odd(url) AND url <> normalise_url(url));
+
+-- content address of a configuration: md5 of its texts, joined so that no two lists look alike
+CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\\', '\\\\'), char(31), '\\u');
+CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS md5(encode(
+    array_join(transform(concat(array(market, query), results), x -> joinable(x)), char(31)), 'utf-8'
+));

@@ -1,0 +1,7 @@
+-- one row per market and query, in their order
+SELECT
+    market,
+    query,
+    user_buckets
+FROM queries
+ORDER BY market, query

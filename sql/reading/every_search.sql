@@ -1,0 +1,16 @@
+-- one row per search of this batch, as it is read
+SELECT
+    carried,
+    search_id,
+    user_id,
+    market,
+    query,
+    time_ms,
+    page,
+    results,
+    search_fp,
+    user_fp,
+    query_fp,
+    urls,
+    list_fp
+FROM fingerprinted_searches

@@ -1,0 +1,5 @@
+-- one row per search that is read: its search_id and the fingerprint of that
+SELECT
+    search_fp,
+    search_id
+FROM searches_read

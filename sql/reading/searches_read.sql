@@ -1,0 +1,21 @@
+-- one row per search of this batch: fingerprints and numbers instead of texts
+SELECT
+    row_number_of_its_own() AS row_nr,
+    carried,
+    search_id,
+    search_fp,
+    user_id,
+    user_fp,
+    query_fp,
+    query_fp AS raw_query_fp,
+    list_fp,
+    time_ms,
+    page,
+    urls,
+    TRUE AS is_kept,
+    CAST(0 AS BIGINT) AS click_mask,
+    query IS NULL AS no_query,
+    market IS NULL AS no_market,
+    length_of(urls) AS n_results,
+    holds_null(results) AS holds_null
+FROM searches_to_read

@@ -1,0 +1,8 @@
+-- one row per result list of this batch: its texts, and whether normal form changes a URL of it
+SELECT DISTINCT
+    s.list_fp,
+    s.query_fp,
+    $normalise_urls AND holds_odd_url(s.results) AS odd_urls,
+    s.results AS raw_results
+FROM fingerprinted_searches AS s
+SEMI JOIN shown_at AS a ON s.list_fp = a.list_fp AND s.search_fp = a.search_fp

@@ -1,0 +1,8 @@
+-- one row per search: with the mask of the clicks on its own results, which the reader keeps beside its row
+SELECT
+    row_nr,
+    list_fp,
+    page,
+    user_id,
+    click_mask
+FROM searches
