@@ -28,15 +28,20 @@ class ScriptEngine(Protocol):
         """Return the few rows of `step`."""
         ...
 
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Return the few rows of each of several steps."""
+        ...
+
     def is_empty(self, name: str) -> bool:
         """Tell whether table `name` holds no row."""
         ...
 
 
-RETURNING = ("repeated_pairs", "returning_pairs", "searches_of_returning_users")
-"""Steps that find the searches whose visits must be told apart."""
-VISITS = ("visits", "open_visits", "session_searches", "session_clicks", "session_masks")
-"""Steps that tell their visits and sessions apart."""
+COUNTS = (
+    *("rows_read", "searches", "rejected_searches", "rejected_clicks", "click_fates", "orphans"),
+    "click_positions",
+)
+"""Steps of ``sql/counts`` that a batch ends with."""
 
 
 class LogScript:
@@ -97,7 +102,7 @@ class LogScript:
         else:
             engine.view("left_out_markets", "reading/no_markets")
             engine.stage("searches_staged", "reading/searches_read")
-        engine.stage("shown_at", "reading/shown_at")
+        engine.view("shown_at", "reading/shown_at")
         self._stage("shown_texts", "reading/shown_texts")
         self._check("checks/list_texts")
         engine.stage("list_names", "reading/list_names")
@@ -128,12 +133,16 @@ class LogScript:
         engine.view("masks", "reading/masks")
         engine.view("masked_searches", "reading/masked_searches")
         engine.view("suspected_searches", "reading/suspected_searches")
-        for table in RETURNING:
-            engine.stage(table, f"sessions/{table}", **values)
+        engine.stage("repeated_pairs", "sessions/repeated_pairs")
+        self._view("returning_pairs", "sessions/returning_pairs")
+        self._stage("searches_of_returning_users", "sessions/searches_of_returning_users")
         engine.view("tied_searches", "sessions/tied_searches")
         engine.view("tied_ids", "reading/tied_ids")
-        for table in VISITS:
-            engine.stage(table, f"sessions/{table}", **values)
+        self._stage("visits", "sessions/visits")
+        self._view("open_visits", "sessions/open_visits")
+        self._stage("session_searches", "sessions/session_searches")
+        self._stage("session_clicks", "sessions/session_clicks")
+        self._view("session_masks", "sessions/session_masks")
         engine.view("sessions", "sessions/sessions")
         self._stage("session_patterns", "patterns/session_patterns")
         self._check("checks/sessions_add_up")
@@ -146,36 +155,35 @@ class LogScript:
             self._check("checks/left_out_fingerprints")
         self._stage("list_configurations", "patterns/list_configurations")
         self._check("checks/configuration_numbers")
-        self._stage("configurations", "patterns/configurations")
-        engine.stage("patterns", "patterns/patterns")
+        self._view("configurations", "patterns/configurations")
+        engine.view("patterns", "patterns/patterns")
         engine.view("queries", "patterns/queries")
 
     def count(self, funnel: LogFunnel) -> None:
         """Count the batch in a funnel."""
-        rows = self._engine.rows
-        searches, clicks = rows("counts/rows_read")[0]
-        usable, carried, kept, carried_clicks = rows("counts/searches")[0]
+        self._view("orphans", "sessions/orphans")
+        rows = self._engine.rows_of(*(f"counts/{step}" for step in COUNTS))
+        read, told, rejected_searches, rejected_clicks, fates, orphans, positions = rows
+        searches, clicks = read[0]
+        usable, carried, kept, carried_clicks = told[0]
         funnel.count_searches(
             read=searches - carried,
-            rejected=dict(rows("counts/rejected_searches")),
+            rejected=dict(rejected_searches),
             usable=usable - carried,
             kept=kept - carried,
         )
-        self._view("orphans", "sessions/orphans")
-        orphans = pl.DataFrame(rows("counts/orphans"), schema=_ORPHANS, orient="row")
         funnel.count_clicks(
             read=clicks - carried_clicks,
             carried=carried_clicks,
-            rejected=dict(rows("counts/rejected_clicks")),
-            fates=rows("counts/click_fates"),
-            orphans=orphans.with_columns(search_id=pl.lit(None)),
+            rejected=dict(rejected_clicks),
+            fates=fates,
+            orphans=pl.DataFrame(orphans, schema=_ORPHANS, orient="row").with_columns(search_id=pl.lit(None)),
         )
-        funnel.count_positions(rows("counts/click_positions"))
+        funnel.count_positions(positions)
 
-    def funnel_of(self, funnel: LogFunnel, *, is_open: bool) -> pl.DataFrame:
-        """Return the funnel of the sessions that were chosen last."""
-        masks = pl.DataFrame(self._engine.rows("patterns/mask_sums"), schema=_MASKS, orient="row")
-        return funnel.frame(masks, self._engine.rows("counts/sessions"), is_open=is_open)
+    def sessions(self) -> list[tuple[Any, ...]]:
+        """Return how many of the sessions chosen last there are: (market, query is kept, first page, sessions)."""
+        return self._engine.rows("counts/sessions")
 
     def _view(self, name: str, step: str) -> None:
         self._engine.view(name, step, **self._values)
@@ -189,4 +197,3 @@ class LogScript:
 
 
 _ORPHANS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
-_MASKS: dict[str, DataType] = {"click_mask": pl.Int64, "sessions": pl.Int64}

@@ -96,13 +96,18 @@ class SparkBuilder:
         progress("collecting the pattern table", None)
         self._script.choose("open_patterns" if is_open else "closed_patterns")
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
+        configurations, patterns, queries = self._engine.fetch(*_TABLES)
+        masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
         return StagedTable(
-            configurations=self._engine.fetch("patterns/configuration_table"),
-            patterns=self._engine.fetch("patterns/pattern_table"),
-            queries=self._engine.fetch("patterns/query_table").with_columns(buckets),
-            funnel=self._script.funnel_of(self.funnel, is_open=is_open),
+            configurations=configurations,
+            patterns=patterns,
+            queries=queries.with_columns(buckets),
+            funnel=self.funnel.frame(masks, self._script.sessions(), is_open=is_open),
             info=info,
         )
+
+
+_TABLES = ("patterns/configuration_table", "patterns/pattern_table", "patterns/query_table")
 
 
 def _as_new(rows: "DataFrame") -> "DataFrame":

@@ -46,9 +46,14 @@ def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     EngineError
         If SQLGlot is not installed, or the step names a value that is not given.
     """
+    return _translated(step, dialect, tuple(sorted(values.items())))
+
+
+@cache
+def _translated(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
     sqlglot = _sqlglot()
     tree = sqlglot.parse_one(sql_text(step), dialect=_WRITTEN_IN)
-    tree = tree.transform(_with_values(step, values))
+    tree = tree.transform(_with_values(step, dict(values)))
     tree = tree.transform(_with_macros(_macros(dialect)))
     text: str = tree.sql(dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     return text

@@ -1,9 +1,18 @@
 -- one row per configuration, fold and click mask: the pattern table, by the ids of its configurations
+WITH named AS (
+    SELECT
+        configuration_nr,
+        min(configuration_id) AS configuration_id
+    FROM list_configurations
+    WHERE on_first_page
+    GROUP BY configuration_nr
+)
+
 SELECT
-    c.configuration_id,
+    n.configuration_id,
     p.fold,
     p.click_mask,
     p.sessions
 FROM patterns AS p
-INNER JOIN configurations AS c ON p.configuration_nr = c.configuration_nr
-ORDER BY c.configuration_id, p.fold, p.click_mask
+INNER JOIN named AS n ON p.configuration_nr = n.configuration_nr
+ORDER BY n.configuration_id, p.fold, p.click_mask

@@ -3,5 +3,5 @@ SELECT
     list_fp,
     min(search_fp) AS search_fp
 FROM searches_staged
-WHERE is_kept AND search_fp IS NOT NULL AND n_results > 0 AND NOT no_market AND NOT no_query
+WHERE is_kept AND search_fp IS NOT NULL AND n_results > 0 AND NOT holds_null AND NOT no_market AND NOT no_query
 GROUP BY list_fp

@@ -6,3 +6,4 @@ SELECT DISTINCT
     s.results AS raw_results
 FROM fingerprinted_searches AS s
 SEMI JOIN shown_at AS a ON s.list_fp = a.list_fp AND s.search_fp = a.search_fp
+WHERE NOT holds_null(s.results)
