@@ -76,8 +76,10 @@ pins:
 	  -c requirements/run.txt -o requirements/docs.txt
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra explore \
 	  -c requirements/docs.txt -o requirements/explore.txt
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra spark \
+	  -c requirements/docs.txt -c requirements/explore.txt -o requirements/spark.txt
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra test \
-	  -c requirements/docs.txt -c requirements/explore.txt -o requirements/test.txt
+	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/spark.txt -o requirements/test.txt
 	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --python-version 3.11 - \
 	  -c requirements/test.txt -o requirements/build.txt
 

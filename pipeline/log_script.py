@@ -7,12 +7,10 @@ cluster, reading is SQL too (``sql/reading``); from there on the steps are the s
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import polars as pl
-
 from pipeline.engines.base import Value
 from pipeline.errors import EngineError
+from pipeline.log_counts import COUNTS, count_batch
 from pipeline.log_funnel import LogFunnel
-from pipeline.table_form import DataType
 
 
 class ScriptEngine(Protocol):
@@ -37,13 +35,6 @@ class ScriptEngine(Protocol):
         ...
 
 
-COUNTS = (
-    *("rows_read", "searches", "rejected_searches", "rejected_clicks", "click_fates", "orphans"),
-    "click_positions",
-)
-"""Steps of ``sql/counts`` that a batch ends with."""
-
-
 class LogScript:
     """Runs the steps of a log on an engine that has the views ``searches_log`` and ``clicks_log``.
 
@@ -64,21 +55,40 @@ class LogScript:
         """Say from when on rows of later batches are (ms since 1970, UTC)."""
         self._values["watermark_ms"] = watermark_ms
 
-    def tell_ids_apart(self) -> None:
-        """Make ``repeated_ids`` and ``ambiguous_ids`` of a whole log, whose batches need to know them."""
+    def tell_ids_apart(self, *, before: bool = False) -> None:
+        """Make ``repeated_ids`` and ``ambiguous_ids`` of a whole log, whose batches need to know them.
+
+        With `before`, table ``ambiguous_log`` holds search ids that earlier parts of the log found ambiguous.
+        """
         engine = self._engine
+        found = "ambiguous_found" if before else "ambiguous_ids"
         self._view("log_ids", "reading/log_ids")
         engine.stage("repeated_ids", "reading/repeated_ids")
         if engine.is_empty("repeated_ids"):
-            engine.view("ambiguous_ids", "reading/no_ids")
-            return
+            engine.view(found, "reading/no_ids")
+        else:
+            self._find_ambiguous(found)
+        if before:
+            engine.view("ambiguous_before", "reading/ambiguous_before")
+            engine.view("ambiguous_ids", "reading/known_ambiguous")
+            engine.stage("ambiguous_texts", "reading/ambiguous_texts")
+
+    def _find_ambiguous(self, name: str) -> None:
+        engine = self._engine
         engine.view("fingerprinted_searches", "reading/fingerprinted_searches")
         engine.view("searches_to_read", "reading/repeated_searches")
         engine.stage("searches_read", "reading/searches_read")
         engine.view("ids_read", "reading/ids_read")
         self._check("checks/search_id_fingerprints")
         self._tell_rejected("searches")
-        engine.stage("ambiguous_ids", "sessions/ambiguous_ids")
+        engine.stage(name, "sessions/ambiguous_ids")
+
+    def carry(self) -> None:
+        """Name the rows that the next batch must read again, and the search ids that are new."""
+        engine = self._engine
+        engine.view("carried_searches", "sessions/carried_searches")
+        self._view("carried_clicks", "sessions/carried_clicks")
+        engine.view("batch_ids", "sessions/batch_ids")
 
     def read_batch(self) -> None:
         """Read searches and clicks once, and tell those apart that cannot be used."""
@@ -127,7 +137,7 @@ class LogScript:
 
     def form_sessions(self) -> None:
         """Place clicks in the lists of their searches, tell sessions apart, and count them."""
-        engine, values = self._engine, self._values
+        engine = self._engine
         self._stage("click_fates", "sessions/click_fates")
         self._view("search_bits", "sessions/search_bits")
         engine.view("masks", "reading/masks")
@@ -161,28 +171,15 @@ class LogScript:
 
     def count(self, funnel: LogFunnel) -> None:
         """Count the batch in a funnel."""
+        count_batch(funnel, self.counts())
+
+    def counts(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Return the rows of each step of `COUNTS`."""
         self._view("orphans", "sessions/orphans")
-        rows = self._engine.rows_of(*(f"counts/{step}" for step in COUNTS))
-        read, told, rejected_searches, rejected_clicks, fates, orphans, positions = rows
-        searches, clicks = read[0]
-        usable, carried, kept, carried_clicks = told[0]
-        funnel.count_searches(
-            read=searches - carried,
-            rejected=dict(rejected_searches),
-            usable=usable - carried,
-            kept=kept - carried,
-        )
-        funnel.count_clicks(
-            read=clicks - carried_clicks,
-            carried=carried_clicks,
-            rejected=dict(rejected_clicks),
-            fates=fates,
-            orphans=pl.DataFrame(orphans, schema=_ORPHANS, orient="row").with_columns(search_id=pl.lit(None)),
-        )
-        funnel.count_positions(positions)
+        return dict(zip(COUNTS, self._engine.rows_of(*(f"counts/{step}" for step in COUNTS)), strict=True))
 
     def sessions(self) -> list[tuple[Any, ...]]:
-        """Return how many of the sessions chosen last there are: (market, query is kept, first page, sessions)."""
+        """Return the numbers of sessions chosen last: (market, query is kept, first page, sessions)."""
         return self._engine.rows("counts/sessions")
 
     def _view(self, name: str, step: str) -> None:
@@ -194,6 +191,3 @@ class LogScript:
     def _check(self, step: str) -> None:
         if self._engine.rows(step):
             raise EngineError(f"check {step} found rows where there must be none; nothing was written")
-
-
-_ORPHANS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}

@@ -1,4 +1,4 @@
-"""A log to its pattern table on Spark: the same steps, with the log and all that is large left where it lies."""
+"""A log to its pattern table on Spark: the same steps; the log and all that is large stays where it lies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,15 +74,26 @@ class SparkBuilder:
         if judged_queries is not None:
             engine.show("judged_queries", judged_queries)
 
-    def tell_ids_apart(self, searches: "DataFrame") -> None:
-        """Find the search ids that are ambiguous in the whole log."""
-        self._engine.name("searches_log", _as_new(searches))
-        self._script.tell_ids_apart()
+    def tell_ids_apart(self, searches: "DataFrame", *, before: bool = False) -> None:
+        """Find the search ids that are ambiguous in the whole log; see `LogScript.tell_ids_apart`."""
+        self._engine.name("searches_log", _marked(searches, carried=False))
+        self._script.tell_ids_apart(before=before)
 
-    def add(self, searches: "DataFrame", clicks: "DataFrame", watermark_ms: int, progress: Progress) -> None:
-        """Work through a batch: rows with a column `carried`."""
-        self._engine.name("searches_log", searches)
-        self._engine.name("clicks_log", clicks)
+    def add(
+        self,
+        searches: "DataFrame",
+        clicks: "DataFrame",
+        watermark_ms: int,
+        progress: Progress,
+        *,
+        carried: "tuple[DataFrame, DataFrame] | None" = None,
+    ) -> None:
+        """Work through a batch: new rows, and those that the batch before carries into it."""
+        halves = [_marked(searches, carried=False), _marked(clicks, carried=False)]
+        for number, rows in enumerate(carried or ()):
+            halves[number] = halves[number].unionByName(_marked(rows, carried=True))
+        self._engine.name("searches_log", halves[0])
+        self._engine.name("clicks_log", halves[1])
         self._script.at_watermark(watermark_ms)
         progress("reading", None)
         self._script.read_batch()
@@ -90,6 +101,22 @@ class SparkBuilder:
         self._script.form_sessions()
         progress("counting", None)
         self._script.count(self.funnel)
+
+    def carried(self) -> list[pl.LazyFrame]:
+        """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
+        self._script.carry()
+        return self._engine.fetch("reading/carry_searches", "reading/carry_clicks", "reading/orphan_ids")
+
+    def ids(self, *, are_numbers: bool) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
+        step = "reading/id_numbers" if are_numbers else "reading/id_digests"
+        return self._engine.fetch(step)[0].with_columns(
+            pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64)
+        )
+
+    def start_afresh(self) -> None:
+        """Forget the sums."""
+        self.funnel = LogFunnel(self._settings.stored_depth)
 
     def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
         """Return the pattern table of sessions that may still grow, or of all others."""
@@ -110,10 +137,10 @@ class SparkBuilder:
 _TABLES = ("patterns/configuration_table", "patterns/pattern_table", "patterns/query_table")
 
 
-def _as_new(rows: "DataFrame") -> "DataFrame":
+def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    return rows.withColumn("carried", F.lit(False))
+    return rows.withColumn("carried", F.lit(carried))
 
 
 def spark_pattern_table(
@@ -137,7 +164,7 @@ def spark_pattern_table(
     builder = SparkBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
     progress("looking at search ids", None)
     builder.tell_ids_apart(log.searches.frame)
-    builder.add(_as_new(log.searches.frame), _as_new(log.clicks.frame), NEVER_MS, progress)
+    builder.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
     table = builder.table(is_open=False, info=info, progress=progress)
     orphans = builder.funnel.orphans()["clicks"].sum()
     rows = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(orphans))

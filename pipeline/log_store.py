@@ -1,28 +1,30 @@
 """A log to a pattern store: only what is new is read, and each batch is published when it is done."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from pipeline.contracts import EVERY, FUNNEL
-from pipeline.engines.base import Engine
-from pipeline.engines.scan import id_fingerprint
 from pipeline.errors import InputError
 from pipeline.inputs import FileFingerprint, Input
 from pipeline.log_funnel import check_log
-from pipeline.log_ids import Ids, repeated_ids, rows_with_ids, show_ids
-from pipeline.log_run import Log, batch_of, cut_pieces, reporter
+from pipeline.log_ids import Ids
+from pipeline.log_run import Log, cut_pieces
 from pipeline.log_windows import Piece, Window, pieces_of
-from pipeline.logs import END_MS, FIRST_MS, Carry, PatternBuilder
+from pipeline.logs import END_MS, FIRST_MS
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
 from pipeline.store_files import BatchContent, StoredBatch
 from pipeline.times import utc_text
+
+PiecesOf = Callable[[Input, int, int], tuple[Piece, ...]]
+_PIECE = 1_000_000
+"""Ids compared at a time with those of an earlier batch."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def store_settings(settings: Settings, log: Log) -> dict[str, Any]:
     }
 
 
-def planned_for(store: PatternStore, log: Log, settings: Settings) -> Plan:
+def planned_for(store: PatternStore, log: Log, settings: Settings, pieces: PiecesOf = pieces_of) -> Plan:
     """Find what of a log a store does not hold yet.
 
     Raises
@@ -88,7 +90,7 @@ def planned_for(store: PatternStore, log: Log, settings: Settings) -> Plan:
     to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
     if not any(new.values()):
         return Plan(to_read, (), files, run, known)
-    windows = _windows(store, to_read, again, last, settings)
+    windows = _windows(store, to_read, again, last, settings, pieces)
     return Plan(to_read, windows, files, run, known)
 
 
@@ -137,6 +139,7 @@ def _windows(
     again: Mapping[str, list[FileFingerprint]],
     last: StoredBatch | None,
     settings: Settings,
+    pieces_of: PiecesOf,
 ) -> tuple[Window, ...]:
     shown, clicked = pieces_of(log.searches, FIRST_MS, END_MS), pieces_of(log.clicks, FIRST_MS, END_MS)
     if last is None:
@@ -176,14 +179,28 @@ def _refuse_late(
         )
 
 
+class BatchMaker(Protocol):
+    """Works through the batches of a plan, one after the other, on some engine."""
+
+    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+        """Look at all search ids of a plan, and at what the last batch `before` carries into it."""
+
+    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+        """Work through a window of the plan."""
+
+    def ids(self) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
+        ...
+
+    def content(self, info: Mapping[str, Any]) -> BatchContent:
+        """Return what the last batch adds to a store, and begin new sums."""
+        ...
+
+
 def add_to_store(
-    engine: Engine,
-    store: PatternStore,
-    plan: Plan,
-    settings: Settings,
-    versions: Mapping[str, str],
+    maker: BatchMaker, store: PatternStore, plan: Plan, settings: Settings, versions: Mapping[str, str],
     progress: Progress,
-) -> int:
+) -> int:  # fmt: skip
     """Read what a plan names, and publish each batch when it is done; return how many.
 
     Raises
@@ -195,42 +212,37 @@ def add_to_store(
         if store.batches():
             check_log(_so_far(store), settings.max_rejected)
         return 0
-    builder = PatternBuilder(engine, settings, by_url=plan.log.by_url, judged_queries=store.judged_queries())
-    searches = plan.log.searches.frame
     progress("looking at search ids", None)
-    carry = _carried(store)
-    repeated = _with_carried(repeated_ids(searches), searches, carry)
-    # a carried search may share its id with a new one
-    known = searches if carry is None else pl.concat([searches, carry.searches.lazy()])
-    ambiguous = show_ids(engine, known, repeated, builder.values, _ambiguous_before(store))
-    for number, window in enumerate(plan.windows):
+    maker.begin(plan, next(iter(store.batches()[-1:]), None))
+    for number in range(len(plan.windows)):
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
-        batch = batch_of(window, plan.log, carry, watermark_ms)
-        carry = builder.add(batch, reporter(plan.windows, number, progress), progress)
+        maker.add(plan, number, watermark_ms)
         progress("publishing", None)
-        ids = builder.ids()
-        _refuse_used(store, plan, ids)
+        ids = maker.ids()
+        span = ids.select(first=pl.col("id").first(), last=pl.col("id").last()).collect().row(0)
+        _refuse_used(store, plan, ids, span)
         info = {
-            **_batch_info(plan, number, watermark_ms, ids),
+            **_batch_info(plan, number, watermark_ms, span),
             "ends_run": ends_run,
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
         }
-        content = _content(builder, carry, ids, ambiguous, info)
+        content = maker.content(info)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
-        builder.start_afresh()
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
 
 
-def _batch_info(plan: Plan, number: int, watermark_ms: int, ids: pl.Series) -> dict[str, Any]:
+def _batch_info(
+    plan: Plan, number: int, watermark_ms: int, span: tuple[int | None, int | None]
+) -> dict[str, Any]:
     """Return what a batch is of; the first of a run names the files of all of it."""
     return {
         "run": plan.run,
         "start_ms": plan.windows[number].start_ms,
         "watermark_ms": watermark_ms,
         "files": {what: [asdict(file) for file in files if not number] for what, files in plan.files.items()},
-        "ids": [ids[0], ids[-1]] if len(ids) else None,
+        "ids": None if span[0] is None else list(span),
     }
 
 
@@ -255,46 +267,7 @@ def _as_funnel(counted: list[dict[str, Any]]) -> pl.DataFrame:
 def _so_far(store: PatternStore) -> pl.DataFrame:
     """Return what all batches read and rejected; a report knows of ambiguous ids in other batches as well."""
     last = store.history()[-1]
-    return pl.concat([_as_funnel(last.info["counted"]), last.table("open").funnel])
-
-
-def _content(
-    builder: PatternBuilder, carry: Carry, ids: pl.Series, ambiguous: pl.Series, info: Mapping[str, Any]
-) -> BatchContent:
-    frames = {
-        "carry_searches": carry.searches.drop("carried").sort("timestamp", "search_id", "user_id", "page"),
-        "carry_clicks": carry.clicks.drop("carried").sort("timestamp", "search_id", "url", "position"),
-        "ids": ids.alias("id").to_frame(),
-        "orphans": pl.concat(
-            builder.funnel.orphans(is_open=is_open).with_columns(is_open=pl.lit(is_open)).sort("search_id")
-            for is_open in (False, True)
-        ),
-        "ambiguous": ambiguous.alias("search_id").to_frame(),
-    }
-    return BatchContent(builder.closed(), builder.opened(), frames, info)
-
-
-def _with_carried(repeated: pl.Series, searches: pl.LazyFrame, carry: Carry | None) -> pl.Series:
-    """Add ids of carried searches that new files have as well: deliveries again, of a search just before."""
-    if carry is None or carry.searches.is_empty():
-        return repeated
-    carried = carry.searches.lazy().select(id_fingerprint(carry.searches.lazy(), "search_id"))
-    both = rows_with_ids(searches.select("search_id"), carried.collect().to_series())
-    again = both.select(id_fingerprint(both, "search_id").alias("search_fp")).collect()["search_fp"]
-    return pl.concat([repeated.alias("search_fp"), again]).unique()
-
-
-def _ambiguous_before(store: PatternStore) -> list[object]:
-    return [
-        search_id for batch in store.batches()[-1:] for search_id in batch.frame("ambiguous")["search_id"]
-    ]
-
-
-def _carried(store: PatternStore) -> Carry | None:
-    batches = store.batches()
-    if not batches:
-        return None
-    return Carry(batches[-1].frame("carry_searches"), batches[-1].frame("carry_clicks"))
+    return pl.concat([_as_funnel(last.info["counted"]), last.frame("open/funnel")])
 
 
 def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings) -> tuple[int, bool]:
@@ -311,27 +284,49 @@ def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings)
     return max([before, *(time - settings.late_ms for time in times)]), True
 
 
-def _refuse_used(store: PatternStore, plan: Plan, ids: pl.Series) -> None:
+def _refuse_used(
+    store: PatternStore, plan: Plan, ids: pl.LazyFrame, span: tuple[int | None, int | None]
+) -> None:
     """Refuse search ids that a run before has used: their clicks, counted long ago, cannot be told apart."""
+    first, last = span
     for batch in store.history():
-        span = batch.info["ids"]
-        if batch.info["run"] == plan.run or not span or not len(ids):
+        known = batch.info["ids"]
+        if batch.info["run"] == plan.run or not known or first is None or last is None:
             continue
-        apart = span[1] < ids[0] or span[0] > ids[-1]
+        apart = known[1] < first or known[0] > last
         if apart or batch.number < store.settings["forgotten_before"]:
             continue
-        used = _in_both(batch.frame("ids")["id"].to_numpy(), ids.to_numpy())
-        if len(used):
+        used, example = _used_in(batch, ids)
+        if used:
             raise InputError(
-                f"searches: {len(used):,} search ids of the new files were used before, in batch "
-                f"{batch.number} of {store.folder} (digest of one: {used[0]}); ids must be unique over the "
+                f"searches: {used:,} search ids of the new files were used before, in batch "
+                f"{batch.number} of {store.folder} (digest of one: {example}); ids must be unique over the "
                 f"whole log. If only few are not, make the batches again: "
                 f"{_undo(store, int(batch.info['run']))}"
             )
 
 
+def _used_in(batch: StoredBatch, ids: pl.LazyFrame) -> tuple[int, int | None]:
+    """Return how many of the ids a batch has, and one of them; both are sorted, and read in pieces."""
+    used, example = 0, None
+
+    def each(piece: pl.DataFrame) -> None:
+        nonlocal used, example
+        span = pl.col("id").is_between(piece["id"][0], piece["id"][-1])
+        both = _in_both(batch.frame("ids", span)["id"].to_numpy(), piece["id"].to_numpy())
+        used += len(both)
+        example = example if example is not None or not len(both) else int(both[0])
+
+    ids.sink_batches(
+        lambda piece: each(piece) if piece.height else None, chunk_size=_PIECE, maintain_order=True
+    )
+    return used, example
+
+
 def _in_both(sorted_ids: Ids, ids: Ids) -> Ids:
     """Return those of the ids that are among others, which are sorted."""
+    if not len(sorted_ids):
+        return ids[:0]
     places = np.searchsorted(sorted_ids, ids)
     places[places == len(sorted_ids)] = 0
     both: Ids = ids[sorted_ids[places] == ids]

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from pipeline.inputs import Input, is_parquet
 
-_DAY_MS = 86_400_000
-_MANY_DAYS = 40
+DAY_MS = 86_400_000
+MANY_DAYS = 40
 _REREAD = {"searches": 0.25, "clicks": 1.0}
 """A cut is made only if it makes no more than this part of a batch be read twice; clicks cost little."""
 
@@ -70,14 +70,14 @@ def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
 
 
 def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
-    return first_ms is not None and last_ms is not None and last_ms - first_ms > _MANY_DAYS * _DAY_MS
+    return first_ms is not None and last_ms is not None and last_ms - first_ms > MANY_DAYS * DAY_MS
 
 
 def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) -> tuple[int, ...]:
     """Return the midnights before the rows: a clock that jumps may leave decades without any."""
     time = pl.col("timestamp")
     usable = rows.select(time).filter(time >= first_ms, time <= last_ms)
-    return tuple(usable.select((time // _DAY_MS * _DAY_MS).unique().sort()).collect().to_series())
+    return tuple(usable.select((time // DAY_MS * DAY_MS).unique().sort()).collect().to_series())
 
 
 def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
@@ -211,7 +211,7 @@ def midnights(pieces: Iterable[Piece]) -> list[int]:
         if piece.days is not None:
             days.update(piece.days)
         elif piece.first_ms is not None and piece.last_ms is not None:
-            days.update(range(piece.first_ms - piece.first_ms % _DAY_MS, piece.last_ms + 1, _DAY_MS))
+            days.update(range(piece.first_ms - piece.first_ms % DAY_MS, piece.last_ms + 1, DAY_MS))
     return sorted(days)[1:]
 
 
@@ -220,9 +220,9 @@ def rows_of(table: Input, pieces: Sequence[Piece], window: Window) -> pl.LazyFra
     if not pieces:
         return table.frame.clear().lazy()
     frames = []
-    for run in _runs(pieces, lambda piece: _inside(piece, window)):
+    for run in runs(pieces, lambda piece: inside(piece, window)):
         rows = _rows_of_run(table, run)
-        frames.append(rows if _inside(run[0], window) else rows.filter(_belongs(run[0], window)))
+        frames.append(rows if inside(run[0], window) else rows.filter(_belongs(run[0], window)))
     return pl.concat(frames) if len(frames) > 1 else frames[0]
 
 
@@ -232,31 +232,45 @@ def _rows_of_run(table: Input, run: Sequence[Piece]) -> pl.LazyFrame:
     return table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))
 
 
-def _inside(piece: Piece, window: Window) -> bool:
+def inside(piece: Piece, window: Window) -> bool:
+    """Tell whether all rows of a piece lie in a window."""
     starts = window.start_ms is None or piece.first_ms is None or piece.first_ms >= window.start_ms
     return starts and (window.end_ms is None or piece.last_ms is None or piece.last_ms < window.end_ms)
 
 
+def belonging(piece: Piece, window: Window) -> tuple[int | None, int | None, bool]:
+    """Tell which rows of a piece that spans a cut lie in a window.
+
+    Returns
+    -------
+    From when on, and before when (ms; None = without limit), and whether rows without a time do: they go
+    with the first window.
+    """
+    first, last, start, end = piece.first_ms, piece.last_ms, window.start_ms, window.end_ms
+    is_cut_before = start is not None and first is not None and first < start
+    is_cut_after = end is not None and last is not None and last >= end
+    untimed = not is_cut_before and (start is None or (first or 0) >= start)
+    return start if is_cut_before else None, end if is_cut_after else None, untimed
+
+
 def _belongs(piece: Piece, window: Window) -> pl.Expr:
-    """Tell which rows of a piece that spans a cut lie in the window; unusable times go with the first."""
+    start, end, untimed = belonging(piece, window)
     time, condition = pl.col("timestamp"), pl.lit(True)
-    if window.start_ms is not None and piece.first_ms is not None and piece.first_ms < window.start_ms:
-        condition = time >= window.start_ms
-    if window.end_ms is not None and piece.last_ms is not None and piece.last_ms >= window.end_ms:
-        before = time < window.end_ms
-        is_first = window.start_ms is None or (piece.first_ms or 0) >= window.start_ms
-        condition = condition & (before | time.is_null() if is_first else before)
-    return condition.fill_null(False)
+    if start is not None:
+        condition = time >= start
+    if end is not None:
+        condition = condition & (time < end)
+    return condition.fill_null(untimed)
 
 
-def _runs(pieces: Sequence[Piece], alike: Callable[[Piece], bool]) -> list[list[Piece]]:
+def runs(pieces: Sequence[Piece], alike: Callable[[Piece], bool]) -> list[list[Piece]]:
     """Group pieces that follow each other in a file and lie wholly in the window."""
-    runs: list[list[Piece]] = []
+    found: list[list[Piece]] = []
     for piece in pieces:
-        last = runs[-1][-1] if runs else None
+        last = found[-1][-1] if found else None
         follows = last is not None and last.file == piece.file and last.offset + last.rows == piece.offset
         if last is not None and follows and alike(last) and alike(piece):
-            runs[-1].append(piece)
+            found[-1].append(piece)
         else:
-            runs.append([piece])
-    return runs
+            found.append([piece])
+    return found

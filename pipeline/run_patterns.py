@@ -84,7 +84,7 @@ def _write_on_spark(
     folder: Path,
     progress: Progress,
 ) -> None:
-    """Write the pattern table of a log that Spark works through; it need not fit the memory of this machine."""
+    """Write the pattern table of a log on Spark; it need not fit the memory of this machine."""
     from pipeline.run_spark import spark_table  # noqa: PLC0415 - an extra
 
     progress = steady(progress)

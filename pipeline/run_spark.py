@@ -102,7 +102,7 @@ def removed(session: "SparkSession", place: str) -> bool:
     """Remove a folder of Spark's file systems; return whether it was there."""
     jvm: Any = session._jvm
     path = jvm.org.apache.hadoop.fs.Path(place)
-    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # noqa: SLF001
     return bool(system.delete(path, True))
 
 
@@ -138,6 +138,5 @@ def input_named(half: SparkInput) -> dict[str, object]:
         return half.local.fingerprint()
     files = sorted(half.files())
     digest = hashlib.sha256(repr(files).encode()).hexdigest()
-    return {
-        "names": [half.source], "files": len(files), "bytes": sum(size for _, size in files), "sha256": digest,
-    }  # fmt: skip
+    size = sum(size for _, size in files)
+    return {"names": [half.source], "files": len(files), "bytes": size, "sha256": digest}

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.log_run import tell_order
+from pipeline.log_run import Log, tell_order
 from pipeline.log_store import Plan, add_to_store, planned_for, store_settings
+from pipeline.log_store_embedded import EmbeddedMaker
 from pipeline.progress import Progress, silent, steady
 from pipeline.publish import check_apart
 from pipeline.run_patterns import engine_for, files_named, queries_to_keep, read_log, versions
@@ -53,6 +54,8 @@ def grow_store(
         If the store would lie in a folder of the log.
     """
     check_apart(folder, searches, clicks)
+    if settings.engine == "spark":
+        return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
     log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.made(folder, store_settings(settings, log), kept)
@@ -60,7 +63,30 @@ def grow_store(
         plan: Plan = planned_for(store, log, settings)
         tell_order(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
-            added = add_to_store(engine, store, plan, settings, versions(), steady(progress))
+            maker = EmbeddedMaker(engine, settings, store.judged_queries(), steady(progress))
+            added = add_to_store(maker, store, plan, settings, versions(), steady(progress))
+    return Grown(added, plan.known)
+
+
+def _grow_on_spark(
+    searches: str, clicks: str, folder: Path, settings: Settings, judgments: str | None, progress: Progress
+) -> Grown:
+    from pipeline.log_store_spark import SparkMaker  # noqa: PLC0415 - an extra
+    from pipeline.run_spark import read_spark_log, spark_engine  # noqa: PLC0415
+    from pipeline.spark_windows import SparkPieces, listed  # noqa: PLC0415
+
+    kept = queries_to_keep(judgments, settings)
+    progress("starting Spark", None)
+    with spark_engine(settings, None) as engine:
+        log = read_spark_log(engine, searches, clicks)
+        seen = Log(listed(log.searches), listed(log.clicks))
+        store = PatternStore.made(folder, store_settings(settings, seen), kept)
+        with store.locked():
+            pieces = SparkPieces((log.searches, log.clicks))
+            plan = planned_for(store, seen, settings, pieces)
+            maker = SparkMaker(engine, log, settings, store.judged_queries(), progress)
+            made = {**versions(), "spark": str(engine.session.version)}
+            added = add_to_store(maker, store, plan, settings, made, progress)
     return Grown(added, plan.known)
 
 

@@ -46,7 +46,7 @@ class Settings(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     threads: int | None = Field(default=None, ge=1)
     memory_limit: str | None = None
-    # Where the work is done changes no number; Spark's own settings may hold secrets: none is written anywhere.
+    # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
     engine: Literal["duckdb", "spark"] = Field(default="duckdb", exclude=True)
     spark_master: str | None = Field(default=None, exclude=True)
     spark_remote: str | None = Field(default=None, exclude=True)
@@ -166,7 +166,7 @@ def _explain(item: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
     name = ".".join(str(part) for part in item["loc"]) or "settings"
     if item["type"] == "extra_forbidden":
         return f"unknown setting {name}; known are {', '.join(Settings.model_fields)}"
-    message = item["msg"].removeprefix("Value error, ")
+    message: str = item["msg"].removeprefix("Value error, ")
     if not item["loc"]:
         return message
     given = "" if name == "spark_conf" else f" (given: {item['input']!r})"  # it may hold a secret

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
 _TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
+_UNSIGNED = "decimal(20,0)"
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -43,6 +44,8 @@ class SparkInput:
         Rows in canonical types, lazily.
     raw
         The rows as Spark reads them.
+    opened
+        Gives the rows of some files in canonical types: all, or those of one from an offset on, so many.
     local
         The same as the embedded engine would read it; None when it does not lie here.
     """
@@ -52,6 +55,7 @@ class SparkInput:
     columns: frozenset[str]
     frame: "DataFrame"
     raw: "DataFrame"
+    opened: Callable[[Sequence[Path], tuple[int, int] | None], "DataFrame"]
     local: Input | None = None
 
     @property
@@ -69,9 +73,17 @@ class SparkInput:
 
     def with_text_ids(self) -> "SparkInput":
         """Return the input with search_id as text."""
-        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
-        return replace(self, frame=self.frame.withColumn("search_id", F.col("search_id").cast("string")))
+        def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
+            return _with_text_ids(self.opened(files, rows))
+
+        return replace(self, frame=_with_text_ids(self.frame), opened=opened)
+
+
+def _with_text_ids(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+    return rows.withColumn("search_id", F.col("search_id").cast("string"))
 
 
 def read_for_spark(
@@ -100,10 +112,27 @@ def read_for_spark(
         return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
     if not Path(text).exists() and _TABLE.fullmatch(text) and Path(text).suffix not in FORMATS:
         return _read_whole(what, text, wanted, lambda: session.table(text))
-    local = read_input(what, source, wanted)
-    frames = [_read_part(session, local, part, wanted, staging) for part in local.parts]
-    rows = _union(frames)
-    return SparkInput(what, text, local.columns, rows, rows, local)
+    return _read_local(session, read_input(what, source, wanted), text, wanted, staging)
+
+
+def _read_local(
+    session: "SparkSession",
+    local: Input,
+    source: str,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+) -> SparkInput:
+    def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
+        asked = set(files)
+        kept = [
+            replace(part, files=tuple(file for file in part.files if file in asked)) for part in local.parts
+        ]
+        return _union(
+            [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
+        )
+
+    rows = opened(local.files, None)
+    return SparkInput(local.what, source, local.columns, rows, rows, opened, local)
 
 
 def is_uri(path: str) -> bool:
@@ -112,25 +141,41 @@ def is_uri(path: str) -> bool:
 
 
 def _read_whole(
-    what: str, source: str, wanted: Sequence[Wanted], opened: Callable[[], "DataFrame"]
+    what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"]
 ) -> SparkInput:
+    def opened(files: Sequence[Path], _rows: tuple[int, int] | None) -> "DataFrame":
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+        of_files = raw.where(F.col("_metadata.file_path").isin([str(file) for file in files]))
+        return _canonical(what, source, of_files, wanted)
+
     try:
-        rows = opened()
-        return SparkInput(what, source, frozenset(rows.columns), _canonical(what, source, rows, wanted), rows)
+        raw = read()
+        rows = _canonical(what, source, raw, wanted)
+    except InputError:
+        raise
     except Exception as error:
-        fault = mended_fault(error)
-        raise InputError(f"{what}: {fault}") from error
+        raise InputError(f"{what}: {mended_fault(error)}") from error
+    return SparkInput(what, source, frozenset(raw.columns), rows, raw, opened)
 
 
 def _read_part(
-    session: "SparkSession", local: Input, part: Part, wanted: Sequence[Wanted], staging: Callable[[str], str]
+    session: "SparkSession",
+    local: Input,
+    part: Part,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+    rows: tuple[int, int] | None,
 ) -> "DataFrame":
     if part.format != "parquet":
         return _written_first(session, local, part, staging)
-    names = {want.name for want in wanted}
-    rows = session.read.option("recursiveFileLookup", value=True).parquet(*map(spark_path, part.files))
-    of_file = rows.select([name for name in rows.columns if name in names])
-    return _canonical(local.what, str(part.files[0]), of_file, wanted, part=part)
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    read = session.read.option("recursiveFileLookup", value=True).parquet(*map(spark_path, part.files))
+    if rows is not None:
+        place = F.col("_metadata.row_index")
+        read = read.where((place >= rows[0]) & (place < rows[0] + rows[1]))
+    return _canonical(local.what, str(part.files[0]), read, wanted, part=part)
 
 
 def _written_first(
@@ -140,7 +185,8 @@ def _written_first(
     folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
     if folder is None:
         raise InputError(
-            f"{local.what}: {part.files[0]} is no Parquet; with --spark-staging elsewhere, write it as Parquet first"
+            f"{local.what}: {part.files[0]} is no Parquet, and --spark-staging is elsewhere; "
+            "write it as Parquet first"
         )
     folder.mkdir(parents=True)
     rows = pl.concat([local.opened(file) for file in part.files])
@@ -163,6 +209,11 @@ def _canonical(
     """Bring rows to the canonical types of contract 2; `part` tells of Hive partitions and of nanoseconds."""
     types = dict(rows.dtypes)
     return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
+
+
+def canonical_time(what: str, source: str, types: dict[str, str]) -> "Column":
+    """Return the time of a row (ms since 1970, UTC) from the column timestamp, whatever its type."""
+    return _column(what, source, types, Wanted("timestamp", "time"), None)
 
 
 def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":
@@ -209,25 +260,26 @@ def _nanoseconds(known: pl.DataType | None) -> bool:
 
 def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
     """Bring a column to the canonical type of its kind; None if its type cannot hold it."""
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
     if kind == "texts":
         inner = re.fullmatch(r"array<(\w+(?:\(20,0\))?)>", dtype)
-        fits = inner is not None and inner[1] in ("string", "void", "decimal(20,0)", *_WHOLE)
+        fits = inner is not None and inner[1] in ("string", "void", _UNSIGNED, *_WHOLE)
         return column.cast("array<string>") if fits else None
     if kind == "time":
-        if dtype in ("timestamp", "timestamp_ntz"):
-            return F.unix_millis(column.cast("timestamp"))
-        in_ms = F.floor(column.cast("decimal(20,0)") / 1_000_000) if nanoseconds else column
-        return in_ms.cast("bigint") if dtype in _WHOLE else None
+        return _time(column, dtype, nanoseconds)
     if kind == "integer":
         return column.cast("bigint") if dtype in _WHOLE else None
-    if dtype == "string" or dtype.startswith(("varchar", "char")):
+    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    if dtype in ("string", _UNSIGNED) or dtype.startswith(("varchar", "char")):
         return column.cast("string")
-    if (
-        dtype == "decimal(20,0)"
-    ):  # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
-        return column.cast("string")
+    return column.cast("string" if kind == "text" else "bigint") if dtype in _WHOLE else None
+
+
+def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    if dtype in ("timestamp", "timestamp_ntz"):
+        return F.unix_millis(column.cast("timestamp"))
     if dtype not in _WHOLE:
         return None
-    return column.cast("string" if kind == "text" else "bigint")
+    in_ms = F.floor(column.cast(_UNSIGNED) / 1_000_000) if nanoseconds else column
+    return in_ms.cast("bigint")

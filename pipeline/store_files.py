@@ -65,9 +65,9 @@ class StoredBatch:
         """No row of a later batch is older (ms since 1970, UTC)."""
         return int(self.info["watermark_ms"])
 
-    def frame(self, name: str) -> pl.DataFrame:
-        """Return one of the frames of `BatchContent`."""
-        return read_frame(self.folder / f"{name}.parquet")
+    def frame(self, name: str, condition: pl.Expr | None = None) -> pl.DataFrame:
+        """Return one of the frames of `BatchContent`, or a table as ``open/funnel``: all rows, or some."""
+        return read_frame(self.folder / f"{name}.parquet", condition)
 
     def table(self, kind: str) -> PatternTable:
         """Return the pattern table of ``closed`` or ``open`` sessions."""

@@ -1,21 +1,26 @@
 """The steps of ``sql/`` in the words of another engine: translated, with macros and values filled in.
 
-Steps are written in DuckDB's dialect inside a portable subset (``tests/test_house.py`` holds the list); what
-engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of the calls.
+Steps are written in DuckDB's dialect inside a portable subset (``tests/test_house.py`` holds the list);
+what engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of
+the calls.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.engines.base import Value
 from pipeline.errors import EngineError
 from pipeline.sqlfiles import sql_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sqlglot import exp
+
+    Rewrite = Callable[[exp.Expr], exp.Expr]
 
 _MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$", re.MULTILINE | re.DOTALL)
 _WRITTEN_IN = "duckdb"
@@ -70,7 +75,7 @@ def _comment_lines(lines: list[str]) -> int:
     return next(number for number, line in enumerate(lines) if not line.startswith("--"))
 
 
-def _with_values(step: str, values: Mapping[str, Value]):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _with_values(step: str, values: Mapping[str, Value]) -> "Rewrite":
     from sqlglot import exp  # noqa: PLC0415
 
     def fill(node: "exp.Expr") -> "exp.Expr":
@@ -84,7 +89,7 @@ def _with_values(step: str, values: Mapping[str, Value]):  # type: ignore[no-unt
     return fill
 
 
-def _with_macros(macros: Mapping[str, Macro]):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
     """Return a function that puts the body of a macro in the place of a call, innermost macros too."""
     from sqlglot import exp  # noqa: PLC0415
 
@@ -127,7 +132,7 @@ def _macros(dialect: str) -> dict[str, Macro]:
     }
 
 
-def _sqlglot():  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _sqlglot() -> Any:  # noqa: ANN401 - a module
     try:
         import sqlglot  # noqa: PLC0415 - only for engines other than the default
     except ImportError as error:

@@ -1,6 +1,7 @@
-"""The engine for logs that outgrow one machine: Spark 4 runs the steps where the log lies (extra ``[spark]``)."""
+"""The engine for logs that outgrow one machine: Spark 4 runs the steps where the log lies."""
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class SparkEngine:
         self.session = session
         self._staging, self._here = staging.rstrip("/"), here
         self._numbers = itertools.count(1)
+        self._fetched_from: dict[str, str] = {}
 
     def place(self, name: str) -> str:
         """Return the path of a new folder below the staging folder."""
@@ -52,6 +54,24 @@ class SparkEngine:
         """Let SQL see a frame as table `name`."""
         with self._mended():
             frame.createOrReplaceTempView(name)
+
+    def opened(self, name: str) -> "DataFrame":
+        """Return the rows that `fetch` wrote last for a step of this name."""
+        return self.session.read.parquet(self._fetched_from[name])
+
+    def put(self, file: Path | None, like: "DataFrame") -> "DataFrame":
+        """Have Spark reach a file of this machine; None = no rows, of the form of another frame."""
+        if file is None:
+            return like.limit(0)
+        with self._mended():
+            place = self.place("put")
+            if place.startswith("file:"):
+                folder = Path(unquote(urlparse(place).path))
+                folder.mkdir(parents=True)
+                shutil.copyfile(file, folder / "part-0.parquet")
+            else:
+                self.session.createDataFrame(pq.read_table(file)).write.parquet(place)
+            return self.session.read.parquet(place)
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see a small frame of this machine as table `name`."""
@@ -70,12 +90,13 @@ class SparkEngine:
         return self._side_by_side(self.rows, steps)
 
     def fetch(self, *steps: str) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order; they pass this machine in pieces, and lie in files of it."""
+        """Return the rows of steps in their order; they pass this machine in pieces and lie in its files."""
         return self._side_by_side(self._fetched, steps)
 
     def _fetched(self, step: str) -> pl.LazyFrame:
         with self._mended():
-            place = self._written(step.rpartition("/")[2], self._select(step, {}))
+            name = step.rpartition("/")[2]
+            place = self._fetched_from[name] = self._written(name, self._select(step, {}))
             return pl.scan_parquet(self._files_here(place), glob=False)
 
     @staticmethod

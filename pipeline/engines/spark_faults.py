@@ -45,14 +45,14 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"(No space left on device|Disk quota exceeded)",
         EngineError,
-        "disk full while Spark works: {0}; free space, or name other folders: --spark-conf spark.local.dir=…, "
-        "--spark-staging …",
+        "disk full while Spark works: {0}; free space, or name other folders: "
+        "--spark-conf spark.local.dir=…, --spark-staging …",
     ),
     (
         r"(OutOfMemoryError[^\n]{0,80}|Java heap space|GC overhead limit)",
         EngineError,
-        "Spark ran out of memory ({0}); raise --spark-conf spark.executor.memory=… (local: --memory-limit), or "
-        "spark.sql.shuffle.partitions",
+        "Spark ran out of memory ({0}); raise --spark-conf spark.executor.memory=… (local: --memory-limit), "
+        "or spark.sql.shuffle.partitions",
     ),
     (
         r"(UnsupportedClassVersionError|UnsupportedClassVersion)[^\n]*",

@@ -191,9 +191,8 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
             faults.append(f"{server}: {error}")
         else:
             return
-    raise EngineError(
-        f"no {what} answers at {url} ({'; '.join(faults)}); is it running, and is the address right?"
-    )
+    told = "; ".join(faults)
+    raise EngineError(f"no {what} answers at {url} ({told}); is it running, and is the address right?")
 
 
 def _find_java() -> None:

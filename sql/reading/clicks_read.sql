@@ -6,5 +6,6 @@ SELECT
     id_fingerprint(search_id) AS search_fp,
     timestamp AS time_ms,
     text_fingerprint(url) AS url_fp,
+    text_fingerprint(url) AS raw_url_fp,
     position AS place
 FROM clicks_log

@@ -16,6 +16,7 @@ SELECT
     id_fingerprint(c.search_id) AS search_fp,
     c.time_ms,
     coalesce(n.url_fp, c.raw_fp) AS url_fp,
+    c.raw_fp AS raw_url_fp,
     c.place
 FROM fingerprinted AS c
 LEFT JOIN url_names AS n ON c.raw_fp = n.raw_fp
