@@ -49,9 +49,9 @@ StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `p
 def patterns(
     searches: Annotated[str, typer.Option(help="Searches: a file, folder or glob.")],
     clicks: Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")],
-    out: Annotated[Path | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None,
+    out: Annotated[str | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None,
     store: Annotated[
-        Path | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
+        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
     ] = None,
     only_judged: ONLY_JUDGED = None,
     judgments: Annotated[
@@ -98,13 +98,15 @@ def patterns(
     chosen = chosen_settings(settings, locals())
     if judgments is not None and not chosen.only_judged:
         raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+    if dry_run and chosen.engine == "spark":
+        raise SettingsError("--dry-run tells what the embedded engine would need; leave out --engine spark")
     if dry_run:
         with shown_progress(quiet=quiet) as progress:
             progress("looking at the log", None)
             if store is not None:
-                plan = plan_store(searches, clicks, store, chosen, judgments=judgments)
+                plan = plan_store(searches, clicks, Path(store), chosen, judgments=judgments)
             elif out is not None:
-                plan = plan_table(searches, clicks, out, chosen, judgments=judgments, force=force)
+                plan = plan_table(searches, clicks, Path(out), chosen, judgments=judgments, force=force)
         _tell_plan(plan)
         return
     with shown_progress(quiet=quiet) as progress:

@@ -5,6 +5,7 @@ Nothing is read here but schemas; rows are judged by the stage that uses them.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import escape, glob, has_magic
@@ -166,9 +167,16 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     return Input(what, files, columns, _stacked(what, frames, files), opened, tuple(parts))
 
 
+def is_uri(path: str) -> bool:
+    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
+    return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
+
+
 def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
     """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
     place = Path(path)
+    if is_uri(str(path)) and not place.exists():
+        raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
     if place.is_file():
         _check_names_are_text(what, [place])
         return (place,)

@@ -21,6 +21,7 @@ from pipeline.inputs import (
     SEARCHES,
     Input,
     first_line,
+    is_uri,
     read_input,
     unreadable,
 )
@@ -83,18 +84,16 @@ def _write_on_spark(
     kept: pl.DataFrame | None,
     folder: Path,
     progress: Progress,
+    *,
+    then_to: str | None = None,
 ) -> None:
-    """Write the pattern table of a log on Spark; it need not fit the memory of this machine."""
-    from pipeline.run_spark import spark_table  # noqa: PLC0415 - an extra
+    from pipeline.run_spark import write_spark_patterns  # noqa: PLC0415 - an extra
 
-    progress = steady(progress)
-    with spark_table(
-        searches, clicks, settings,
-        judged_queries=kept, info=_info(settings), work=folder, progress=progress,
-    ) as table:  # fmt: skip
-        progress("writing", None)
-        with writing_tables():
-            write_patterns(table, folder)
+    with writing_tables():
+        write_spark_patterns(
+            searches, clicks, settings, folder,
+            judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
+        )  # fmt: skip
 
 
 def read_log(searches: str | Path, clicks: str | Path) -> Log:
@@ -151,14 +150,21 @@ def queries_to_keep(judgments: str | Path | None, settings: Settings) -> pl.Data
 def make_patterns(
     searches: str,
     clicks: str,
-    out: Path,
+    out: Path | str,
     settings: Settings,
     *,
     judgments: str | None = None,
     force: bool = False,
     progress: Progress = silent,
-) -> Path:
-    """Turn logs into a stored pattern table folder."""
+) -> Path | str:
+    """Turn logs into a stored pattern table folder: here, or where Spark reaches (a path with a scheme)."""
+    if isinstance(out, str) and is_uri(out):
+        refuse_elsewhere(out, settings)
+        kept = queries_to_keep(judgments, settings)
+        with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
+            _write_on_spark(searches, clicks, settings, kept, Path(work), progress, then_to=out)
+        return out
+    out = Path(out)
     check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
         if settings.engine == "spark":
@@ -172,6 +178,20 @@ def make_patterns(
         with writing_tables():
             write_patterns(table, folder)
     return out
+
+
+def refuse_elsewhere(place: str | Path, settings: Settings) -> None:
+    """Refuse a path with a scheme to an engine that knows no file systems but this machine's.
+
+    Raises
+    ------
+    SettingsError
+        If it is one.
+    """
+    if is_uri(str(place)) and settings.engine != "spark":
+        raise SettingsError(
+            f"{place} lies where only Spark reaches; add --engine spark, or give a folder here"
+        )
 
 
 def collected(table: Input) -> pl.DataFrame:

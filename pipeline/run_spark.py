@@ -13,13 +13,15 @@ import polars as pl
 
 from pipeline.engines.spark import SparkEngine
 from pipeline.engines.spark_session import SparkPlace, spark_session
-from pipeline.errors import EngineError
-from pipeline.inputs import CLICKS, SEARCHES
+from pipeline.errors import EngineError, OutputError
+from pipeline.inputs import CLICKS, SEARCHES, is_uri
 from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
-from pipeline.patterns import StagedTable
+from pipeline.patterns import write_patterns
 from pipeline.progress import Progress, silent
+from pipeline.publish import MARK
 from pipeline.settings import Settings
-from pipeline.spark_reading import SparkInput, is_uri, read_for_spark
+from pipeline.spark_files import SparkFolder
+from pipeline.spark_reading import SparkInput, read_for_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,18 +29,18 @@ if TYPE_CHECKING:
 _PROBED_ROWS, _PROBED_FILES = 64, 16
 
 
-@contextmanager
-def spark_table(
+def write_spark_patterns(
     searches: str | Path,
     clicks: str | Path,
     settings: Settings,
+    folder: Path,
     *,
     judged_queries: pl.DataFrame | None = None,
     info: dict[str, Any],
-    work: Path | None = None,
+    then_to: str | None = None,
     progress: Progress = silent,
-) -> Iterator[StagedTable]:
-    """Turn a log into its pattern table on Spark; its files last as long as the block.
+) -> None:
+    """Write the pattern table of a log on Spark; it need not fit the memory of this machine.
 
     Parameters
     ----------
@@ -46,22 +48,37 @@ def spark_table(
         A file, folder or glob here, a path with a scheme that Spark knows, or a table's name.
     settings
         Of the pattern table, and where Spark runs.
+    folder
+        Empty folder here for the table, and for staging unless settings name another.
     judged_queries
         Queries to keep; None = all.
     info
         What is known of the table so far; inputs and versions are added.
-    work
-        Folder for what is fetched, and for staging unless settings name another.
+    then_to
+        Path with a scheme: where the folder is copied when it is whole.
     """
     progress("starting Spark", None)
-    with spark_engine(settings, work) as engine:
+    with spark_engine(settings, folder) as engine:
         log = read_spark_log(engine, searches, clicks)
+        place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
         inputs = {half.what: input_named(half) for half in (log.searches, log.clicks)}
         versions = {**info["versions"], "spark": str(engine.session.version)}
-        yield spark_pattern_table(
-            engine, log, settings, judged_queries,
-            info={**info, "inputs": inputs, "versions": versions}, progress=progress,
-        )  # fmt: skip
+        made = {**info, "inputs": inputs, "versions": versions}
+        table = spark_pattern_table(engine, log, settings, judged_queries, info=made, progress=progress)
+        progress("writing", None)
+        write_patterns(table, folder)
+        if place is not None:
+            files = [file for file in folder.iterdir() if file.is_file()]
+            for file in sorted(files, key=lambda file: (file.name == MARK, file.name)):
+                place.put(folder, file.name)
+
+
+def _free(place: SparkFolder, uri: str) -> SparkFolder:
+    if place.names():
+        raise OutputError(
+            f"{uri} exists already and --force does not replace folders there; choose another --out"
+        )
+    return place
 
 
 @contextmanager
@@ -95,15 +112,7 @@ def _staging(session: "SparkSession", wanted: str | None, spill: Path) -> Iterat
         yield place
     finally:
         with suppress(Exception):  # Spark Connect cannot remove files: they stay, and the docs say so
-            removed(session, place)
-
-
-def removed(session: "SparkSession", place: str) -> bool:
-    """Remove a folder of Spark's file systems; return whether it was there."""
-    jvm: Any = session._jvm
-    path = jvm.org.apache.hadoop.fs.Path(place)
-    system = path.getFileSystem(session._jsc.hadoopConfiguration())  # noqa: SLF001
-    return bool(system.delete(path, True))
+            SparkFolder(session, place).remove()
 
 
 def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> None:

@@ -5,12 +5,20 @@ from pathlib import Path
 
 import polars as pl
 
+from pipeline.inputs import is_uri
 from pipeline.log_run import Log, tell_order
 from pipeline.log_store import Plan, add_to_store, planned_for, store_settings
 from pipeline.log_store_embedded import EmbeddedMaker
 from pipeline.progress import Progress, silent, steady
 from pipeline.publish import check_apart
-from pipeline.run_patterns import engine_for, files_named, queries_to_keep, read_log, versions
+from pipeline.run_patterns import (
+    engine_for,
+    files_named,
+    queries_to_keep,
+    read_log,
+    refuse_elsewhere,
+    versions,
+)
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
 from pipeline.times import utc_text
@@ -27,7 +35,7 @@ class Grown:
 def grow_store(
     searches: str,
     clicks: str,
-    folder: Path,
+    folder: Path | str,
     settings: Settings,
     *,
     judgments: str | None = None,
@@ -53,9 +61,13 @@ def grow_store(
     OutputError
         If the store would lie in a folder of the log.
     """
-    check_apart(folder, searches, clicks)
+    refuse_elsewhere(folder, settings)
+    if not is_uri(str(folder)):
+        folder = Path(folder)
+        check_apart(folder, searches, clicks)
     if settings.engine == "spark":
         return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
+    folder = Path(folder)
     log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.made(folder, store_settings(settings, log), kept)
@@ -69,21 +81,26 @@ def grow_store(
 
 
 def _grow_on_spark(
-    searches: str, clicks: str, folder: Path, settings: Settings, judgments: str | None, progress: Progress
+    searches: str,
+    clicks: str,
+    place: Path | str,
+    settings: Settings,
+    judgments: str | None,
+    progress: Progress,
 ) -> Grown:
     from pipeline.log_store_spark import SparkMaker  # noqa: PLC0415 - an extra
     from pipeline.run_spark import read_spark_log, spark_engine  # noqa: PLC0415
+    from pipeline.spark_files import store_here  # noqa: PLC0415
     from pipeline.spark_windows import SparkPieces, listed  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
     progress("starting Spark", None)
-    with spark_engine(settings, None) as engine:
+    with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
         seen = Log(listed(log.searches), listed(log.clicks))
         store = PatternStore.made(folder, store_settings(settings, seen), kept)
         with store.locked():
-            pieces = SparkPieces((log.searches, log.clicks))
-            plan = planned_for(store, seen, settings, pieces)
+            plan = planned_for(store, seen, settings, SparkPieces((log.searches, log.clicks)))
             maker = SparkMaker(engine, log, settings, store.judged_queries(), progress)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(maker, store, plan, settings, made, progress)

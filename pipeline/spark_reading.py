@@ -15,14 +15,13 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 
 from pipeline.conversions import EXPECTED, Kind, converted
-from pipeline.engines.spark_faults import mended_fault
+from pipeline.engines.spark_faults import in_words, mended_fault
 from pipeline.errors import InputError
-from pipeline.inputs import FORMATS, Input, Part, Wanted, read_input
+from pipeline.inputs import FORMATS, Input, Part, Wanted, is_uri, read_input
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_URI = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:/")
 _TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
 _UNSIGNED = "decimal(20,0)"
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
@@ -135,11 +134,6 @@ def _read_local(
     return SparkInput(local.what, source, local.columns, rows, rows, opened, local)
 
 
-def is_uri(path: str) -> bool:
-    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
-    return bool(_URI.match(path))
-
-
 def _read_whole(
     what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"]
 ) -> SparkInput:
@@ -155,7 +149,7 @@ def _read_whole(
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{what}: {mended_fault(error)}") from error
+        raise InputError(f"{what}: {mended_fault(error)}") from in_words(error)
     return SparkInput(what, source, frozenset(raw.columns), rows, raw, opened)
 
 

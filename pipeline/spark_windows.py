@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 import polars as pl
 import pyarrow.parquet as pq
 
+from pipeline.engines.spark_faults import in_words
 from pipeline.errors import InputError
 from pipeline.inputs import FileFingerprint, Input, is_parquet
 from pipeline.log_windows import DAY_MS, MANY_DAYS, Piece, Window, belonging, inside, pieces_of, runs
@@ -72,7 +73,7 @@ def listed(half: SparkInput) -> Input:
         raise InputError(
             f"{half.what}: {half.source} tells no files apart, which a store needs to know what it holds; "
             "give a path of Parquet files, or use --out"
-        ) from error
+        ) from in_words(error)
     ids = pl.LazyFrame(schema={"search_id": pl.Int64 if half.id_type == "bigint" else pl.String})
     files = tuple(sorted(_file(str(path), int(size), str(time)) for path, size, time in rows))
     return RemoteInput(half.what, files, half.columns, ids, _not_here)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Settings that all tests share, and the one browser of a process."""
+"""Settings that all tests share, and the one browser and the one Spark session of a process."""
 
 import shutil
 
@@ -32,3 +32,25 @@ def chromium():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
+
+
+# a log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows
+SPARK = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    # the quick compiler only, and all that it made is kept: half the time of a log
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.sql.codegen.cache.maxEntries": "5000",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """Return the session that every run on Spark finds while tests last: starting one takes seconds."""
+    pytest.importorskip("pyspark", reason="no Spark: install clickassay[spark] to test that engine")
+    from pipeline.engines.spark_session import SparkPlace, spark_session
+
+    warehouse = {"spark.sql.warehouse.dir": tmp_path_factory.mktemp("warehouse").as_uri()}
+    with spark_session(SparkPlace(master="local[2]", conf=SPARK | warehouse)) as session:
+        yield session

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from pipeline.engines.base import Value
 from pipeline.engines.dialect import translated
-from pipeline.engines.spark_faults import mended_fault
+from pipeline.engines.spark_faults import in_words, mended_fault
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -146,4 +146,4 @@ class SparkEngine:
         try:
             yield
         except Exception as error:
-            raise mended_fault(error) from error
+            raise mended_fault(error) from in_words(error)

@@ -90,17 +90,31 @@ def mended_fault(error: BaseException, more: str = "") -> ClickassayError:
     """
     if isinstance(error, ClickassayError):
         return error
-    text = f"{error}\n{more}"
+    text = f"{text_of(error)}\n{more}"
     for pattern, kind, message in _KNOWN:
         match = re.search(pattern, text, re.DOTALL)
         if match is not None:
-            return kind(_one_line(message.format(match[1], cause=first_cause(error))))
+            found = match[1].replace("`", "")
+            return kind(_one_line(message.format(found, cause=first_cause(error))))
     return EngineError(f"Spark gave up: {first_cause(error)}; see the log of the driver or of the cluster")
+
+
+def in_words(error: BaseException) -> RuntimeError:
+    """Return an error with the text of Spark's: that asks Java for its words, which may be gone when asked."""
+    return RuntimeError(text_of(error))
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an error; that of one whose Java has died already is its type."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - PySpark asserts, Py4J finds no connection
+        return f"{type(error).__name__}: SparkContext was shut down"
 
 
 def first_cause(error: BaseException) -> str:
     """Return the line that tells most: the last cause in a stack trace, or the first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in text_of(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     told = [line for line in lines if not line.startswith(("at ", "An error occurred while calling"))]
     return _one_line((causes[-1:] or told[:1] or [type(error).__name__])[0])

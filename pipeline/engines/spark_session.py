@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.engines.spark_faults import first_cause, mended_fault
+from pipeline.engines.spark_faults import first_cause, in_words, mended_fault
 from pipeline.errors import EngineError, SettingsError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _check_installed() -> None:
 def _check_version(version: str) -> None:
     if int(version.split(".", maxsplit=1)[0]) < _OLDEST_SPARK:
         raise EngineError(
-            f"Spark {version} is too old: the steps need Spark {_OLDEST_SPARK}; upgrade the cluster, or print "
+            f"Spark {version} is too old, the steps need Spark {_OLDEST_SPARK}: upgrade the cluster, or print "
             "the SQL with `clickassay sql --dialect spark` and adapt it"
         )
 
@@ -129,7 +129,7 @@ def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSessio
         except Exception as error:
             raise EngineError(
                 f"Spark refuses {name} = {value}, on which the steps rely: {first_cause(error)}"
-            ) from error
+            ) from in_words(error)
     return session
 
 
@@ -150,7 +150,7 @@ def _started(place: SparkPlace, noise: Path) -> "SparkSession":
     except EngineError:
         raise
     except Exception as error:
-        raise mended_fault(error, _last_words(noise)) from error
+        raise mended_fault(error, _last_words(noise)) from in_words(error)
 
 
 def _conf(place: SparkPlace) -> dict[str, str]:
