@@ -160,9 +160,11 @@ def _default(parameter: Parameter) -> str:
     told = re.search(r"\[default: (.+)\]$", parameter.help or "")
     if told:
         value = told[1].removesuffix(".0")
-        return value if re.search(r"[ %]", value) else f"`{value}`"
+        return _marked(value) if re.search(r"[ %]", value) else f"`{value}`"
     if parameter.default is None or parameter.default is False:
         return ""
+    if parameter.default is True:
+        return f"`{parameter.opts[0]}`"
     return f"`{parameter.default:g}`" if isinstance(parameter.default, float) else f"`{parameter.default}`"
 
 

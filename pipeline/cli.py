@@ -52,6 +52,7 @@ from pipeline.cli_options import (
 )
 from pipeline.cli_power import power
 from pipeline.cli_progress import shown_progress
+from pipeline.cli_sql import sql as written_sql
 from pipeline.cli_store import patterns, stores
 
 app = typer.Typer(
@@ -163,6 +164,7 @@ def run(
 
 
 app.command()(patterns)
+app.command("sql")(written_sql)
 app.command()(power)
 app.command()(diff)
 app.command()(explore)

@@ -5,7 +5,6 @@ Nothing is read here but schemas; rows are judged by the stage that uses them.
 """
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from glob import escape, glob, has_magic
@@ -17,6 +16,7 @@ import polars as pl
 from pipeline.contracts import EVERY
 from pipeline.conversions import EXPECTED, Kind, converted
 from pipeline.errors import InputError
+from pipeline.paths import is_text, is_uri
 
 FORMATS = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
@@ -167,11 +167,6 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     return Input(what, files, columns, _stacked(what, frames, files), opened, tuple(parts))
 
 
-def is_uri(path: str) -> bool:
-    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
-    return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
-
-
 def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
     """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
     place = Path(path)
@@ -199,11 +194,6 @@ def _check_names_are_text(what: str, files: Sequence[Path]) -> None:
     for file in files:
         if not is_text(file):
             raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
-
-
-def is_text(path: Path) -> bool:
-    """Tell whether a path is text: names on disk may be any bytes, but libraries take text only."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in str(path))
 
 
 def _is_data(file: Path, root: Path) -> bool:

@@ -144,7 +144,7 @@ class LogScript:
         engine.view("masked_searches", "reading/masked_searches")
         engine.view("suspected_searches", "reading/suspected_searches")
         engine.stage("repeated_pairs", "sessions/repeated_pairs")
-        self._view("returning_pairs", "sessions/returning_pairs")
+        self._stage("returning_pairs", "sessions/returning_pairs")
         self._stage("searches_of_returning_users", "sessions/searches_of_returning_users")
         engine.view("tied_searches", "sessions/tied_searches")
         engine.view("tied_ids", "reading/tied_ids")

@@ -1,7 +1,7 @@
 """A log to its pattern table as a text of SQL: the same steps, written down for who runs them elsewhere."""
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,9 @@ RESULTS = {
 """Tables of the result, and the steps that they are made by."""
 
 STEPS_FOLDER = "clickassay_steps"
+"""Where a Spark script keeps tables between its steps, and nothing else."""
+
+_LOG_VIEWS = ("searches_log", "clicks_log", "searches_source", "clicks_source", "check_columns")
 _WIDTH = 107
 
 
@@ -120,11 +123,16 @@ class StepWriter:
                 Sql(name),
                 Sql(f"{len(self.steps) + 1:02d}"),
                 Sql(f"sql/{step}.sql"),
-                tuple(Sql(line) for line in textwrap.wrap(first_comment(step), _WIDTH)),
+                tuple(Sql(line) for line in textwrap.wrap(_harmless(first_comment(step)), _WIDTH)),
                 self._engine.select(step, values),
                 self._engine.text(complaint),
             )
         )
+
+
+def _harmless(comment: str) -> str:
+    """Take the signs out of a comment at which some tools cut a script, wherever they stand."""
+    return comment.replace(";", ",").replace("'", "")
 
 
 def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> StepWriter:
@@ -164,9 +172,10 @@ def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
     """
     engine = dialect(name)
     writer = written_steps(engine, settings, by_url=log.by_url)
+    names = [name for step in writer.steps for name in (step.name, f"{step.name}_{step.number}")]
     environment = _environment()
     forms = environment.get_template(f"{name}.sql.j2").module
-    context = _Context(engine, log, settings)
+    context = _Context(engine, log, settings, {*_LOG_VIEWS, *names})
     script = environment.get_template("script.sql.j2")
     text = script.render(form=forms, log=context, steps=writer.steps, checks=_checks(context, writer))
     return text.strip() + "\n"
@@ -179,14 +188,14 @@ def _checks(context: "_Context", writer: StepWriter) -> list[WrittenStep]:
 class _Context:
     """What the templates fill in: all of it SQL already, so that no name can break out of its place."""
 
-    def __init__(self, engine: Dialect, log: WrittenLog, settings: Settings) -> None:
+    def __init__(self, engine: Dialect, log: WrittenLog, settings: Settings, taken: Collection[str]) -> None:
         self._text = engine.text
         self._out = folder("--out", log.out, engine)
         self._steps = folder("--work", log.work, engine) if log.work is not None else self._out
         self.dialect, self.version = Sql(engine.name), Sql(__version__)
         self.version_text = self._text(__version__)
-        self.searches = source("--searches", log.searches, engine)
-        self.clicks = source("--clicks", log.clicks, engine)
+        self.searches = source("--searches", log.searches, engine, taken)
+        self.clicks = source("--clicks", log.clicks, engine, taken)
         self.work = None if log.work is None else self._text(self._steps)
         self.by_url, self.has_market, self.has_page = log.by_url, log.has_market, log.has_page
         self.clicks_by = self._text("url" if log.by_url else "position")

@@ -128,13 +128,17 @@ def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None
 
 
 def read_patterns(folder: Path) -> PatternTable:
-    """Read a stored pattern table.
+    """Read a stored pattern table, or what the SQL of `clickassay sql` has left.
 
     Raises
     ------
     PatternError
         If the folder is not one, or a file of it is missing, broken or of another form.
     """
+    from pipeline.patterns_written import is_written, read_written  # noqa: PLC0415 - it makes pattern tables
+
+    if is_written(folder):
+        return read_written(folder)
     if not (folder / "settings.json").is_file():
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
     if (folder / "run.duckdb").exists():

@@ -42,6 +42,7 @@ from pipeline.log_funnel import check_log
 from pipeline.measure import Measured, formed_sessions, measure
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
+from pipeline.patterns_written import is_written
 from pipeline.progress import Progress, silent
 from pipeline.publish import check_apart, check_free, published_folder
 from pipeline.run_patterns import collected, log_to_patterns, plain_settings, versions, writing_tables
@@ -219,6 +220,8 @@ def make_report(
     else:
         table = read_patterns(patterns)
         _check_info(table, patterns)
+        if is_written(patterns):
+            check_log(table.funnel, settings.max_rejected)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 

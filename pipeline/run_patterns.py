@@ -21,12 +21,12 @@ from pipeline.inputs import (
     SEARCHES,
     Input,
     first_line,
-    is_uri,
     read_input,
     unreadable,
 )
 from pipeline.judgments import judged_queries
 from pipeline.log_run import Log, build_pattern_table, checked_log
+from pipeline.paths import is_uri
 from pipeline.patterns import PatternTable, read_patterns, write_patterns
 from pipeline.progress import Progress, silent, steady
 from pipeline.publish import check_apart, is_disk_full, published_folder

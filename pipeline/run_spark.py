@@ -14,8 +14,9 @@ import polars as pl
 from pipeline.engines.spark import SparkEngine
 from pipeline.engines.spark_session import SparkPlace, spark_session
 from pipeline.errors import EngineError, OutputError
-from pipeline.inputs import CLICKS, SEARCHES, is_uri
+from pipeline.inputs import CLICKS, SEARCHES
 from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
+from pipeline.paths import is_uri
 from pipeline.patterns import write_patterns
 from pipeline.progress import Progress, silent
 from pipeline.publish import MARK

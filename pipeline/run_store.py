@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.inputs import is_uri
 from pipeline.log_run import Log, tell_order
 from pipeline.log_store import Plan, add_to_store, planned_for, store_settings
 from pipeline.log_store_embedded import EmbeddedMaker
+from pipeline.paths import is_uri
 from pipeline.progress import Progress, silent, steady
 from pipeline.publish import check_apart
 from pipeline.run_patterns import (

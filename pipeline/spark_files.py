@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.engines.spark_faults import first_cause, in_words
 from pipeline.errors import OutputError
-from pipeline.inputs import is_uri
+from pipeline.paths import is_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

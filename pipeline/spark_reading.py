@@ -17,7 +17,8 @@ import polars as pl
 from pipeline.conversions import EXPECTED, Kind, converted
 from pipeline.engines.spark_faults import in_words, mended_fault
 from pipeline.errors import InputError
-from pipeline.inputs import FORMATS, Input, Part, Wanted, is_uri, read_input
+from pipeline.inputs import FORMATS, Input, Part, Wanted, read_input
+from pipeline.paths import is_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

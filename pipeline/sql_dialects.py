@@ -1,7 +1,7 @@
 """How engines spell texts, names, and the SELECTs of steps in a script that is run elsewhere."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,8 @@ from markupsafe import Markup
 from pipeline.engines.base import Value
 from pipeline.engines.dialect import translated
 from pipeline.errors import EngineError, SettingsError
-from pipeline.inputs import FORMATS, is_text
+from pipeline.inputs import FORMATS
+from pipeline.paths import is_text
 from pipeline.sqlfiles import sql_text
 
 _PARAMETER = re.compile(r"\$([a-z_]+)")
@@ -39,6 +40,10 @@ class Dialect:
         Spells one part of a name.
     select
         Gives the SELECT of a step with the values of its ``$`` parameters.
+    own_place
+        Schemas, in lower case, whose tables give way to a view of the script that has their name.
+    place
+        What tells a table from such a view.
     no_folder
         Signs that cannot be in the path of a folder that is written and read again.
     """
@@ -47,6 +52,8 @@ class Dialect:
     text: Callable[[str], Sql]
     identifier: Callable[[str], Sql]
     select: Callable[[str, Mapping[str, Value]], Sql]
+    own_place: tuple[str, ...]
+    place: str
     no_folder: str = ""
 
 
@@ -64,7 +71,7 @@ def dialect(name: str) -> Dialect:
     return _DIALECTS[name]
 
 
-def source(what: str, given: str, engine: Dialect) -> Source:
+def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> Source:
     """Tell whether a text names a table or Parquet files, and spell it.
 
     Parameters
@@ -74,11 +81,13 @@ def source(what: str, given: str, engine: Dialect) -> Source:
     given
         A table (``logs.searches``; parts with odd signs in backticks or double quotes), or a path, glob or
         URI of Parquet files: whatever has a slash in it or ends in ``.parquet``.
+    taken
+        Names of the script's own views.
 
     Raises
     ------
     SettingsError
-        If it is neither.
+        If it is neither, or the script could take its own view for it.
     """
     _check_printable(what, given)
     if given.lower().removesuffix(".gz").removesuffix(".zst").endswith(_OTHER_FORMATS):
@@ -87,7 +96,14 @@ def source(what: str, given: str, engine: Dialect) -> Source:
         )
     spelt = engine.text(given)
     if _TABLE.fullmatch(given) and not given.endswith((".parquet", ".pq")):
-        return Source(spelt, table=_table(given, engine))
+        parts = [_unquoted(part) for part in re.findall(_PART, given)]
+        before = ".".join(parts[:-1]).lower()
+        if parts[-1].lower() in taken and before in ("", *engine.own_place):
+            raise SettingsError(
+                f"{what} {given!r}: a step of the script has this name; give the table with its "
+                f"{engine.place} in front"
+            )
+        return Source(spelt, table=Sql(".").join(map(engine.identifier, parts)))
     return Source(spelt, path=spelt)
 
 
@@ -113,10 +129,6 @@ def _check_printable(what: str, given: str) -> None:
         raise SettingsError(f"{what} {given!r} cannot be written into a script; give a name in plain text")
 
 
-def _table(given: str, engine: Dialect) -> Sql:
-    return Sql(".").join(engine.identifier(_unquoted(part)) for part in re.findall(_PART, given))
-
-
 def _unquoted(part: str) -> str:
     match = _QUOTED.fullmatch(part)
     return match[2].replace(match[1] * 2, match[1]) if match else part
@@ -126,7 +138,17 @@ def _spark_text(text: str) -> Sql:
     """Spell a text so that neither Spark nor a tool that cuts scripts at semicolons finds more in it."""
     for sign, spelt in (("\\", "\\\\"), ("'", "\\'"), ("$", "\\u0024"), (";", "\\u003b")):
         text = text.replace(sign, spelt)
-    return Sql(f"'{text}'")
+    return Sql(f"'{_in_ascii(text)}'")
+
+
+def _in_ascii(text: str) -> str:
+    """Spell what is not ASCII in literals of Spark: a script is read by whatever the locale says."""
+
+    def spelt(sign: re.Match[str]) -> str:
+        units = sign[0].encode("utf-16-be").hex()
+        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+    return re.sub(r"[^\x00-\x7f]", spelt, text)
 
 
 def _doubled(quote: str, text: str) -> Sql:
@@ -156,10 +178,17 @@ _DIALECTS = {
         "spark",
         text=_spark_text,
         identifier=partial(_doubled, "`"),
-        select=lambda step, values: Sql(translated(step, "spark", values)),
+        select=lambda step, values: Sql(_in_ascii(translated(step, "spark", values))),
+        own_place=(),
+        place="schema",
         no_folder="*?[]{}\\",
     ),
     "duckdb": Dialect(
-        "duckdb", text=partial(_doubled, "'"), identifier=partial(_doubled, '"'), select=_own_words
+        "duckdb",
+        text=partial(_doubled, "'"),
+        identifier=partial(_doubled, '"'),
+        select=_own_words,
+        own_place=("main", "temp", "temp.main"),
+        place="catalog and schema",
     ),
 }

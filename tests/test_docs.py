@@ -178,7 +178,7 @@ def settings_of_the_readme():
 
 def as_in_the_readme(value):
     if isinstance(value, tuple):
-        return ", ".join(str(item) for item in value)
+        return ", ".join(str(item) for item in value) or "none"
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -64,6 +64,10 @@ ALLOWED_STATEMENTS = {
     ("pipeline/engines/duckdb.py", "CREATE OR REPLACE TEMP VIEW {} AS {}"): "names the SELECT of a step",
     ("pipeline/engines/duckdb.py", "INSERT INTO {} {}"): "adds the SELECT of a step to a table",
     ("pipeline/engines/duckdb.py", "DROP TABLE {}"): "lets go of a step's table",
+    (
+        "pipeline/engines/dialect.py",
+        r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$",
+    ): "finds the macros of a file",
 }
 
 

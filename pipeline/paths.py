@@ -1,0 +1,14 @@
+"""What can be told of a path by looking at it."""
+
+import re
+from pathlib import Path
+
+
+def is_uri(path: str) -> bool:
+    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
+    return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether a path is text: names on disk may be any bytes, but libraries take text only."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in str(path))
