@@ -49,6 +49,7 @@ from pipeline.cli_options import (
     SUCCESS_GRADE,
     THREADS,
     chosen_settings,
+    without_secrets,
 )
 from pipeline.cli_power import power
 from pipeline.cli_progress import shown_progress
@@ -312,7 +313,7 @@ def import_trec_session(
 
 
 def _command() -> str:
-    return shlex.join(["clickassay", *sys.argv[1:]])
+    return shlex.join(["clickassay", *without_secrets(sys.argv[1:])])
 
 
 def _say(text: str) -> None:

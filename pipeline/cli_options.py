@@ -1,6 +1,6 @@
 """The options that commands share; each is None unless given, so that a settings file can fill it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +61,21 @@ def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
     for name in ("depth", "spark_conf"):
         values[name] = values.get(name) or None
     return load_settings(file, **values)
+
+
+def without_secrets(arguments: Sequence[str]) -> list[str]:
+    """Return arguments without what may be secret: values of Spark's settings, tokens in URLs."""
+    told, option = [], ""
+    for argument in arguments:
+        name, _, value = argument.partition("=") if argument.startswith("--") else (option, "", argument)
+        if name == "--spark-conf" and value:
+            key = f"{value.partition('=')[0]}=…"
+            argument = f"{name}={key}" if argument.startswith("--") else key  # noqa: PLW2901
+        if name == "--spark-remote" and ";" in value:
+            argument = f"{argument.partition(';')[0]};…"  # noqa: PLW2901
+        told.append(argument)
+        option = argument
+    return told
 
 
 OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]

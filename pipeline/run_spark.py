@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipeline.engines.spark import SparkEngine
-from pipeline.engines.spark_session import SparkPlace, spark_session
+from pipeline.engines.spark_session import SparkPlace, is_local, spark_session
 from pipeline.errors import EngineError, OutputError
 from pipeline.inputs import CLICKS, SEARCHES
 from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
@@ -97,7 +97,7 @@ def spark_engine(settings: Settings, work: Path | None) -> Iterator[SparkEngine]
         spark_session(place) as session,
         _staging(session, settings.spark_staging, Path(spill)) as staging,
     ):
-        if not place.is_local:
+        if not is_local(session):
             _check_shared(session, staging, settings.spark_staging)
         yield SparkEngine(session, staging, Path(spill) / "fetched")
 

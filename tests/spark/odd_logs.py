@@ -1,7 +1,7 @@
 """Small logs, each with an oddity of its files or of its rows, and what it leaves worked out by hand.
 
-Each log has a market of its own, so that many of them, as files of one folder, are one log of one run on Spark,
-and what each of them leaves can still be told apart.
+Each log has a market of its own, so that many of them, as files of one folder, are one log of one run on
+Spark, and what each of them leaves can still be told apart.
 """
 
 from collections.abc import Callable, Mapping
@@ -125,7 +125,7 @@ def click(number, minutes, url, *, by="url"):
 
 
 def plain(one="a", two="b", three="c"):
-    """Return searches, clicks and what they leave: two sessions that show a list, and one that shows another."""
+    """Return searches, clicks and what they leave: two sessions with a list, and one with another."""
     searches = [
         search(1, 0, (one, two, three)),
         search(2, 10, (two, one, three)),  # of the same session, whose list is the first
