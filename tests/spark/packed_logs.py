@@ -4,7 +4,8 @@ A pack is the logs of a dozen seeds that have the same types of ids and name cli
 written one after the other. Their users and their search ids are kept apart (each log's integers are moved,
 its texts prefixed), so that no session and no click crosses from one log into another; queries, markets and
 result lists are shared, and add up. A log without the column `market` or `page` gets the value that an
-absent column stands for. The settings are those of the pack's first log. So the pack is one messy log more, of a dozen worlds.
+absent column stands for. The settings are those of the pack's first log. So the pack is one messy log
+more, of a dozen worlds.
 """
 
 import itertools
