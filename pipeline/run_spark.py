@@ -14,7 +14,7 @@ import polars as pl
 from pipeline.engines.spark import SparkEngine
 from pipeline.engines.spark_session import SparkPlace, is_local, spark_session
 from pipeline.errors import EngineError, OutputError
-from pipeline.inputs import CLICKS, SEARCHES
+from pipeline.inputs import CLICKS, SEARCHES, find_files
 from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
 from pipeline.paths import is_uri
 from pipeline.patterns import write_patterns
@@ -22,7 +22,7 @@ from pipeline.progress import Progress, silent
 from pipeline.publish import MARK
 from pipeline.settings import Settings
 from pipeline.spark_files import SparkFolder
-from pipeline.spark_reading import SparkInput, read_for_spark
+from pipeline.spark_reading import SparkInput, lies_here, read_for_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,6 +58,7 @@ def write_spark_patterns(
     then_to
         Path with a scheme: where the folder is copied when it is whole.
     """
+    check_here(searches, clicks)
     progress("starting Spark", None)
     with spark_engine(settings, folder) as engine:
         log = read_spark_log(engine, searches, clicks)
@@ -72,6 +73,19 @@ def write_spark_patterns(
             files = [file for file in folder.iterdir() if file.is_file()]
             for file in sorted(files, key=lambda file: (file.name == MARK, file.name)):
                 place.put(folder, file.name)
+
+
+def check_here(searches: str | Path, clicks: str | Path) -> None:
+    """Refuse a path of this machine where nothing lies, before Spark is started for it.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    """
+    for what, source in (("searches", searches), ("clicks", clicks)):
+        if lies_here(source):
+            find_files(what, source)
 
 
 def _free(place: SparkFolder, uri: str) -> SparkFolder:

@@ -89,11 +89,12 @@ def _grow_on_spark(
     progress: Progress,
 ) -> Grown:
     from pipeline.log_store_spark import SparkMaker  # noqa: PLC0415 - an extra
-    from pipeline.run_spark import read_spark_log, spark_engine  # noqa: PLC0415
+    from pipeline.run_spark import check_here, read_spark_log, spark_engine  # noqa: PLC0415
     from pipeline.spark_files import store_here  # noqa: PLC0415
     from pipeline.spark_windows import SparkPieces, listed  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
+    check_here(searches, clicks)
     progress("starting Spark", None)
     with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)

@@ -110,9 +110,18 @@ def read_for_spark(
     text = str(source)
     if is_uri(text):
         return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
-    if not Path(text).exists() and _TABLE.fullmatch(text) and Path(text).suffix not in FORMATS:
+    if not lies_here(text):
         return _read_whole(what, text, wanted, lambda: session.table(text))
     return _read_local(session, read_input(what, source, wanted), text, wanted, staging)
+
+
+def lies_here(source: str | Path) -> bool:
+    """Tell whether a path of this machine is meant, and no path of Spark's and no table."""
+    text = str(source)
+    if is_uri(text):
+        return False
+    is_name = _TABLE.fullmatch(text) is not None and Path(text).suffix not in FORMATS
+    return Path(text).exists() or not is_name
 
 
 def _read_local(

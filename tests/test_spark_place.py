@@ -5,10 +5,12 @@ import json
 import pytest
 
 from pipeline.cli_options import without_secrets
+from pipeline.engines.spark_faults import mended_fault
 from pipeline.engines.spark_session import SparkPlace
-from pipeline.errors import SettingsError
-from pipeline.run_patterns import plain_settings
+from pipeline.errors import EngineError, InputError, SettingsError
+from pipeline.run_patterns import make_patterns, plain_settings
 from pipeline.settings import load_settings
+from pipeline.spark_reading import lies_here
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,43 @@ def test_only_a_spark_of_ones_own_is_local(monkeypatch, place, local):
     assert place.is_new_and_local is local
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert not place.is_new_and_local
+
+
+def test_a_path_where_nothing_lies_is_refused_before_spark_is_started(tmp_path):
+    paths = (str(tmp_path / "none.parquet"), "logs.clicks")
+    with pytest.raises(InputError, match=r"searches: \S+none\.parquet does not exist"):
+        make_patterns(
+            *paths, tmp_path / "out", load_settings(engine="spark", spark_master="spark://127.0.0.1:1")
+        )
+
+
+@pytest.mark.parametrize(
+    ("source", "here"),
+    [("s3a://b/x", False), ("logs.searches", False), ("`a b`.`c`", False), ("./x", True), ("x.parquet", True),
+     ("logs/*.csv", True)],
+)  # fmt: skip
+def test_files_tables_and_paths_of_spark_are_told_apart(source, here):
+    assert lies_here(source) is here
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.", InputError, "no table a.b"),
+        ("[PATH_NOT_FOUND] Path does not exist: s3a://b/x. SQLSTATE: 42K03", InputError, "s3a://b/x does"),
+        ("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", EngineError, "Spark gave up"),
+        ("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a."
+         "S3AFileSystem not found", InputError, "Spark lacks org.apache.hadoop.fs.s3a.S3AFileSystem; add"),
+        ("UnsupportedFileSystemException: No FileSystem for scheme \"gs\"", InputError, "no file system gs:"),
+        ("java.lang.OutOfMemoryError: Java heap space", EngineError, "Spark ran out of memory"),
+        ("java.io.IOException: No space left on device", EngineError, "disk full while Spark works"),
+        ("UnsupportedClassVersionError: org/apache/spark/X was compiled", EngineError, "too old for Spark"),
+        ("x\nCaused by: java.lang.A: one\nCaused by: java.lang.B: two", EngineError, "java.lang.B: two"),
+    ],
+)  # fmt: skip
+def test_what_spark_says_becomes_one_line_with_a_remedy(text, kind, said):
+    fault = mended_fault(RuntimeError(text))
+    assert type(fault) is kind
+    assert said in str(fault)
+    assert "\n" not in str(fault)
+    assert ";" in str(fault) or kind is InputError

@@ -4,7 +4,11 @@ import re
 
 from pipeline.errors import ClickassayError, EngineError, InputError
 
-_LONGEST = 300
+_LONGEST = 400
+_PACKAGES = (
+    "add its package (s3a: org.apache.hadoop:hadoop-aws, abfss: org.apache.hadoop:hadoop-azure, gs: "
+    "com.google.cloud.bigdataoss:gcs-connector), as --spark-conf spark.jars.packages=GROUP:NAME:VERSION"
+)
 
 # pattern in the message -> (error, what to say; {0} is what the pattern's group found, {cause} the cause)
 _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
@@ -22,14 +26,12 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"UnsupportedFileSystemException: No FileSystem for scheme \"?(\w+)",
         InputError,
-        "Spark knows no file system {0}://; add its package, as "
-        "--spark-conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION",
+        "Spark knows no file system {0}://; " + _PACKAGES,
     ),
     (
         r"ClassNotFoundException: Class ([\w.]+FileSystem) not found",
         InputError,
-        "Spark lacks {0}; add its package, as --spark-conf "
-        "spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION",
+        "Spark lacks {0}; " + _PACKAGES,
     ),
     (
         r"(?:AccessDenied|AccessControl|Forbidden|Permission denied)[^:\n]*:? ?([^\n]{0,160})",
