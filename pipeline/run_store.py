@@ -75,8 +75,9 @@ def grow_store(
         plan: Plan = planned_for(store, log, settings)
         tell_order(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
-            maker = EmbeddedMaker(engine, settings, store.judged_queries(), steady(progress))
-            added = add_to_store(maker, store, plan, settings, versions(), steady(progress))
+            told = steady(progress)
+            maker = EmbeddedMaker(engine, settings, store.judged_queries(), told)
+            added = add_to_store(maker, store, plan, settings, versions(), told)
     return Grown(added, plan.known)
 
 
