@@ -112,7 +112,7 @@ class LogScript:
         else:
             engine.view("left_out_markets", "reading/no_markets")
             engine.stage("searches_staged", "reading/searches_read")
-        engine.view("shown_at", "reading/shown_at")
+        engine.stage("shown_at", "reading/shown_at")  # so that its size is known
         self._stage("shown_texts", "reading/shown_texts")
         self._check("checks/list_texts")
         engine.stage("list_names", "reading/list_names")
@@ -146,11 +146,12 @@ class LogScript:
         engine.stage("repeated_pairs", "sessions/repeated_pairs")
         self._stage("returning_pairs", "sessions/returning_pairs")
         self._stage("searches_of_returning_users", "sessions/searches_of_returning_users")
-        engine.view("tied_searches", "sessions/tied_searches")
-        engine.view("tied_ids", "reading/tied_ids")
+        engine.stage("tied_searches", "sessions/tied_searches")
+        engine.stage("tied_ids", "reading/tied_ids")
         self._stage("visits", "sessions/visits")
         self._view("open_visits", "sessions/open_visits")
         self._stage("session_searches", "sessions/session_searches")
+        engine.stage("later_clicks", "sessions/later_clicks")
         self._stage("session_clicks", "sessions/session_clicks")
         self._view("session_masks", "sessions/session_masks")
         engine.view("sessions", "sessions/sessions")

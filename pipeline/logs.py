@@ -244,7 +244,10 @@ class PatternBuilder:
         tied = engine.fetch("sessions/tied_searches")["row_nr"]
         engine.show("tied_read", searches.texts(tied, ("search_id",)).with_columns(row_nr=tied))
         engine.table("tied_ids", "sessions/tied_ids")
-        for table in ("visits", "open_visits", "session_searches", "session_clicks", "session_masks"):
+        for table in ("visits", "open_visits", "session_searches"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        engine.view("later_clicks", "sessions/later_clicks")
+        for table in ("session_clicks", "session_masks"):
             engine.table(table, f"sessions/{table}", **self.values)
         engine.view("sessions", "sessions/sessions")
         engine.table("session_patterns", "patterns/session_patterns", **self.values)

@@ -23,8 +23,11 @@ T = TypeVar("T")
 
 _DIALECT = "spark"
 _SIDE_BY_SIDE = 4
-_ROWS_OF_A_FILE = 1_000_000
-"""So that a file that passes this machine takes some hundred megabytes of it at most."""
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "parquet.enable.dictionary": False,  # most of what is staged are fingerprints, which hardly repeat
+    "maxRecordsPerFile": 1_000_000,  # a file that passes this machine then takes some hundred megabytes of it
+}
 
 
 class SparkEngine:
@@ -106,7 +109,7 @@ class SparkEngine:
 
     def _written(self, name: str, frame: "DataFrame") -> str:
         place = self.place(name)
-        frame.write.option("compression", "zstd").option("maxRecordsPerFile", _ROWS_OF_A_FILE).parquet(place)
+        frame.write.options(**_PARQUET).parquet(place)
         return place
 
     def _files_here(self, place: str) -> list[Path]:

@@ -39,7 +39,11 @@ _SESSION = {
     "spark.sql.parquet.mergeSchema": "false",
 }
 # What is faster so, unless the user has set it.
-_FASTER = {"spark.sql.autoBroadcastJoinThreshold": "64m", "spark.sql.icu.caseMappings.enabled": "false"}
+_FASTER = {
+    "spark.sql.autoBroadcastJoinThreshold": "64m",
+    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",  # spares sorting both sides
+    "spark.sql.icu.caseMappings.enabled": "false",
+}
 _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -1,5 +1,12 @@
 -- ids of two configurations that begin with the same number: must be none
+WITH named AS (
+    SELECT DISTINCT
+        configuration_nr,
+        configuration_id
+    FROM list_configurations
+)
+
 SELECT configuration_nr
-FROM list_configurations
+FROM named
 GROUP BY configuration_nr
-HAVING min(configuration_id) <> max(configuration_id)
+HAVING count(*) > 1

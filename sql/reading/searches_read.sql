@@ -16,6 +16,6 @@ SELECT
     CAST(0 AS BIGINT) AS click_mask,
     query IS NULL AS no_query,
     market IS NULL AS no_market,
-    length_of(urls) AS n_results,
+    length_of(results) AS n_results,
     holds_null(results) AS holds_null
 FROM searches_to_read

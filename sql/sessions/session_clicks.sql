@@ -1,19 +1,5 @@
 -- one row per click in time of those sessions: its position in the list of the session's first search
 -- (null = not in it; 0 = the list of a query that is left out)
-WITH clicked AS (
-    SELECT
-        s.user_fp,
-        s.query_fp,
-        s.visit,
-        s.is_open,
-        s.page,
-        s.first_nr,
-        c.url_fp
-    FROM click_fates AS c
-    INNER JOIN session_searches AS s ON c.search_nr = s.row_nr
-    WHERE c.in_time
-)
-
 SELECT
     c.user_fp,
     c.query_fp,
@@ -22,4 +8,4 @@ SELECT
     c.page = 1 AS on_first_page,
     CASE WHEN r.is_kept THEN position_in(r.urls, c.url_fp) ELSE 0 END AS position
 FROM searches_read AS r
-INNER JOIN clicked AS c ON r.row_nr = c.first_nr
+INNER JOIN later_clicks AS c ON r.row_nr = c.first_nr
