@@ -1,11 +1,12 @@
 """The same log gives the same bytes, however it is stored, ordered and worked through."""
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from small_logs import simulated
 
 from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
-from pipeline.patterns import read_patterns
+from pipeline.patterns import read_patterns, write_table
 from pipeline.run import analyse, make_run
 from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
@@ -151,3 +152,14 @@ def test_another_seed_changes_the_drawn_numbers_and_nothing_else(analysed):
         one, two = first[contract.name], other[contract.name]
         differing = {name for name in one.columns if not one[name].equals(two[name], null_equal=True)}
         assert differing == SEEDED.get(contract.name, set())
+
+
+def test_rows_that_are_read_in_pieces_become_the_bytes_of_rows_in_memory(tmp_path):
+    rows = 300_000  # in one piece on disk, and in three row groups as they are written
+    urls = pl.int_range(rows * 8, eager=True).cast(pl.String).reshape((rows, 8)).arr.to_list()
+    frame = pl.DataFrame({"id": pl.int_range(rows, eager=True), "results": urls})
+    pq.write_table(frame.to_arrow(), tmp_path / "pieces.parquet", row_group_size=rows, use_dictionary=False)
+    write_table(frame, tmp_path / "memory.parquet")
+    write_table(pl.scan_parquet(tmp_path / "pieces.parquet"), tmp_path / "read.parquet")
+    assert (tmp_path / "read.parquet").read_bytes() == (tmp_path / "memory.parquet").read_bytes()
+    assert pq.ParquetFile(tmp_path / "read.parquet").num_row_groups == 3

@@ -1,0 +1,57 @@
+"""A store that grows by batches on Spark holds the files of one that grows on the embedded engine."""
+
+import hashlib
+
+import polars as pl
+import pytest
+from small_logs import simulated
+
+from pipeline.run_store import grow_store
+from pipeline.settings import load_settings
+from pipeline.store import PatternStore
+
+FILES = 3
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Return a folder with both halves of a log, each in three files of several row groups, by time."""
+    folder = tmp_path_factory.mktemp("log")
+    whole = simulated(folder / "whole", searches=1_500, queries=20)
+    ends = pl.read_parquet(whole["searches"])["timestamp"].sort().gather([500, 1_100]).to_list()
+    for name in ("searches", "clicks"):
+        (folder / name).mkdir()
+        rows = pl.read_parquet(whole[name]).sort("timestamp")
+        file = pl.sum_horizontal((pl.col("timestamp") >= end).fill_null(value=False) for end in ends)
+        for (number,), part in rows.group_by(file.alias("file"), maintain_order=True):
+            part.drop("file", strict=False).write_parquet(
+                folder / name / f"{number}.parquet", row_group_size=200
+            )
+    return folder
+
+
+def grown(engine, log, store):
+    """Grow a store by the first file of a log, then by all of them."""
+    options = load_settings(engine=engine, folds=2, batch="300", max_rejected=0.5)
+    batches = grow_store(
+        str(log / "searches" / "0.parquet"), str(log / "clicks" / "0.parquet"), store, options
+    )
+    return batches, grow_store(str(log / "searches"), str(log / "clicks"), store, options)
+
+
+def files_of(store):
+    """Return the SHA-256 of every Parquet file of a store, by its path."""
+    return {
+        path.relative_to(store).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(store.rglob("*.parquet"))
+    }
+
+
+def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path):
+    stores = {engine: tmp_path / engine for engine in ("duckdb", "spark")}
+    told = {engine: grown(engine, log, store) for engine, store in stores.items()}
+    assert told["spark"] == told["duckdb"]
+    ours, theirs = (files_of(store) for store in stores.values())
+    assert theirs == ours
+    assert len(ours) > FILES * 5
+    assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 500
