@@ -26,10 +26,11 @@ TABLES = ("configurations", "patterns", "queries", "funnel")
 
 @dataclass(frozen=True)
 class SparkCost:
-    """What a run cost, and what Spark shuffled: bytes written to and records."""
+    """What a run cost; bytes that Spark shuffled, and that it staged between steps; its longest stage."""
 
     cost: Cost
     shuffled: int
+    staged: int
     slowest_stage: str
 
 
@@ -88,20 +89,21 @@ def _patterns(log: Path, engine: str) -> list[str]:
                       "--max-rejected", 0.1)  # fmt: skip
 
 
-def _told_by(events: Path) -> tuple[int, str]:
-    """Return the bytes that all tasks wrote for a shuffle, and the stage that took longest."""
-    shuffled, stages = 0, []
+def _told_by(events: Path) -> tuple[int, int, str]:
+    """Return the bytes that tasks wrote for a shuffle, and into files, and the stage that took longest."""
+    shuffled, staged, stages = 0, 0, []
     for file in sorted(path for path in events.rglob("events_*") if path.is_file()):
         for line in file.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
             if event["Event"] == "SparkListenerTaskEnd":
-                written = (event.get("Task Metrics") or {}).get("Shuffle Write Metrics", {})
-                shuffled += written.get("Shuffle Bytes Written", 0)
+                told = event.get("Task Metrics") or {}
+                shuffled += told.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+                staged += told.get("Output Metrics", {}).get("Bytes Written", 0)
             if event["Event"] == "SparkListenerStageCompleted":
                 stage = event["Stage Info"]
                 stages.append((stage["Completion Time"] - stage["Submission Time"], stage["Stage Name"][:60]))
     slowest = max(stages, default=(0, "none"))
-    return shuffled, f"{slowest[0] / 1000:.1f} s {slowest[1]}"
+    return shuffled, staged, f"{slowest[0] / 1000:.1f} s {slowest[1]}"
 
 
 def same_bytes(log: Path) -> str:
@@ -147,6 +149,7 @@ def _print_size(searches: int, found: SparkCost, check: str) -> None:
         f"{searches:>12,} searches {cost.wall:8.1f} s wall ({cost.wall / millions:6.2f}/M) "
         f"{cost.cpu:8.1f} CPU s ({cost.cpu / millions:6.2f}/M) "
         f"{found.shuffled / millions / 1e6:7.1f} MB shuffled/M "
+        f"{found.staged / millions / 1e6:7.1f} MB staged/M "
         f"{cost.peak_mb:7,.0f} MB; slowest stage {found.slowest_stage}; {check}"
     )
 

@@ -9,6 +9,11 @@ def is_uri(path: str) -> bool:
     return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
 
 
+def without_patterns(path: str) -> str:
+    """Return a path as Spark takes it to read, which would take signs such as * for patterns."""
+    return re.sub(r"([][{}*?\\,])", r"\\\1", path)
+
+
 def is_text(path: Path) -> bool:
     """Tell whether a path is text: names on disk may be any bytes, but libraries take text only."""
     return not any("\ud800" <= sign <= "\udfff" for sign in str(path))

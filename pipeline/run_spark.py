@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipeline.engines.spark import SparkEngine
-from pipeline.engines.spark_session import SparkPlace, is_local, spark_session
+from pipeline.engines.spark_session import SparkPlace, check_workers, is_local, spark_session
 from pipeline.errors import EngineError, OutputError
 from pipeline.inputs import CLICKS, SEARCHES, find_files
 from pipeline.log_spark import SparkLog, checked_spark_log, spark_pattern_table
-from pipeline.paths import is_uri
+from pipeline.paths import is_uri, without_patterns
 from pipeline.patterns import write_patterns
 from pipeline.progress import Progress, silent
 from pipeline.publish import MARK
@@ -112,6 +112,7 @@ def spark_engine(settings: Settings, work: Path | None) -> Iterator[SparkEngine]
         _staging(session, settings.spark_staging, Path(spill)) as staging,
     ):
         if not is_local(session):
+            check_workers(session)
             _check_shared(session, staging, settings.spark_staging)
         yield SparkEngine(session, staging, Path(spill) / "fetched")
 
@@ -136,7 +137,7 @@ def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> 
     seen = -1
     with suppress(Exception):
         session.range(0, _PROBED_ROWS, 1, _PROBED_FILES).write.parquet(probe)
-        seen = session.read.parquet(probe).count()
+        seen = session.read.parquet(without_patterns(probe)).count()
     if seen != _PROBED_ROWS:
         raise EngineError(
             f"Spark's workers do not share the folder {wanted or staging}; name one that all of them and the "

@@ -18,7 +18,7 @@ from pipeline.conversions import EXPECTED, Kind, converted
 from pipeline.engines.spark_faults import in_words, mended_fault
 from pipeline.errors import InputError
 from pipeline.inputs import FORMATS, Input, Part, Wanted, read_input
-from pipeline.paths import is_uri
+from pipeline.paths import is_uri, without_patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -175,7 +175,8 @@ def _read_part(
         return _written_first(session, local, part, staging)
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    read = session.read.option("recursiveFileLookup", value=True).parquet(*map(spark_path, part.files))
+    paths = [without_patterns(f"file://{file.resolve()}") for file in part.files]
+    read = session.read.option("recursiveFileLookup", value=True).parquet(*paths)
     if rows is not None:
         place = F.col("_metadata.row_index")
         read = read.where((place >= rows[0]) & (place < rows[0] + rows[1]))
@@ -195,12 +196,7 @@ def _written_first(
     folder.mkdir(parents=True)
     rows = pl.concat([local.opened(file) for file in part.files])
     rows.sink_parquet(folder / "part-0.parquet")
-    return session.read.parquet(place)
-
-
-def spark_path(file: Path) -> str:
-    """Return a path of this machine as Spark takes it, which would read signs such as * as patterns."""
-    return re.sub(r"([][{}*?\\,])", r"\\\1", f"file://{file.resolve()}")
+    return session.read.parquet(without_patterns(place))
 
 
 def _union(frames: Sequence["DataFrame"]) -> "DataFrame":

@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 from pipeline.engines.base import Value
 from pipeline.engines.dialect import translated
 from pipeline.engines.spark_faults import in_words, mended_fault
+from pipeline.paths import without_patterns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 T = TypeVar("T")
 
@@ -60,7 +62,7 @@ class SparkEngine:
 
     def opened(self, name: str) -> "DataFrame":
         """Return the rows that `fetch` wrote last for a step of this name."""
-        return self.session.read.parquet(self._fetched_from[name])
+        return self._read(self._fetched_from[name])
 
     def put(self, file: Path | None, like: "DataFrame") -> "DataFrame":
         """Have Spark reach a file of this machine; None = no rows, of the form of another frame."""
@@ -74,7 +76,7 @@ class SparkEngine:
                 shutil.copyfile(file, folder / "part-0.parquet")
             else:
                 self.session.createDataFrame(pq.read_table(file)).write.parquet(place)
-            return self.session.read.parquet(place)
+            return self._read(place)
 
     def show(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see a small frame of this machine as table `name`."""
@@ -86,7 +88,7 @@ class SparkEngine:
         with self._mended():
             frame = self._select(step, values)
             place = self._written(name, frame)
-            self.session.read.schema(frame.schema).parquet(place).createOrReplaceTempView(name)
+            self._read(place, frame.schema).createOrReplaceTempView(name)
 
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
         """Return the few rows of each of several steps, which Spark works out side by side."""
@@ -114,7 +116,7 @@ class SparkEngine:
 
     def _files_here(self, place: str) -> list[Path]:
         """Return the files of a written folder, in its order; fetched one by one if they lie elsewhere."""
-        written = sorted(self.session.read.parquet(place).inputFiles())
+        written = sorted(self._read(place).inputFiles())
         lying = [Path(unquote(urlparse(file).path)) for file in written]
         if all(urlparse(file).scheme == "file" for file in written) and all(file.exists() for file in lying):
             return lying
@@ -123,8 +125,12 @@ class SparkEngine:
         fetched = []
         for number, file in enumerate(written):
             fetched.append(folder / f"{number:06d}.parquet")
-            pq.write_table(self.session.read.parquet(file).toArrow(), fetched[-1])
+            pq.write_table(self._read(unquote(file)).toArrow(), fetched[-1])
         return fetched
+
+    def _read(self, place: str, schema: "StructType | None" = None) -> "DataFrame":
+        read = self.session.read if schema is None else self.session.read.schema(schema)
+        return read.parquet(without_patterns(place))
 
     def view(self, name: str, step: str, **values: Value) -> None:
         """Give the SELECT of `step` a name, without running it."""

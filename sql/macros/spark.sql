@@ -1,12 +1,16 @@
 -- What Spark spells in its own way; every engine has the same names. Bodies replace the calls where a step is translated.
 
--- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts
+-- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts;
+-- Parquet may hold bytes that are no text: Spark stops there
 CREATE OR REPLACE TEMP MACRO id_fingerprint(x) AS CASE WHEN typeof(x) = 'bigint' THEN TRY_CAST(x AS BIGINT) ELSE text_fingerprint(CAST(x AS STRING)) END;
-CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN xxhash64(x) END;
-CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS xxhash64(market, query);
+CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN xxhash64(validate_utf8(x)) END;
+CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS xxhash64(validate_utf8(market), query);
 CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS xxhash64(1, market);
 CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS transform(texts, x -> xxhash64(x));
 CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS xxhash64(query_fp, texts);
+
+-- texts of a list, each checked to be one
+CREATE OR REPLACE TEMP MACRO valid_texts(texts) AS transform(texts, x -> validate_utf8(x));
 
 -- a number that no other row of the table has; length of a list, and whether it holds a null
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS monotonically_increasing_id();
@@ -49,7 +53,7 @@ CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(replace(replace(x, '\u0130',
 CREATE OR REPLACE TEMP MACRO normalise_query(x) AS CASE
     WHEN x RLIKE '^[!-@\\[-~]+( [!-@\\[-~]+)*\\z' THEN x
     ELSE lower_text(trim(BOTH ' ' FROM regexp_replace(
-        x,
+        validate_utf8(x),
         '[\\t\\n\\x0B\\f\\r\\x1C-\\x20\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}]+',
         ' '
     )))

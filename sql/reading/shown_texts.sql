@@ -14,7 +14,7 @@ SELECT DISTINCT
     s.list_fp,
     s.query_fp,
     $normalise_urls AND holds_odd_url(s.results) AS odd_urls,
-    s.results AS raw_results
+    valid_texts(s.results) AS raw_results
 FROM of_one_search AS s
 SEMI JOIN shown_at AS a ON s.list_fp = a.list_fp AND s.search_fp = a.search_fp
 WHERE NOT holds_null(s.results)

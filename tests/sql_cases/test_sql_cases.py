@@ -2,7 +2,8 @@
 
 ``searches.jsonl`` and ``clicks.csv`` (or ``.jsonl``, where ids are integers) are the log, ``settings.toml``
 the settings, ``expected/patterns.csv`` the whole pattern table (results with spaces between), and
-``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names.
+``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every
+engine, and all of them leave the same bytes.
 """
 
 import csv
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from spark_logs import ENGINES, differing_tables, made_by
 
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
+from pipeline.patterns import read_patterns
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
 FUNNEL = ("source", "market", "depth", "step", "reason", "rows")
@@ -23,12 +24,26 @@ def case(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def table(case):
-    """Return the pattern table that the pipeline makes of the case."""
+@pytest.fixture(scope="module", params=ENGINES)
+def made(request, case, tmp_path_factory):
+    """Return the folder that an engine leaves of the case, and that of the embedded engine."""
+    if request.param == "spark":
+        request.getfixturevalue("spark")
     searches, clicks = next(case.glob("searches.*")), next(case.glob("clicks.*"))
     file = case / "settings.toml"
-    return log_to_patterns(searches, clicks, load_settings(file if file.exists() else None))
+    out = tmp_path_factory.mktemp(case.name)
+    engines = dict.fromkeys((request.param, ENGINES[0]))
+    folders = [
+        made_by(engine, searches, clicks, out / engine, file=file if file.exists() else None)
+        for engine in engines
+    ]
+    return folders[0], folders[-1]
+
+
+@pytest.fixture(scope="module")
+def table(made):
+    """Return the pattern table that an engine makes of the case."""
+    return read_patterns(made[0])
 
 
 def rows_of(file):
@@ -55,6 +70,10 @@ def test_the_funnel_is_the_one_worked_out_by_hand(case, table):
     depths = {0, table.stored_depth} | {row["depth"] for row in expected}
     found = table.funnel.filter(pl.col("depth").is_in(sorted(depths))).select(FUNNEL).to_dicts()
     assert in_order(found) == in_order(expected)
+
+
+def test_every_engine_leaves_the_bytes_of_the_embedded_one(made):
+    assert differing_tables(*made) == []
 
 
 def test_a_case_says_its_idea_in_its_first_line(case):

@@ -1,0 +1,89 @@
+"""What Spark makes of the large steps: an upgrade that shuffles or sorts more shows here.
+
+The plans in ``plans/`` were read and found to hold no needless shuffle. With CLICKASSAY_NEW_PLANS=1 they are
+written anew. A threshold for broadcasts between the sizes of the sample's large and small tables stands for
+that of a real log.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.engines.spark import SparkEngine
+from pipeline.inputs import CLICKS, SEARCHES
+from pipeline.log_spark import SparkBuilder
+from pipeline.logs import NEVER_MS
+from pipeline.progress import silent
+from pipeline.settings import load_settings
+from pipeline.spark_reading import read_for_spark
+
+PLANS = Path(__file__).parent / "plans"
+SAMPLES = Path(__file__).parents[2] / "data_samples"
+STEPS = (
+    "repeated_ids", "shown_queries", "searches_staged", "shown_texts", "clicks_read", "click_fates",
+    "repeated_pairs", "searches_of_returning_users", "visits", "session_searches", "session_clicks",
+    "session_patterns", "list_configurations",
+)  # fmt: skip
+LIKE_A_LARGE_LOG = {
+    "spark.sql.autoBroadcastJoinThreshold": "200k",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "200k",
+    "spark.sql.shuffle.partitions": "8",
+}
+
+
+class PlanKeeper(SparkEngine):
+    """Keeps the plan of each table that is staged."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.plans = {}
+
+    def _written(self, name, frame):
+        self.plans[name] = in_order(frame._jdf.queryExecution().executedPlan().toString())
+        return super()._written(name, frame)
+
+
+def in_order(plan):
+    """Return a plan without what differs from run to run: numbers of expressions, paths, schemas."""
+    plan = re.sub(r"(Location: \w+FileIndex)[^\]]*\]", r"\1[…]", plan)
+    plan = re.sub(r"plan_id=\d+", "plan_id=…", plan)
+    plan = re.sub(r"spark_catalog\.\S+", "…", plan)
+    found = {}
+    return re.sub(r"#(\d+)L?", lambda match: f"#{found.setdefault(match[1], len(found))}", plan)
+
+
+@pytest.fixture(scope="module")
+def plans(spark, tmp_path_factory):
+    session = spark.newSession()
+    from pipeline.engines.spark_session import _SESSION
+
+    for name, value in {**_SESSION, **LIKE_A_LARGE_LOG}.items():
+        session.conf.set(name, value)
+    folder = tmp_path_factory.mktemp("plans")
+    engine = PlanKeeper(session, f"file://{folder}/staged", folder / "fetched")
+    halves = [
+        read_for_spark(session, what, SAMPLES / f"{what}.parquet", wanted, engine.place)
+        for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS))
+    ]
+    builder = SparkBuilder(engine, load_settings(), by_url=True, judged_queries=None)
+    builder.tell_ids_apart(halves[0].frame)
+    builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
+    builder.table(is_open=False, info={}, progress=silent)
+    return engine.plans
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_plan_of_a_large_step_is_the_one_that_was_read(plans, step):
+    file = PLANS / f"{step}.txt"
+    if os.environ.get("CLICKASSAY_NEW_PLANS"):
+        PLANS.mkdir(exist_ok=True)
+        file.write_text(plans[step], encoding="utf-8")
+    assert plans[step] == file.read_text(encoding="utf-8")
+
+
+def test_a_log_is_read_without_a_shuffle(plans):
+    """Reading and staging a log moves nothing between machines."""
+    of_texts = [line for step in ("searches_staged", "clicks_read") for line in plans[step].splitlines()]
+    assert not [line for line in of_texts if "Exchange" in line]

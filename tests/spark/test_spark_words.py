@@ -1,0 +1,287 @@
+"""Queries, URLs and ids mean the same to Python and to Spark's macros, over all of Unicode."""
+
+import hashlib
+from functools import partial
+
+import polars as pl
+import pytest
+import sqlglot
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+from test_normalise import CODE_POINTS, PRIME, differing, digest, numbers, odd_texts, urls
+
+from pipeline.engines import dialect
+from pipeline.engines.spark_session import SparkPlace, spark_session
+from pipeline.judged import configuration_id
+from pipeline.normalise import normalise_query, normalise_url
+
+DIGITS = 18  # more are not taken for a whole number
+# an example is a query of Spark's, so there are few of them, each of many rows
+FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow])
+
+
+@pytest.fixture(scope="module")
+def sql(spark):
+    """Return a function that applies macros, or expressions of macros, to columns c0, c1, ... row by row."""
+    with spark_session(SparkPlace()) as session:  # one like those that steps run on
+        yield partial(applied, session)
+
+
+def applied(session, asked, *columns):
+    """Apply one expression, or each of several, to columns of values."""
+    given = pl.DataFrame({f"c{number}": column for number, column in enumerate(columns)})
+    session.createDataFrame(given.to_arrow()).createOrReplaceTempView("given")
+    expressions = [asked] if isinstance(asked, str) else asked
+    names = ", ".join(f"{one} AS x{number}" for number, one in enumerate(expressions))
+    tree = sqlglot.parse_one(f"SELECT {names} FROM given", dialect="duckdb")
+    tree = tree.transform(dialect._with_macros(dialect._macros("spark")))
+    answer = pl.from_arrow(session.sql(tree.sql("spark")).toArrow())
+    found = [answer[name].to_list() for name in answer.columns]
+    return found[0] if isinstance(asked, str) else found
+
+
+# ---- all of Unicode ---------------------------------------------------------------------------
+
+BASIC = [sign for sign in CODE_POINTS if sign < "\U00010000"]
+RUN = 64
+# each of the 63,488 that nearly all text is made of by itself, and all in runs: a million rows take minutes
+RUNS = ["".join(CODE_POINTS[first : first + RUN]) for first in range(0, len(CODE_POINTS), RUN)]
+BY_THEMSELVES_AND_IN_RUNS = BASIC + RUNS
+
+
+@pytest.mark.parametrize("frame", ["{0} {0}A{0}b {0}", "a b{0}", "{0}a b"])
+def test_python_and_spark_agree_about_every_code_point_in_a_query(sql, frame):
+    texts = [frame.format(signs) for signs in BY_THEMSELVES_AND_IN_RUNS]
+    assert differing(texts, map(normalise_query, texts), sql("normalise_query(c0)", texts)) == []
+
+
+@pytest.mark.parametrize("frame", ["Http://A{0}b/{0}#x", "{0}://x", "http://a{0}b/c", "http://a/{0}"])
+def test_python_and_spark_agree_about_every_code_point_in_a_url(sql, frame):
+    texts = [frame.format(signs) for signs in BY_THEMSELVES_AND_IN_RUNS]
+    normal, may_be_odd = sql(["normalise_url(c0)", "may_be_odd(c0)"], texts)
+    expected = list(map(normalise_url, texts))
+    assert differing(texts, expected, normal) == []
+    changed = [form != text for form, text in zip(expected, texts, strict=True)]
+    passed_by = [
+        ascii(text) for text, odd, may in zip(texts, changed, may_be_odd, strict=True) if odd and not may
+    ]
+    assert passed_by[:5] == []
+
+
+# ---- drawn URLs and queries -------------------------------------------------------------------
+
+near_urls = st.one_of(urls, urls, st.text(), st.text("hHtTpPsS:/?#@80.4 \n"))
+
+
+@FEW
+@given(st.lists(near_urls, min_size=150, max_size=250))
+def test_python_and_spark_agree_about_drawn_urls(sql, texts):
+    asked = ["normalise_url(c0)", "holds_odd_url(c1)", "normal_results(TRUE, TRUE, c1)"]
+    expected = list(map(normalise_url, texts))
+    normal, odd, lists = sql(asked, texts, [["plain", text] for text in texts])
+    assert differing(texts, expected, normal) == []
+    assert odd == [form != text for form, text in zip(expected, texts, strict=True)]
+    assert lists == [["plain", form] for form in expected]
+
+
+@FEW
+@given(st.lists(st.one_of(st.text(), st.text("aB \t\u00a0\n")), min_size=150, max_size=250))
+def test_python_and_spark_agree_about_drawn_queries(sql, texts):
+    assert differing(texts, map(normalise_query, texts), sql("normalise_query(c0)", texts)) == []
+
+
+# ---- worked by hand ---------------------------------------------------------------------------
+
+URLS = {
+    "HTTP://Example.COM:80/Path/?Q=A#top": "http://example.com/Path/?Q=A",
+    "http://example.com/": "http://example.com",
+    "http://example.com//": "http://example.com/",
+    "https://example.com:443/a/": "https://example.com/a",
+    "https://example.com:80/a": "https://example.com:80/a",
+    "http://User:Pw@Example.com": "http://User:Pw@example.com",
+    "ftp://F.example:21/X/": "ftp://f.example:21/X",
+    "Document 7/": "Document 7/",
+    "mailto:Me@Example.com": "mailto:Me@Example.com",
+    "1http://Odd/": "1http://Odd/",
+    "http://": "http://",
+    "": "",
+}
+QUERIES = {
+    "  Red \t SHOES\n": "red shoes",
+    "no\u00a0break\u3000space": "no break space",
+    "zero\u200bwidth": "zero\u200bwidth",
+    "\u0130\u039f\u03a3": "i\u03bf\u03c3",
+    "STRASSE Stra\u00dfe \u1e9e": "strasse stra\u00dfe \u00df",
+    "\x1f\x1c": "",
+    "a b\n": "a b",
+    "back\\slash 'q' $x": "back\\slash 'q' $x",
+}
+
+
+def test_urls_are_normalised_as_worked_by_hand(sql):
+    assert sql("normalise_url(c0)", list(URLS)) == list(URLS.values())
+
+
+def test_queries_are_normalised_as_worked_by_hand(sql):
+    assert sql("normalise_query(c0)", list(QUERIES)) == list(QUERIES.values())
+
+
+def test_null_stays_null(sql):
+    texts, lists = pl.Series([None, "x"]), pl.Series([None, ["x"]], dtype=pl.List(pl.String))
+    of_texts = ["normalise_query", "normalise_url", "text_fingerprint", "id_fingerprint"]
+    of_lists = ["length_of", "texts_fingerprints"]
+    asked = [f"{name}(c0)" for name in of_texts] + [f"{name}(c1)" for name in of_lists]
+    for name, (of_null, of_x) in zip(asked, sql(asked, texts, lists), strict=True):
+        assert of_null is None, name
+        assert of_x is not None, name
+
+
+LISTS = pl.Series([["a", "b", "a"], [], None, ["a", None], [None]], dtype=pl.List(pl.String))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("length_of(c0)", [3, 0, None, 2, 1]),
+        ("holds_null(c0)", [False, False, False, True, True]),
+        ("at_place(c0, 1)", ["a", None, None, "a", None]),
+        ("at_place(c0, 3)", ["a", None, None, None, None]),
+        ("at_place(c0, 9223372036854775807)", [None] * 5),
+        ("at_place(c0, NULL)", [None] * 5),
+        ("position_in(c0, 'a')", [1, None, None, 1, None]),
+        ("position_in(c0, 'b')", [2, None, None, None, None]),
+        ("position_in(c0, NULL)", [None] * 5),
+        ("top_of(c0, 2)", [["a", "b"], [], None, ["a", None], [None]]),
+        ("length_of(no_fingerprints())", [0] * 5),
+        ("normal_results(FALSE, TRUE, c0)", LISTS.to_list()),
+    ],
+)
+def test_lists_are_taken_apart_as_worked_by_hand(sql, expression, expected):
+    assert sql(expression, LISTS) == expected
+
+
+def test_a_bit_is_that_of_its_position(sql):
+    positions = list(range(1, 63))
+    assert sql("position_bit(c0)", positions) == [1 << (position - 1) for position in positions]
+
+
+def test_a_bucket_is_one_bit_of_64(sql):
+    digests = list(range(130))
+    found = [value % 2**64 for value in sql("bucket_bit(c0)", digests)]  # the highest bit is the sign
+    assert found == [1 << (value % 64) for value in digests]
+
+
+def test_row_numbers_are_all_different(sql):
+    found = sql("row_number_of_its_own()", list(range(5000)))
+    assert len(set(found)) == 5000
+
+
+LOOK_ALIKE = [
+    "1",
+    "01",
+    " 1",
+    "1 ",
+    "1\n",
+    "",
+    " ",
+    "\x00",
+    "\x00\x00",
+    "a",
+    "A",
+    "ab",
+    "ba",
+    "\u00e4",
+    "a\u0308",
+]
+ALIKE_PAIRS = [("a", "b"), ("ab", ""), ("", "ab"), ("b", "a"), ("a", "b "), ("a\x1f", "b")]
+ALIKE_LISTS = [["a", "b"], ["b", "a"], ["ab"], ["a", "b", ""], ["", "a", "b"], ["a"], [""], ["", ""], []]
+
+
+@pytest.mark.parametrize(
+    ("expression", "columns"),
+    [
+        ("id_fingerprint(c0)", [LOOK_ALIKE]),
+        ("id_fingerprint(c0)", [[0, 1, -1, 2**63 - 1, -(2**63)]]),
+        ("text_fingerprint(c0)", [LOOK_ALIKE]),
+        ("market_fingerprint(c0)", [LOOK_ALIKE]),
+        ("query_fingerprint(c0, c1)", [list(column) for column in zip(*ALIKE_PAIRS, strict=True)]),
+        ("list_fingerprint(7, c0)", [ALIKE_LISTS]),
+        ("list_fingerprint(c0, c1)", [list(range(9)), [["a"]] * 9]),
+    ],
+)
+def test_what_looks_alike_has_another_fingerprint(sql, expression, columns):
+    found = sql(expression, *columns)
+    assert len(set(found)) == len(found) == len(columns[0])
+
+
+# ---- configurations and users -----------------------------------------------------------------
+
+configurations = st.tuples(odd_texts, odd_texts, st.lists(odd_texts, min_size=1, max_size=4))
+
+
+@FEW
+@given(st.lists(configurations, min_size=50, max_size=100))
+@example(
+    [
+        ("a", "b\x1fc", ["d"]),
+        ("a", "b", ["c\\", "u"]),
+        ("", "", [""]),
+        ("a\x00", "\U0001f600", ["\\u", "\x1f"]),
+    ]
+)
+def test_python_and_spark_name_a_configuration_alike(sql, given):
+    markets, queries, results = (list(column) for column in zip(*given, strict=True))
+    found = sql(["configuration_digest(c0, c1, c2)"], markets, queries, results)[0]
+    assert found == [configuration_id(*one) for one in given]
+
+
+def test_a_configuration_id_is_the_md5_of_the_texts_with_a_separator(sql):
+    # printf 'all\x1fq\x1fa\x1fb' | md5sum
+    found = sql("configuration_digest(c0, c1, c2)", ["all"], ["q"], [["a", "b"]])
+    assert found == [hashlib.md5(b"all\x1fq\x1fa\x1fb").hexdigest()]  # noqa: S324
+
+
+def test_numbers_of_configurations_are_in_the_order_of_their_ids(sql):
+    ids = sorted(hashlib.md5(bytes([number])).hexdigest() for number in range(200))  # noqa: S324
+    found = sql("leading_number(c0)", ["0" * 32, *ids, "f" * 32])
+    assert found == sorted(set(found))
+    assert found[0] == 0
+
+
+@FEW
+@given(st.lists(numbers, min_size=50, max_size=100))
+@example([-(2**63), 2**63 - 1, 0, -1, PRIME, -PRIME, PRIME - 1, PRIME + 1, 2**62])
+def test_an_integer_user_id_is_mixed_without_overflow(sql, ids):
+    assert sql("user_digest(c0)", pl.Series(ids, dtype=pl.Int64)) == [digest(number) for number in ids]
+
+
+@FEW
+@given(st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=50, max_size=100))
+@example([0, 1, -1, 10**18 - 1, -(10**18) + 1])
+def test_a_user_is_the_same_whether_the_id_is_an_integer_or_its_text(sql, ids):
+    assert sql("user_digest(c0)", [str(number) for number in ids]) == [digest(number) for number in ids]
+
+
+@FEW
+@given(st.lists(st.one_of(st.text(), st.text("0123456789-+ \n", max_size=21)), min_size=50, max_size=100))
+@example(
+    ["9" * 19, "12a", "-", "", "12\n", "\n12", " 12", "+5", "\u0661\u0662", "1\u2028", "1\r", "1.0", "0x1"]
+)
+def test_a_text_user_id_has_the_head_of_its_md5(sql, texts):
+    texts = [text for text in texts if not is_whole_number(text)]
+    assume(texts)
+    heads = [hashlib.md5(text.encode()).hexdigest()[:15] for text in texts]  # noqa: S324
+    assert sql("user_digest(c0)", texts) == [int(head, 16) for head in heads]
+
+
+def is_whole_number(text):
+    """Tell whether a text user id counts as the number that it spells."""
+    digits = text.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and len(digits) <= DIGITS
+
+
+@FEW
+@given(st.lists(st.text(), min_size=50, max_size=100))
+def test_a_store_knows_a_search_id_by_the_head_of_its_md5(sql, texts):
+    heads = [hashlib.md5(text.encode()).hexdigest()[:16] for text in texts]  # noqa: S324
+    assert [int(value) for value in sql("id_digest(c0)", texts)] == [int(head, 16) for head in heads]
