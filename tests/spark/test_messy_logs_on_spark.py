@@ -1,7 +1,7 @@
 """Spark leaves the bytes of the embedded engine on messy logs, which the plain-Python oracle agrees with."""
 
 import pytest
-from packed_logs import LOGS, SHAPES, packs
+from spark.packed_logs import LOGS, SHAPES, packs
 from spark_logs import both_engines, differing_tables
 from test_agreement import write_log
 

@@ -6,8 +6,8 @@ ids are text: a market tells what each of them leaves.
 
 import pyarrow as pa
 import pytest
-from odd_logs import DEPTH, OddLog, click, search, typed, write_parquet
 from small_logs import session_counts
+from spark.odd_logs import DEPTH, OddLog, click, search, typed, write_parquet
 from spark_logs import both_engines, differing_tables
 
 from pipeline.patterns import read_patterns

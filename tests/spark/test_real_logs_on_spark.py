@@ -27,7 +27,7 @@ def track(year):
 
 
 LOGS = {
-    "clara": (CLARA, clara, 20_000),
+    "clara": (CLARA, clara, 15_000),
     "trec-2012": (TREC, track(2012), 50),
     "trec-2013": (TREC, track(2013), 50),
 }

@@ -17,22 +17,22 @@ FILES = 3
 def log(tmp_path_factory):
     """Return a folder with both halves of a log, each in three files of several row groups, by time."""
     folder = tmp_path_factory.mktemp("log")
-    whole = simulated(folder / "whole", searches=1_500, queries=20)
-    ends = pl.read_parquet(whole["searches"])["timestamp"].sort().gather([500, 1_100]).to_list()
+    whole = simulated(folder / "whole", searches=900, queries=20)
+    ends = pl.read_parquet(whole["searches"])["timestamp"].sort().gather([300, 600]).to_list()
     for name in ("searches", "clicks"):
         (folder / name).mkdir()
         rows = pl.read_parquet(whole[name]).sort("timestamp")
         file = pl.sum_horizontal((pl.col("timestamp") >= end).fill_null(value=False) for end in ends)
         for (number,), part in rows.group_by(file.alias("file"), maintain_order=True):
             part.drop("file", strict=False).write_parquet(
-                folder / name / f"{number}.parquet", row_group_size=200
+                folder / name / f"{number}.parquet", row_group_size=150
             )
     return folder
 
 
 def grown(engine, log, store):
     """Grow a store by the first file of a log, then by all of them."""
-    options = load_settings(engine=engine, folds=2, batch="300", max_rejected=0.5)
+    options = load_settings(engine=engine, folds=2, batch="400", max_rejected=0.5)
     batches = grow_store(
         str(log / "searches" / "0.parquet"), str(log / "clicks" / "0.parquet"), store, options
     )
@@ -54,4 +54,4 @@ def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path
     ours, theirs = (files_of(store) for store in stores.values())
     assert theirs == ours
     assert len(ours) > FILES * 5
-    assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 500
+    assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 300
