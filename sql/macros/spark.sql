@@ -46,8 +46,15 @@ CREATE OR REPLACE TEMP MACRO position_in(xs, x) AS nullif(array_position(xs, x),
 -- the first k elements of a list
 CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS slice(xs, 1, k);
 
--- lower case by simple mapping: the two letters whose case engines disagree about are mapped first
-CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(replace(replace(x, '\u0130', 'i'), '\u03a3', '\u03c3'));
+-- letters that are younger than Unicode 13, up to 17: which of them have a small form depends on an engine's version
+CREATE OR REPLACE TEMP MACRO lower_late(x) AS translate(
+    x,
+    'ᲉⰯꟀꟋꟌ꟎Ꟑ꟒꟔ꟖꟘꟚꟜ𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𖺠𖺡𖺢𖺣𖺤𖺥𖺦𖺧𖺨𖺩𖺪𖺫𖺬𖺭𖺮𖺯𖺰𖺱𖺲𖺳𖺴𖺵𖺶𖺷𖺸',
+    'ᲊⱟꟁɤꟍ꟏ꟑꟓꟕꟗꟙꟛƛ𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓'
+);
+
+-- lower case by simple mapping: the letters whose case engines disagree about are mapped first
+CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(lower_late(replace(replace(x, '\u0130', 'i'), '\u03a3', '\u03c3')));
 
 -- white space as Unicode and Python's str.split know it, collapsed and trimmed; then lower case
 CREATE OR REPLACE TEMP MACRO normalise_query(x) AS CASE
@@ -77,11 +84,11 @@ CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
     || without_last_slash(url_part(url, 4), url_part(url, 5))
     || url_part(url, 5);
 
--- normal form of a URL; the second branch only spares the common, already normal URL the work
+-- normal form of a URL; the second branch only spares the common, already normal URL of plain letters the work
 CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT contains(url, '://') THEN url
-    WHEN url = lower(url) AND NOT endswith(url, '/') AND NOT contains(url, '#') AND NOT contains(url, ':80')
-        AND NOT contains(url, ':443') THEN url
+    WHEN url = lower(url) AND octet_length(url) = length(url) AND NOT endswith(url, '/') AND NOT contains(url, '#')
+        AND NOT contains(url, ':80') AND NOT contains(url, ':443') THEN url
     WHEN NOT url RLIKE '^[A-Za-z][A-Za-z0-9+.-]*://' THEN url
     ELSE rebuilt_url(url)
 END;
@@ -91,8 +98,8 @@ END;
 
 -- whether normal form may change a URL (cheap; few that it does not), and whether it changes one of a list
 CREATE OR REPLACE TEMP MACRO may_be_odd(url) AS contains(url, '://') AND NOT (
-    url = lower(url) AND NOT endswith(url, '/') AND NOT contains(url, '#') AND NOT contains(url, ':80')
-    AND NOT contains(url, ':443')
+    url = lower(url) AND octet_length(url) = length(url) AND NOT endswith(url, '/') AND NOT contains(url, '#')
+    AND NOT contains(url, ':80') AND NOT contains(url, ':443')
 );
 CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS exists(urls, url -> may_be_odd(url) AND url <> normalise_url(url));
 

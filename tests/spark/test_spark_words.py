@@ -113,6 +113,7 @@ QUERIES = {
     "\u0130\u039f\u03a3": "i\u03bf\u03c3",
     "STRASSE Stra\u00dfe \u1e9e": "strasse stra\u00dfe \u00df",
     "\x1f\x1c": "",
+    "\u2c2f\ua7dc\U00016ea0": "\u2c5f\u019b\U00016ebb",  # of Unicode 14, 16 and 17
     "a b\n": "a b",
     "back\\slash 'q' $x": "back\\slash 'q' $x",
 }
