@@ -1,11 +1,11 @@
-"""Messy logs of the oracle, twelve to a pack: one run of Spark takes seconds, however short the log is.
+"""Messy logs of the oracle, eighteen to a pack: one run of Spark takes seconds, however short the log is.
 
-A pack is the logs of a dozen seeds that have the same types of ids and name clicks by the same columns,
+A pack is the logs of as many seeds that have the same types of ids and name clicks by the same columns,
 written one after the other. Their users and their search ids are kept apart (each log's integers are moved,
 its texts prefixed), so that no session and no click crosses from one log into another; queries, markets and
 result lists are shared, and add up. A log without the column `market` or `page` gets the value that an
 absent column stands for. The settings are those of the pack's first log. So the pack is one messy log
-more, of a dozen worlds.
+more, of eighteen worlds.
 """
 
 import itertools
@@ -14,12 +14,13 @@ from typing import Any
 
 from oracle.messy_logs import seeded_log
 
-LOGS = 12
+LOGS = 18
 TARGETS = (("url",), ("position",), ("url", "position"))
+IDS = ((int, str), (str, int))
 IDLE_MINUTES = itertools.cycle((60, 30, 60, 1.5, 60))
 SHAPES = tuple(
     (search_ids, user_ids, targets, next(IDLE_MINUTES))
-    for search_ids, user_ids, targets in itertools.product((int, str), (int, str), TARGETS)
+    for (search_ids, user_ids), targets in itertools.product(IDS, TARGETS)
 )
 """Types of ids, what names a click, and the idle limit at which the logs have their gaps, of each pack."""
 APART = 10_000  # more than the search ids of a log span, but for the two that are far from all others

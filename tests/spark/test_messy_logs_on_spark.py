@@ -14,7 +14,9 @@ def packed():
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_dozen_messy_logs(spark, packed, number, tmp_path):
+def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_pack_of_messy_logs(
+    spark, packed, number, tmp_path
+):
     pack = packed[number]
     rows = {"searches": pack.searches, "clicks": pack.clicks, "judgments": pack.judgments}
     paths = write_log(tmp_path / "log", pack.seeds[0], **rows)

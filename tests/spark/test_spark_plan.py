@@ -22,9 +22,9 @@ from pipeline.spark_reading import read_for_spark
 PLANS = Path(__file__).parent / "plans"
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 STEPS = (
-    "repeated_ids", "shown_queries", "searches_staged", "shown_at", "shown_texts", "clicks_read", "click_fates",
-    "repeated_pairs", "searches_of_returning_users", "visits", "session_searches", "later_clicks", "session_clicks",
-    "session_patterns", "list_configurations",
+    "repeated_ids", "shown_queries", "searches_staged", "shown_at", "shown_texts", "clicks_read",
+    "click_fates", "repeated_pairs", "searches_of_returning_users", "visits", "session_searches",
+    "later_clicks", "session_clicks", "session_patterns", "list_configurations",
 )  # fmt: skip
 LIKE_A_LARGE_LOG = {
     "spark.sql.autoBroadcastJoinThreshold": "200k",
@@ -46,8 +46,8 @@ class PlanKeeper(SparkEngine):
 
 
 def in_order(plan):
-    """Return a plan without what differs from run to run: paths, and numbers of expressions but their order."""
-    # filters that are pushed down are cut after so many signs, digits of numbers included; they stand above too
+    """Return a plan without what differs from run to run: paths, and numbers of expressions."""
+    # pushed filters are cut after so many signs, digits of numbers included; they stand above, whole
     plan = re.sub(r" Batched: .*?(?=ReadSchema)", " ", plan)
     plan = re.sub(r"plan_id=\d+", "plan_id=…", plan)
     plan = re.sub(r"spark_catalog\.\S+", "…", plan)
