@@ -1,6 +1,5 @@
 """Settings that all tests share, and the one browser and the one Spark session of a process."""
 
-import os
 import shutil
 
 import pytest
@@ -35,24 +34,16 @@ def chromium():
         browser.close()
 
 
-# A log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows.
-# So the quick compiler only, in every Java that tests start: half the time of a log.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# a log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows
 SPARK = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
-    # all that was compiled is kept
-    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=256m",
+    # the quick compiler only, and all that it made is kept: half the time of a log
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
+    "-XX:+UseSerialGC",
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
-
-
-def pytest_collection_modifyitems(items):
-    """Have one process of several (`-n`) do what needs the session: a warm one takes half the time."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or "-spark]" in item.name:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

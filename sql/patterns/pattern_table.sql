@@ -1,10 +1,11 @@
 -- one row per configuration, fold and click mask: the pattern table, by the ids of its configurations
 WITH named AS (
-    SELECT DISTINCT
+    SELECT
         configuration_nr,
-        configuration_id
+        min(configuration_id) AS configuration_id
     FROM list_configurations
     WHERE on_first_page
+    GROUP BY configuration_nr
 )
 
 SELECT

@@ -24,8 +24,7 @@ SAMPLES = Path(__file__).parents[2] / "data_samples"
 STEPS = (
     "repeated_ids", "shown_queries", "searches_staged", "shown_at", "shown_texts", "clicks_read",
     "click_fates", "repeated_pairs", "searches_of_returning_users", "visits", "session_searches",
-    "later_clicks", "session_clicks", "session_patterns", "list_configurations", "configuration_table",
-    "pattern_table", "query_table",
+    "later_clicks", "session_clicks", "session_patterns", "list_configurations",
 )  # fmt: skip
 LIKE_A_LARGE_LOG = {
     "spark.sql.autoBroadcastJoinThreshold": "200k",
