@@ -1,5 +1,6 @@
 """Settings that all tests share, and the one browser and the one Spark session of a process."""
 
+import os
 import shutil
 
 import pytest
@@ -34,16 +35,25 @@ def chromium():
         browser.close()
 
 
-# a log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows
+# A log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows.
+# So the quick compiler only, in every Java that tests start: half the time of a log.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 SPARK = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
-    # the quick compiler only, and all that it made is kept: half the time of a log
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m "
-    "-XX:+UseSerialGC",
+    # all that was compiled is kept
+    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=256m",
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
+
+
+def pytest_collection_modifyitems(items):
+    """Have one process of several (`-n`) do what needs the session: a warm one takes half the time."""
+    for item in items:
+        cases = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if "spark" in getattr(item, "fixturenames", ()) or "spark" in cases:
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

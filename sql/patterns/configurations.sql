@@ -2,11 +2,11 @@
 WITH chosen AS (
     SELECT
         configuration_nr,
-        min(configuration_id) AS configuration_id,
+        configuration_id,
         min(list_fp) AS list_fp
     FROM list_configurations
     WHERE on_first_page
-    GROUP BY configuration_nr
+    GROUP BY configuration_nr, configuration_id
 )
 
 SELECT

@@ -1,11 +1,10 @@
 -- one row per configuration, fold and click mask: the pattern table, by the ids of its configurations
 WITH named AS (
-    SELECT
+    SELECT DISTINCT
         configuration_nr,
-        min(configuration_id) AS configuration_id
+        configuration_id
     FROM list_configurations
     WHERE on_first_page
-    GROUP BY configuration_nr
 )
 
 SELECT
