@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from pipeline import __version__
+from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
@@ -31,6 +32,7 @@ from pipeline.cli_options import (
     MAX_GRADE,
     MAX_REJECTED,
     MEMORY_LIMIT,
+    METRIC,
     MIN_USERS,
     NORMALISE_URLS,
     ONLY_JUDGED,
@@ -67,6 +69,7 @@ app = typer.Typer(
 imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
 app.add_typer(imports, name="import")
 app.add_typer(stores, name="store")
+app.add_typer(click_models, name="clicks")
 
 _OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
@@ -122,6 +125,7 @@ def run(
     relevant_grade: RELEVANT_GRADE = None,
     success_grade: SUCCESS_GRADE = None,
     persistence: PERSISTENCE = None,
+    metric: METRIC = None,
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
@@ -184,6 +188,7 @@ def report(
     relevant_grade: RELEVANT_GRADE = None,
     success_grade: SUCCESS_GRADE = None,
     persistence: PERSISTENCE = None,
+    metric: METRIC = None,
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,

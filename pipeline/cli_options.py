@@ -58,7 +58,7 @@ def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
     values = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
     if values.get("scale") is not None:
         values["scale"] = values["scale"].split(",")
-    for name in ("depth", "spark_conf"):
+    for name in ("depth", "metric", "spark_conf"):
         values[name] = values.get(name) or None
     return load_settings(file, **values)
 
@@ -164,6 +164,10 @@ SUCCESS_GRADE = Annotated[
     int | None, typer.Option(help=f"Lowest grade whose click is a success (SS).{_default('success_grade')}")
 ]
 PERSISTENCE = Annotated[float | None, typer.Option(help=f"p of RBP.{_default('persistence')}")]
+METRIC = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A further editorial metric, as RBP(p=0.6)@3; repeat for several."),
+]
 POOL = Annotated[
     Pool | None,
     typer.Option(help=f"Ideal and relevant results from all judgments, or those shown.{_default('pool')}"),

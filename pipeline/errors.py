@@ -40,6 +40,10 @@ class SimulationError(ClickassayError):
     """A simulated world cannot be made with these settings."""
 
 
+class ClickModelError(ClickassayError):
+    """Click models cannot be fitted to, or tried on, these clicks."""
+
+
 class QueryError(ClickassayError):
     """A question to a run is unknown, or is not valid SQL."""
 

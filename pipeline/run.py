@@ -40,6 +40,7 @@ from pipeline.judged import cut_to_depth, look_up
 from pipeline.judgments import Judgments, judged_queries, prepare_judgments
 from pipeline.log_funnel import check_log
 from pipeline.measure import Measured, formed_sessions, measure
+from pipeline.metrics.editorial import report_measures
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
 from pipeline.patterns_written import is_written
@@ -214,6 +215,7 @@ def make_report(
     """Turn a stored pattern table and judgments into a run folder; return the main findings."""
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
+    report_measures(settings)  # a misspelt metric should not cost the time of what follows
     if (patterns / MARK).is_file():
         table = PatternStore(patterns).table()
         check_log(table.funnel, settings.max_rejected)
@@ -253,6 +255,7 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     """Turn logs and judgments into a run folder; return the main findings."""
     check_apart(out, searches, clicks, judgments, queries)
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
+    report_measures(settings)  # nor a misspelt metric
     _attributes(queries)
     with published_folder(out, force=force) as folder:
         table = log_to_patterns(

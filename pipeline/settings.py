@@ -38,6 +38,7 @@ class Settings(BaseModel):
     relevant_grade: int = Field(default=3, ge=1)
     success_grade: int = Field(default=2, ge=0)
     persistence: float = Field(default=0.8, gt=0, lt=1)
+    metric: tuple[str, ...] = ()
     pool: Literal["judged", "shown"] = "judged"
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = "error"
     iterations: int = Field(default=1000, ge=2, le=1_000_000)
@@ -157,6 +158,8 @@ def _from_toml(file: Path) -> dict[str, Any]:
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if isinstance(named.get("depth"), int):
         named["depth"] = [named["depth"]]
+    if isinstance(named.get("metric"), str):
+        named["metric"] = [named["metric"]]
     if isinstance(named.get("scale"), str):
         named["scale"] = named["scale"].split(",")
     return named

@@ -166,7 +166,7 @@ def declared(name):
 def test_settings_and_source_of_a_metric_are_those_it_declares(name):
     metric, said = declared(name), facts(name)
     assert metric.source in said["source"]
-    expected = {parameter.setting for parameter in metric.parameters}
+    expected = {parameter.setting for parameter in metric.parameters} - {None}
     expected |= {"pool"} if "pool" in metric.needs else set()
     expected |= {"success_grade"} if "good" in metric.needs else set()
     assert expected == set(re.findall(r"`(\w+)`", said["settings"])).intersection(Settings.model_fields)

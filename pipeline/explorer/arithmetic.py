@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pipeline.errors import SettingsError
-from pipeline.metrics.base import Metric, parse
+from pipeline.metrics.base import Metric, given_arguments, parse
 from pipeline.metrics.clicks import CLICKS
 from pipeline.metrics.editorial import METRICS, ap, gains, ideal_grades, ndcg, satisfaction, shown_pool
 from pipeline.sample import Floats, Integers
@@ -109,8 +109,7 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
     metric = measure.metric
     if metric.name not in _STEPS:
         raise SettingsError(f"the steps of {metric.name} are not written down; its value is in the run")
-    given = {item.name: getattr(settings, item.setting) for item in metric.parameters}
-    given.update(measure.arguments)
+    given = given_arguments(measure, settings)
     cut = graded.grades[: measure.depth]
     shown = settings.pool == "shown"
     pool = shown_pool(cut[None], settings.max_grade)[0] if shown else graded.seen
@@ -197,15 +196,18 @@ def _err(ranked: _Ranked) -> _Spelled:
     top = int(ranked.given["max_rel"])
     chance = satisfaction(ranked.grades[None], top)[0]
     reaches = np.concatenate([[1.0], np.cumprod(1 - chance)[:-1]])
+    gamma = ranked.given.get("gamma")
+    utility = "1 / rank" if gamma is None else f"{gamma:g}^(rank - 1)"
+    utilities = 1 / ranked.ranks if gamma is None else gamma ** (ranked.ranks - 1.0)
     columns = {
         "R(g)": chance,
         "reaches it": reaches,
         "stops there": reaches * chance,
-        "1 / rank": 1 / ranked.ranks,
-        "product": reaches * chance / ranked.ranks,
+        utility: utilities,
+        "product": reaches * chance * utilities,
     }
     steps = _with_ranks(ranked, columns)
-    formula = f"Σ 1/rank · R(g) · Π above (1 - R), R(g) = (2^g - 1) / 2^{top}"
+    formula = f"Σ {utility.replace(' / ', '/')} · R(g) · Π above (1 - R), R(g) = (2^g - 1) / 2^{top}"
     return formula, steps, (("ERR = sum", _sum(steps, "product")),), ""
 
 

@@ -32,7 +32,8 @@ class Parameter:
     admits
         Whether a value is one of them.
     setting
-        The setting (pipeline.settings) that gives the value when the metric's name does not.
+        The setting (pipeline.settings) that gives the value when the metric's name does not; None = the
+        metric is then the one without this parameter.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Parameter:
     meaning: str
     expected: str
     admits: Callable[[float], bool]
-    setting: str
+    setting: str | None
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,18 @@ class Measure:
 
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
         """Compute one value per row from `arrays`, with parameters from the name or the `settings`."""
-        given = {item.name: getattr(settings, item.setting) for item in self.metric.parameters}
-        given.update(self.arguments)
+        given = given_arguments(self, settings)
         return self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
+
+
+def given_arguments(measure: Measure, settings: Settings) -> dict[str, Value]:
+    """Return the values of a measure's parameters: from its name, else from the settings."""
+    by_default = {
+        item.name: getattr(settings, item.setting)
+        for item in measure.metric.parameters
+        if item.setting is not None
+    }
+    return {**by_default, **dict(measure.arguments)}
 
 
 def parse(text: str, metrics: tuple[Metric, ...]) -> Measure:

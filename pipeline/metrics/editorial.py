@@ -66,9 +66,14 @@ def rr(grades: Grades, *, rel: int) -> Floats:
     return np.where(relevant.any(axis=1), 1 / (1 + relevant.argmax(axis=1)), 0)
 
 
-def err(grades: Grades, *, max_rel: int) -> Floats:
-    """ERR = sum over ranks r of (1/r) R(gr) prod_{i<r} (1 - R(gi)); 0..1."""
-    return expected_reciprocal_rank(satisfaction(grades, max_rel))
+def err(grades: Grades, *, max_rel: int, gamma: float | None = None) -> Floats:
+    """ERR = sum over ranks r of (1/r) R(gr) prod_{i<r} (1 - R(gi)); 0..1.
+
+    With `gamma`, the chance to go on when not satisfied, the extended cascade metric (section 7.2):
+    gamma^(r - 1) takes the place of 1/r.
+    """
+    satisfied = satisfaction(grades, max_rel)
+    return expected_reciprocal_rank(satisfied) if gamma is None else expected_success(satisfied, gamma)
 
 
 def expected_reciprocal_rank(satisfied: Floats) -> Floats:
@@ -78,6 +83,15 @@ def expected_reciprocal_rank(satisfied: Floats) -> Floats:
         total += goes_on * stops / rank
         # 1 - R(g) is exact, and a product of positive factors keeps its relative precision
         goes_on *= 1 - stops
+    return total
+
+
+def expected_success(satisfied: Floats, gamma: float) -> Floats:
+    """Return the chance to be satisfied, of a user who goes on with chance `gamma` when not satisfied."""
+    total, goes_on = np.zeros(len(satisfied)), np.ones(len(satisfied))
+    for stops in satisfied.T:
+        total += goes_on * stops
+        goes_on *= gamma * (1 - stops)
     return total
 
 
@@ -127,6 +141,14 @@ _REL = Parameter(
     setting="relevant_grade",
 )
 _MAX_REL = replace(_REL, name="max_rel", meaning="top grade of the scale", setting="max_grade")
+_GAMMA = Parameter(
+    name="gamma",
+    kind=float,
+    meaning="chance to go on when not satisfied; gamma^(r - 1) then takes the place of 1/r",
+    expected="a number above 0, at most 1",
+    admits=lambda gamma: 0 < gamma <= 1,
+    setting=None,
+)
 _P = Parameter(
     name="p",
     kind=float,
@@ -144,7 +166,9 @@ EDITORIAL = (
     Metric("NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, _POOLED, (), _EXPONENTIAL),
     Metric("AP", "mean precision at the relevant results", 0, 1, _FROM + "6.2", ap, _POOLED, (_REL,)),
     Metric("RR", "reciprocal rank of the first relevant result", 0, 1, _FROM + "6.2", rr, _GRADES, (_REL,)),
-    Metric("ERR", "expected 1/rank where the user stops", 0, 1, _FROM + "4", err, _GRADES, (_MAX_REL,)),
+    Metric(
+        "ERR", "expected 1/rank where the user stops", 0, 1, _FROM + "4", err, _GRADES, (_MAX_REL, _GAMMA)
+    ),
     Metric("RBP", "expected rate of gain of a patient user", 0, 1, _FROM + "2", rbp, _GRADES, (_P, _MAX_REL)),
 )
 """The editorial metrics in the order of contracts.EDITORIAL_METRICS.
@@ -162,11 +186,26 @@ METRICS = EDITORIAL + _PLAIN
 
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
-    """Return the measures of reports: EDITORIAL, AP and RR with one more grade relevant, and BASELINES."""
+    """Return the measures of reports.
+
+    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the setting `metric` names.
+
+    Raises
+    ------
+    SettingsError
+        If the setting names what is no metric, or one that is cut deeper than a depth of the run.
+    """
     lower = settings.relevant_grade - 1
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.parameters == (_REL,)]
     plain = [parse(name, METRICS) for name in BASELINES]
-    return (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
+    own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
+    asked = [parse(name, METRICS) for name in settings.metric]
+    for measure in asked:
+        if measure.depth is not None and measure.depth > min(settings.depth):
+            raise SettingsError(
+                f"metric {measure}: the run has depth {min(settings.depth)}; cut it at that or above"
+            )
+    return tuple(dict.fromkeys((*own, *asked)))
 
 
 def editorial_values(

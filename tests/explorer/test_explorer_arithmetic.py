@@ -54,7 +54,11 @@ def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(name):
 @given(grades=st.lists(st.integers(0, 4), min_size=1, max_size=10))
 def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_list(metric, grades):
     settings, shown = Settings(pool="shown"), np.array(grades)
-    spellings = [metric.name, *(f"{metric.name}(rel=1)" for item in metric.parameters if item.name == "rel")]
+    own = {"rel": "rel=1", "gamma": "gamma=0.7"}
+    spellings = [
+        metric.name,
+        *(f"{metric.name}({own[item.name]})" for item in metric.parameters if item.name in own),
+    ]
     for name in (*spellings, f"{spellings[-1]}@1"):
         (known,) = editorial_values(shown[None], None, settings, (parse(name, METRICS),))[1][0]
         steps = editorial_arithmetic(

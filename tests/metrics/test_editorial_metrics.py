@@ -15,6 +15,7 @@ from pipeline.metrics.editorial import (
     editorial_values,
     expected_reciprocal_rank,
     ideal_grades,
+    report_measures,
     satisfaction,
 )
 from pipeline.settings import Settings
@@ -208,3 +209,48 @@ def test_a_judged_pool_that_does_not_fit_is_refused(pool):
 def test_measures_that_do_not_fit_the_data_are_refused(name, error, complaint):
     with pytest.raises(error, match=complaint):
         values([4, 0], names=[name])
+
+
+# ---- the extended cascade metric (section 7.2) ------------------------------------------------
+
+
+@given(grades=GRADES, gamma=st.fractions(Fraction(1, 100), 1))
+def test_err_with_abandonment_is_the_sum_of_the_paper(grades, gamma):
+    name = f"ERR(gamma={float(gamma)!r})"
+    exact, goes_on, decay = Fraction(0), Fraction(1), Fraction(1)
+    for grade in grades:
+        chance = Fraction(2**grade - 1, 16)
+        exact += decay * goes_on * chance
+        goes_on *= 1 - chance
+        decay *= Fraction(float(gamma))
+    assert values(grades, names=[name])[name] == pytest.approx(float(exact), rel=1e-12)
+
+
+@given(grades=GRADES)
+def test_without_abandonment_order_does_not_matter(grades):
+    name = "ERR(gamma=1.0)"
+    found = values(grades, names=[name])[name]
+    assert found == pytest.approx(values(sorted(grades), names=[name])[name], rel=1e-12)
+    assert found == pytest.approx(1 - math.prod(1 - (2**grade - 1) / 16 for grade in grades), abs=1e-12)
+
+
+@pytest.mark.parametrize("gamma", ["0", "1.5", "nan", "x"])
+def test_a_gamma_that_is_no_chance_is_refused(gamma):
+    with pytest.raises(SettingsError, match=r"gamma is .*expected a number above 0, at most 1"):
+        parse(f"ERR(gamma={gamma})", METRICS)
+
+
+def test_further_metrics_come_last_each_once():
+    settings = Settings(pool="shown", metric=("ERR(gamma=0.9)", "RBP(p=0.6)@3", "ERR", "ERR(gamma=.9)"))
+    names = list(values([3, 2, 4, 0, 1], settings=settings))
+    assert names[-2:] == ["ERR(gamma=0.9)", "RBP(p=0.6)@3"]
+    assert names[:-2] == list(values([3, 2, 4, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("ERR@6", "the run has depth 5; cut it at that or above"), ("XYZ", "unknown metric XYZ")],
+)
+def test_a_further_metric_that_is_none_or_too_deep_is_refused(name, message):
+    with pytest.raises(SettingsError, match=message):
+        report_measures(Settings(metric=(name,)))

@@ -1,0 +1,1 @@
+"""Click models: what readers examine and what attracts them, fitted on counts of click patterns."""

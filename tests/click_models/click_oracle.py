@@ -1,0 +1,179 @@
+"""Click models session by session, in plain Python, from their stories: everything hidden is enumerated.
+
+Shares no code with the package. A session is (documents, clicks): a tuple of codes and one of 0 and 1.
+"""
+
+import math
+
+
+def chain_probability(session, attraction, go_after_click, go_after_skip):
+    """Return P(clicks) of a reader who goes down the list, by summing over where the reader stops.
+
+    `attraction` by document; `go_after_click` (document, position from 0) -> chance; `go_after_skip` one.
+    """
+    documents, clicks = session
+    total = 0.0
+    for stop in range(len(documents)):  # the last position examined
+        if any(clicks[stop + 1 :]):
+            continue
+        chance = 1.0
+        for place in range(stop + 1):
+            a = attraction[documents[place]]
+            chance *= a if clicks[place] else 1 - a
+            go = go_after_click(documents[place], place) if clicks[place] else go_after_skip
+            if place < stop:
+                chance *= go
+            elif place < len(documents) - 1:
+                chance *= 1 - go
+        total += chance
+    return total
+
+
+def product_probability(session, attraction, examination):
+    """Return P(clicks); `examination` (position from 0, last click before it or 0) -> chance."""
+    documents, clicks = session
+    chance, last = 1.0, 0
+    for place, (document, clicked) in enumerate(zip(documents, clicks, strict=True)):
+        p = attraction[document] * examination(place, last)
+        chance *= p if clicked else 1 - p
+        last = place + 1 if clicked else last
+    return chance
+
+
+def log_likelihood(sessions, probability):
+    """Return the sum of log P(clicks) over (documents, clicks, times seen)."""
+    return math.fsum(
+        times * math.log(probability((documents, clicks))) for documents, clicks, times in sessions
+    )
+
+
+def marginals(documents, probability):
+    """Return P(C_r = 1) of each position, by summing over all patterns of clicks."""
+    size = len(documents)
+    found = [0.0] * size
+    for mask in range(1 << size):
+        clicks = tuple(mask >> place & 1 for place in range(size))
+        chance = probability((documents, clicks))
+        for place in range(size):
+            found[place] += chance * clicks[place]
+    return found
+
+
+# ---- expectation maximisation, session by session ---------------------------------------------------------
+
+
+class Tally:
+    """Expected successes and trials of parameters, by name."""
+
+    def __init__(self):
+        self.successes, self.trials = {}, {}
+
+    def add(self, name, success, trial=1.0):
+        self.successes[name] = self.successes.get(name, 0.0) + success
+        self.trials[name] = self.trials.get(name, 0.0) + trial
+
+    def share(self, name, smoothing):
+        trials = self.trials.get(name, 0.0) + 2 * smoothing
+        return (self.successes.get(name, 0.0) + smoothing) / trials if trials else 0.5
+
+
+def product_em(sessions, *, by_last_click, rounds, smoothing):
+    """Fit alpha (by document) and gamma (by position from 0 and last click, or 0); return both as dicts."""
+    alpha, gamma = {}, {}
+    for _ in range(rounds):
+        tally = Tally()
+        for documents, clicks, times in sessions:
+            last = 0
+            for place, (document, clicked) in enumerate(zip(documents, clicks, strict=True)):
+                kind = (place, last if by_last_click else 0)
+                a = alpha.get(document, 0.5)
+                g = 1.0 if kind == (0, 0) else gamma.get(kind, 0.5)
+                attracted = 1.0 if clicked else a * (1 - g) / (1 - a * g)
+                examined = 1.0 if clicked else g * (1 - a) / (1 - a * g)
+                tally.add(("alpha", document), times * attracted, times)
+                tally.add(("gamma", kind), times * examined, times)
+                last = place + 1 if clicked else last
+        alpha = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "alpha"}
+        gamma = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "gamma"}
+        gamma[0, 0] = 1.0
+    return alpha, gamma
+
+
+def _stops(documents, clicks, attraction, after_click, after_skip):
+    """Yield (last position examined, its posterior)."""
+    weights = []
+    for stop in range(len(documents)):
+        chance = 0.0 if any(clicks[stop + 1 :]) else 1.0
+        for place in range(stop + 1):
+            a = attraction(documents[place])
+            chance *= a if clicks[place] else 1 - a
+            go = after_click(documents[place]) if clicks[place] else after_skip
+            if place < stop:
+                chance *= go
+            elif place < len(documents) - 1:
+                chance *= 1 - go
+        weights.append(chance)
+    total = math.fsum(weights)
+    return [(stop, weight / total) for stop, weight in enumerate(weights) if weight > 0]
+
+
+def dbn_em(sessions, *, rounds, smoothing):
+    """Fit a and s (by document) and gamma; return (a, s, gamma)."""
+    a, s, gamma = {}, {}, 0.9
+    for _ in range(rounds):
+        tally = Tally()
+        for documents, clicks, times in sessions:
+            go = lambda document: gamma * (1 - s.get(document, 0.5))  # noqa: E731, B023
+            for stop, chance in _stops(documents, clicks, lambda d: a.get(d, 0.5), go, gamma):  # noqa: B023
+                n, end = times * chance, len(documents) - 1
+                for place in range(stop + 1):
+                    document = documents[place]
+                    tally.add(("a", document), n * clicks[place], n)
+                    goes_on = place < stop
+                    if not clicks[place]:
+                        if place < end:
+                            tally.add("gamma", n * goes_on, n)
+                        continue
+                    of_s = s.get(document, 0.5)
+                    sated = (
+                        0.0 if goes_on else of_s if place == end else of_s / (of_s + (1 - of_s) * (1 - gamma))
+                    )
+                    tally.add(("s", document), n * sated, n)
+                    if place < end:
+                        tally.add("gamma", n * goes_on, n * (1 - sated))
+        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "a"}
+        s = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "s"}
+        gamma = tally.share("gamma", smoothing)
+    return a, s, gamma
+
+
+def ccm_em(sessions, *, rounds, smoothing):
+    """Fit a (by document) and the three alphas; return (a, alphas)."""
+    a, alpha = {}, [0.9, 0.8, 0.5]
+    for _ in range(rounds):
+        tally = Tally()
+        for documents, clicks, times in sessions:
+            of = lambda d: a.get(d, 0.5)  # noqa: E731, B023
+            go = lambda d: alpha[1] * (1 - of(d)) + alpha[2] * of(d)  # noqa: E731, B023
+            for stop, chance in _stops(documents, clicks, of, go, alpha[0]):
+                n, end = times * chance, len(documents) - 1
+                for place in range(stop + 1):
+                    document, goes_on = documents[place], place < stop
+                    tally.add(("a", document), n * clicks[place], n)
+                    if not clicks[place]:
+                        if place < end:
+                            tally.add(0, n * goes_on, n)
+                        continue
+                    relevant = of(document)
+                    if place < end:
+                        on, off = (
+                            alpha[2] * relevant / go(document),
+                            (1 - alpha[2]) * relevant / (1 - go(document)),
+                        )
+                        relevant = on if goes_on else off
+                        tally.add(1, n * (1 - relevant) * goes_on, n * (1 - relevant))
+                        tally.add(2, n * relevant * goes_on, n * relevant)
+                    tally.add(("a", document), n * relevant, n)
+        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if isinstance(name, tuple)}
+        alpha = [tally.share(number, smoothing) for number in range(3)]
+    return a, alpha
