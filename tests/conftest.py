@@ -52,7 +52,8 @@ def pytest_collection_modifyitems(items):
     """Have one process of several (`-n`) do what needs the session: a warm one takes half the time."""
     for item in items:
         cases = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if "spark" in getattr(item, "fixturenames", ()) or "spark" in cases:
+        by_case = any(isinstance(case, str) and case == "spark" for case in cases)
+        if by_case or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 

@@ -23,7 +23,7 @@ from pipeline.questions import questions
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
-    ("sql",), ("diff",), ("explore",),
+    ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {
@@ -83,7 +83,9 @@ def test_these_are_all_commands():
 
 
 @pytest.mark.parametrize(
-    "command", [path for path in COMMANDS if path not in ((), ("import",), ("store",))], ids=" ".join
+    "command",
+    [path for path in COMMANDS if path not in ((), ("import",), ("store",), ("clicks",))],
+    ids=" ".join,
 )
 def test_help_shows_an_example(command):
     text = invoke(*command, "--help")

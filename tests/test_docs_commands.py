@@ -28,7 +28,14 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 OTHERS = [
     ROOT / name
-    for name in ("README.md", "docs/report.md", "docs/diff.md", "docs/explore.md", "data_samples/README.md")
+    for name in (
+        "README.md",
+        "docs/report.md",
+        "docs/diff.md",
+        "docs/explore.md",
+        "docs/click-models.md",
+        "data_samples/README.md",
+    )
 ]
 SERVING = {"clickassay explore": "it serves a page until Ctrl-C; its options are read, and no more"}
 ELSEWHERE = re.compile(r"\.example[:/]|--master yarn|cluster\.toml")

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SAMPLE = ROOT / "reports" / "sample"
 AGAIN = "make it again with `make pages` and commit it"
-GROUPS = ("import", "store")
+GROUPS = ("clicks", "import", "store")
 
 
 def script(name):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.click_models.chain import Chain, counts
-from pipeline.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed
+from pipeline.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed, total
 from pipeline.click_models.model import Fit
 from pipeline.click_models.rounds import ROUNDS, TOLERANCE, divided, dot_log, fit_rounds, log_prior, share
 
@@ -240,7 +240,7 @@ class CcmRounds:
             last_clicks += float(found.sessions[place + 1][more].sum())
             relevant += float((went_on[place] + ended[place])[more].sum())
         skips, of_relevant, of_others = (
-            float(found.skips.sum()), float(found.went_on @ above), float(found.went_on @ (1 - above)),
+            float(found.skips.sum()), total(found.went_on, above), total(found.went_on, 1 - above),
         )  # fmt: skip
         of_open = last_clicks - relevant
         successes = (skips + seen.passed, of_others + seen.reached - on, of_relevant + on)

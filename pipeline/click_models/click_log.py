@@ -22,6 +22,11 @@ def summed(index: Ints, weights: Ints | Floats, size: int) -> Floats:
     return np.asarray(np.bincount(index, weights, size), dtype=np.float64)
 
 
+def total(weights: Ints | Floats, values: Floats) -> float:
+    """Return the sum of weights times values: the same to the last bit whatever the number of threads."""
+    return float(np.sum(weights * values))
+
+
 @dataclass(frozen=True)
 class ClickLog:
     """Patterns of clicks as arrays.

@@ -14,9 +14,9 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pipeline.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed
+from pipeline.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed, total
 from pipeline.click_models.model import Clicked, Fit
-from pipeline.click_models.rounds import ROUNDS, TOLERANCE, dot_log, fit_rounds, log_prior, share
+from pipeline.click_models.rounds import ROUNDS, TOLERANCE, divided, dot_log, fit_rounds, log_prior, share
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,14 @@ class _Rounds:
 
     def __init__(self, log: ClickLog, smoothing: float, *, by_last_click: bool) -> None:
         self._depth, self._smoothing, self._by_last_click = log.depth, smoothing, by_last_click
-        self._cells = _cells(log, by_last_click=by_last_click)
-        self._skipped = self._cells.shown - self._cells.clicked
-        kinds = log.depth * log.depth
-        self._alpha, self._gamma = np.full(len(log.documents), 0.5), np.full(kinds, 0.5)
+        cells = self._cells = _cells(log, by_last_click=by_last_click)
+        self._skipped = cells.shown - cells.clicked
+        self._where_clicked = np.flatnonzero(cells.clicked)
+        documents, kinds = len(log.documents), log.depth * log.depth
+        self._alpha, self._gamma = np.full(documents, 0.5), np.full(kinds, 0.5)
         self._gamma[0] = 1.0
-        self._of_documents = summed(self._cells.documents, self._cells.shown, len(log.documents))
-        self._of_kinds = summed(self._cells.kinds, self._cells.shown, kinds)
+        self._of_documents = [summed(cells.documents, n, documents) for n in (cells.clicked, cells.shown)]
+        self._of_kinds = [summed(cells.kinds, n, kinds) for n in (cells.clicked, cells.shown)]
 
     @property
     def parameters(self) -> Floats:
@@ -182,19 +183,28 @@ class _Rounds:
         """Improve the parameters; return the objective before."""
         cells = self._cells
         alpha, gamma = self._alpha[cells.documents], self._gamma[cells.kinds]
-        product = alpha * gamma
-        objective = dot_log(cells.clicked, product) + dot_log(self._skipped, 1 - product)
+        clicked = alpha * gamma
+        skipped = 1 - clicked
+        objective = self._log_likelihood(clicked, skipped)
         objective += log_prior(self._smoothing, self._alpha, self._gamma[1:])
-        with np.errstate(invalid="ignore", divide="ignore"):
-            unseen = np.where(self._skipped > 0, self._skipped / (1 - product), 0.0)
-        self._alpha = self._new(cells.documents, alpha * (1 - gamma) * unseen, self._of_documents)
-        self._gamma = self._new(cells.kinds, gamma * (1 - alpha) * unseen, self._of_kinds)
+        # of those who skipped, share alpha (1 - gamma) / (1 - alpha gamma) would have been attracted
+        unseen = self._skipped / skipped if skipped.min() > 0 else divided(self._skipped, skipped)
+        self._alpha = self._new(cells.documents, (alpha - clicked) * unseen, self._of_documents)
+        self._gamma = self._new(cells.kinds, (gamma - clicked) * unseen, self._of_kinds)
         self._gamma[0] = 1.0
         return objective
 
-    def _new(self, index: Ints, hidden: Floats, trials: Floats) -> Floats:
-        successes = summed(index, self._cells.clicked + hidden, len(trials))
-        return share(successes, trials, self._smoothing)
+    def _log_likelihood(self, clicked: Floats, skipped: Floats) -> float:
+        some = self._where_clicked  # few of the cells
+        with np.errstate(divide="ignore"):
+            of_clicks = total(self._cells.clicked[some], np.log(clicked[some]))
+        if skipped.min() > 0:
+            return of_clicks + total(self._skipped, np.log(skipped))
+        return of_clicks + dot_log(self._skipped, skipped)
+
+    def _new(self, index: Ints, hidden: Floats, counted: list[Floats]) -> Floats:
+        clicked, shown = counted
+        return share(clicked + summed(index, hidden, len(shown)), shown, self._smoothing)
 
     def untied(self) -> frozenset[str]:
         """Return the names of gammas that no chain of documents links to the first position.

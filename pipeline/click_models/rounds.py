@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pipeline.click_models.click_log import Floats
+from pipeline.click_models.click_log import Floats, total
 from pipeline.click_models.model import ClickModel, Fit
 
 ROUNDS = 200
@@ -93,8 +93,8 @@ class _Climb:
 def _leap(start: Floats, first: Floats, second: Floats) -> Floats:
     """Return where two rounds lead to; what would leave 0..1 stays where the rounds brought it."""
     step, bend = first - start, second - 2 * first + start
-    curvature = float(np.sqrt(bend @ bend))
-    length = max(1.0, float(np.sqrt(step @ step)) / curvature) if curvature > 0 else 1.0
+    curvature = float(np.sqrt(np.sum(bend**2)))
+    length = max(1.0, float(np.sqrt(np.sum(step**2))) / curvature) if curvature > 0 else 1.0
     far = start + 2 * length * step + length**2 * bend
     return np.asarray(np.where((far > 0) & (far < 1), far, second))
 
@@ -123,4 +123,4 @@ def dot_log(counts: Floats, chances: Floats) -> float:
     """Return the sum of counts times log chances, where nothing counts nothing."""
     seen = counts > 0
     with np.errstate(divide="ignore"):
-        return float(counts[seen] @ np.log(chances[seen]))
+        return total(counts[seen], np.log(chances[seen]))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.click_models.click_log import ClickLog, Floats
+from pipeline.click_models.click_log import ClickLog, Floats, total
 from pipeline.click_models.model import ClickModel
 
 
@@ -36,14 +36,14 @@ class Score:
 
 def score(model: ClickModel, log: ClickLog) -> Score:
     """Try a model on at least one session, best on others than it was fitted on."""
-    total, excluded, likelihood = int(log.sessions.sum()), 0, 0.0
+    sessions, excluded, likelihood = int(log.sessions.sum()), 0, 0.0
     for chunk in log.chunks():
         of_patterns = log_likelihoods(model, chunk)
-        likelihood += float(of_patterns @ chunk.sessions)
+        likelihood += total(chunk.sessions, of_patterns)
         excluded += int(chunk.sessions[of_patterns == -np.inf].sum())
     perplexities = _perplexities(model, log)
     known = perplexities[~np.isnan(perplexities)]
-    return Score(total, excluded, likelihood / total, perplexities, float(known.mean()))
+    return Score(sessions, excluded, likelihood / sessions, perplexities, float(known.mean()))
 
 
 def log_likelihoods(model: ClickModel, log: ClickLog) -> Floats:
