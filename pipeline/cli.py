@@ -16,6 +16,7 @@ from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
+from pipeline.cli_learn import learn
 from pipeline.cli_options import (
     BATCH,
     BESIDE,
@@ -57,6 +58,7 @@ from pipeline.cli_power import power
 from pipeline.cli_progress import shown_progress
 from pipeline.cli_sql import sql as written_sql
 from pipeline.cli_store import patterns, stores
+from pipeline.errors import SettingsError
 
 app = typer.Typer(
     name="clickassay",
@@ -171,6 +173,7 @@ def run(
 app.command()(patterns)
 app.command("sql")(written_sql)
 app.command()(power)
+app.command()(learn)
 app.command()(diff)
 app.command()(explore)
 
@@ -224,6 +227,10 @@ def simulate(
         int | None, typer.Option(help="Distinct queries; by default grows with the searches.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same bytes.")] = 0,
+    gain_map: Annotated[
+        str | None,
+        typer.Option(help="World cascade: chances that grades 0 to 4 satisfy, e.g. 0,0.1,0.35,0.4,0.8."),
+    ] = None,
     quiet: QUIET = False,
 ) -> None:
     """Write a log from a planted user model, with the truth beside it.
@@ -235,8 +242,27 @@ def simulate(
     from pipeline.simulate import simulate as write_world  # noqa: PLC0415
 
     with shown_progress(quiet=quiet) as progress:
-        write_world(world, searches=searches, queries=queries, seed=seed, out=out, progress=progress)
+        write_world(
+            world,
+            searches=searches,
+            queries=queries,
+            seed=seed,
+            gain_map=_gain_map(gain_map),
+            out=out,
+            progress=progress,
+        )
     _say(f"Simulated log: {out}")
+
+
+def _gain_map(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise SettingsError(
+            f"--gain-map {text!r}: expected numbers with commas, e.g. 0,0.1,0.35,0.4,0.8"
+        ) from None
 
 
 @app.command()

@@ -44,6 +44,10 @@ class ClickModelError(ClickassayError):
     """Click models cannot be fitted to, or tried on, these clicks."""
 
 
+class LearningError(ClickassayError):
+    """Values of grades cannot be learned from these clicks."""
+
+
 class QueryError(ClickassayError):
     """A question to a run is unknown, or is not valid SQL."""
 

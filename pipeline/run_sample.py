@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pipeline.contracts import CLICK_METRICS, CONFIGURATIONS, PATTERNS, STATISTICS
 from pipeline.errors import ReportError
@@ -33,6 +34,13 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
 
     The click entropy of queries is NaN: it is not written.
     """
+    return graded_sample_of_run(run, market=market, depth=depth, judge=judge)[0]
+
+
+def graded_sample_of_run(
+    run: Path, *, market: str | None, depth: int | None, judge: str | None
+) -> tuple[Sample, NDArray[np.int64]]:
+    """Return the same, and the (N, k) grades of the configurations."""
     tables = {table.name: read_table(run, table) for table in (STATISTICS, CONFIGURATIONS, PATTERNS)}
     key = _chosen(run, tables["statistics"], market=market, depth=depth, judge=judge)
     rows = tables["configurations"].filter(market=key[0], depth=key[1], judge=key[2])
@@ -46,7 +54,7 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
     clicks = click_values(patterns["n"].to_numpy(), mask, sessions, good, depth=key[1])
     names = tuple(name for name in rows.columns if name not in _FIXED and name not in CLICK_METRICS)
     queries = rows["query"].unique().sort()
-    return Sample(
+    sample = Sample(
         market=key[0],
         depth=key[1],
         judge=key[2],
@@ -62,6 +70,7 @@ def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: st
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
     )
+    return sample, grades
 
 
 def _check_whole(run: Path, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
@@ -102,9 +111,18 @@ def _chosen(
 
 
 def _success_grade(run: Path) -> int:
+    return setting_of_run(run, "success_grade")
+
+
+def setting_of_run(run: Path, name: str) -> int:
+    """Return a whole number among the settings of a run.
+
+    Raises
+    ------
+    ReportError
+        If its settings.json is missing or broken.
+    """
     try:
-        return int(
-            json.loads((run / "settings.json").read_text(encoding="utf-8"))["settings"]["success_grade"]
-        )
+        return int(json.loads((run / "settings.json").read_text(encoding="utf-8"))["settings"][name])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ReportError(f"{run / 'settings.json'} is missing or broken; make the run again") from error

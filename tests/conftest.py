@@ -48,6 +48,7 @@ SPARK = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items):
     """Have one process of several (`-n`) do what needs the session: a warm one takes half the time."""
     for item in items:

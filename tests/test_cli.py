@@ -23,7 +23,7 @@ from pipeline.questions import questions
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
-    ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"),
+    ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {

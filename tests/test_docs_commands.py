@@ -34,6 +34,7 @@ OTHERS = [
         "docs/diff.md",
         "docs/explore.md",
         "docs/click-models.md",
+        "docs/learn.md",
         "data_samples/README.md",
     )
 ]

@@ -15,7 +15,7 @@ from pipeline.simulate.judging import judge
 from pipeline.simulate.rows import ClickRows, draw_rows
 from pipeline.simulate.traffic import draw_traffic, periods
 from pipeline.simulate.truth import write_truth
-from pipeline.simulate.worlds import WORLDS, World
+from pipeline.simulate.worlds import WORLDS, World, with_gain_map
 from pipeline.simulate.writing import (
     RowGroups,
     click_schema,
@@ -41,6 +41,7 @@ def simulate(
     searches: int,
     queries: int | None = None,
     seed: int = 0,
+    gain_map: tuple[float, ...] | None = None,
     out: Path,
     progress: Progress = silent,
 ) -> Path:
@@ -61,6 +62,8 @@ def simulate(
         50..50,000.
     seed
         The same seed and library versions give the same bytes; 0..2^63 - 1.
+    gain_map
+        Chances R(0..4) that a result satisfies, for the world cascade; None = those of the paper.
     out
         The folder to make.
     progress
@@ -80,6 +83,8 @@ def simulate(
     if queries is None:
         queries = min(max(FEWEST_DEFAULT_QUERIES, searches // SEARCHES_PER_QUERY), MOST_DEFAULT_QUERIES)
     chosen = _checked(world, searches, queries, seed)
+    if gain_map is not None:
+        chosen = with_gain_map(chosen, gain_map)
     if os.path.lexists(out):
         raise OutputError(
             f"{out} exists already; a simulated log is only written to a new folder: choose another"

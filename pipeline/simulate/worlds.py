@@ -6,12 +6,14 @@ its log is. R(g) = (2^g - 1) / 2^4 is always the chance that a result of grade g
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pipeline.errors import SimulationError
 
 Bools = NDArray[np.bool_]
 
@@ -129,6 +131,11 @@ def _first_only(marked: Bools) -> Bools:
 def cascade(pages: Pages, rng: np.random.Generator) -> Bools:
     """Read from the top, click the first result that satisfies, and stop (Algorithm 1 of the paper)."""
     return _first_only(satisfied(pages.grades, rng))
+
+
+def mapped_cascade(pages: Pages, rng: np.random.Generator, *, chances: tuple[float, ...]) -> Bools:
+    """Do the same with other chances that a result of grade 0..4 satisfies."""
+    return _first_only(np.asarray(rng.random(pages.grades.shape) < np.array(chances)[pages.grades]))
 
 
 def persistent(pages: Pages, rng: np.random.Generator, *, persistence: float) -> Bools:
@@ -286,3 +293,30 @@ WORLDS: Mapping[str, World] = MappingProxyType(
     }
 )
 """The worlds by name, the default first."""
+
+
+def with_gain_map(world: World, chances: tuple[float, ...]) -> World:
+    """Return the world `cascade` with other chances R(0..4) that a result satisfies.
+
+    Raises
+    ------
+    SimulationError
+        If it is another world, or not five chances that do not fall with the grade.
+    """
+    if world.name != "cascade":
+        raise SimulationError(f"a gain map is for the world cascade, not for {world.name}")
+    if (
+        len(chances) != 5
+        or any(not 0 <= chance <= 1 for chance in chances)
+        or list(chances) != sorted(chances)
+    ):
+        raise SimulationError(
+            f"gain map {', '.join(map(str, chances))}: expected five numbers of 0..1 that do not fall, "
+            "for the grades 0 to 4, e.g. 0,0.1,0.35,0.4,0.8"
+        )
+    return replace(
+        world,
+        law=Law("the mean of MeanRR over sessions is ERR with R(g) of the gain map"),
+        clicks=partial(mapped_cascade, chances=chances),
+        parameters=MappingProxyType({"gain_map": chances}),
+    )

@@ -1,0 +1,96 @@
+"""`clickassay learn` on runs of logs whose map is planted by `simulate --gain-map`."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from robustness import tiny
+
+from pipeline.run_learn import LEARNED_GAIN, LEARNED_VALUES
+
+SAMPLES = Path(__file__).parents[1] / "data_samples"
+PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learn")
+    planted = ",".join(map(str, PLANTED))
+    size = ("--searches", "400000", "--queries", "300", "--seed", "3")
+    log = folder / "log"
+    ended = tiny.inside(
+        "simulate", "--world", "cascade", *size, "--gain-map", planted, "--out", str(log), "--quiet"
+    )
+    assert ended.code == 0, ended
+    inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
+    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
+    assert ended.code == 0, ended
+    assert json.loads((log / "truth.json").read_text())["parameters"] == {"gain_map": list(PLANTED)}
+    return folder / "run"
+
+
+@pytest.mark.parametrize("options", [(), ("--aim", "rankers"), ("--utilities",)], ids=" ".join)
+def test_a_planted_map_is_found_again(run, tmp_path, options):
+    out = tmp_path / "map"
+    ended = tiny.inside("learn", str(run), *options, "--out", str(out), "--quiet")
+    assert ended.code == 0, ended
+    values = pl.read_parquet(out / "learned_values.parquet")
+    assert values.equals(LEARNED_VALUES.canonical(values))
+    chances = values.filter(pl.col("what") == "R").sort("place")
+    utilities = values.filter(pl.col("what") == "phi").sort("place")
+    assert chances["value"].to_list() == pytest.approx(PLANTED, abs=0.05)
+    assert utilities["value"].to_list() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5], abs=0.05)
+    gain = pl.read_parquet(out / "learned_gain.parquet")
+    assert gain.equals(LEARNED_GAIN.canonical(gain))
+    row = gain.row(0, named=True)
+    assert row["ci_low"] > 0
+    assert row["held_out"] > 0.9
+    assert "more than noise" in ended.out
+    assert json.loads((out / "settings.json").read_text())["depth"] == 5
+
+
+def test_utilities_are_shown_where_they_are_learned(run):
+    assert "phi(" not in tiny.inside("learn", str(run), "--quiet").out
+    assert "phi(2)" in tiny.inside("learn", str(run), "--utilities", "--quiet").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--click", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
+        (("--depth", "7"), "has no judged configurations of depth 7"),
+        (("--parts", "900"), "are too few for 900 parts; give --parts, or a larger run"),
+    ],
+)
+def test_what_cannot_be_learned_is_one_line(run, arguments, message):
+    ended = tiny.inside("learn", str(run), *arguments, "--quiet")
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("world", "gain_map", "message"),
+    [
+        ("web", "0,0.1,0.2,0.3,0.4", "a gain map is for the world cascade, not for web"),
+        ("cascade", "0,0.1", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "0,0.5,0.2,0.3,0.4", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "0,0.1,0.2,0.3,1.5", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "a,b", "expected numbers with commas"),
+    ],
+)
+def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
+    ended = tiny.inside(
+        "simulate",
+        "--world",
+        world,
+        "--searches",
+        "10",
+        "--gain-map",
+        gain_map,
+        "--out",
+        str(tmp_path / "log"),
+    )
+    assert ended.code == 2
+    assert message in ended.err
