@@ -17,7 +17,7 @@ explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
 
 test: $(VENV)/installed $(VENV)/tools lint
-	$(BIN)/pytest -n auto --dist loadgroup --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/pytest -n auto --dist loadfile --cov --cov-report=term --cov-fail-under=95
 
 lint: $(VENV)/tools
 	$(BIN)/ruff check .

@@ -3,7 +3,6 @@
 Exit codes: 0 fine, 1 a finding, 2 something the user can mend (one line on stderr says what).
 """
 
-import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -52,10 +51,10 @@ from pipeline.cli_options import (
     SUCCESS_GRADE,
     THREADS,
     chosen_settings,
-    without_secrets,
 )
 from pipeline.cli_power import power
 from pipeline.cli_progress import shown_progress
+from pipeline.cli_said import command_line
 from pipeline.cli_sql import sql as written_sql
 from pipeline.cli_store import patterns, stores
 from pipeline.errors import SettingsError
@@ -163,7 +162,7 @@ def run(
             queries,
             out,
             chosen,
-            command=_command(),
+            command=command_line(),
             force=force,
             progress=progress,
         )
@@ -213,7 +212,7 @@ def report(
     chosen = chosen_settings(settings, locals())
     with shown_progress(quiet=quiet) as progress:
         findings = make_report(
-            patterns, judgments, queries, out, chosen, command=_command(), force=force, progress=progress
+            patterns, judgments, queries, out, chosen, command=command_line(), force=force, progress=progress
         )
     _tell_findings(out, findings)
 
@@ -341,10 +340,6 @@ def import_trec_session(
     with shown_progress(quiet=quiet) as progress:
         imported = read(xml, qrels, out=out, progress=progress)
     _tell_import(imported.folder, imported.counts, imported.notes)
-
-
-def _command() -> str:
-    return shlex.join(["clickassay", *without_secrets(sys.argv[1:])])
 
 
 def _say(text: str) -> None:

@@ -1,7 +1,5 @@
 """`clickassay clicks`: click models fitted on a run, a pattern table or a store."""
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli_exit import drop_output, printable
 from pipeline.cli_options import CSV, FORCE, JSON, QUIET
 from pipeline.cli_progress import shown_progress
+from pipeline.cli_said import command_line, say, write_out
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ def compare(
         )
         if out is not None:
             names = [kind.name for kind in kinds]
-            info = {"command": _command(), "smoothing": smoothing, "held_out": held_out, "seed": seed,
+            info = {"command": command_line(), "smoothing": smoothing, "held_out": held_out, "seed": seed,
                     "depth": read.depth, "market": market, "models": names}  # fmt: skip
             write_tables(out, tables, info, picture=examination_picture(tried), force=force)
     if csv or json:
@@ -101,7 +99,7 @@ def compare(
         return
     _show(tried, tables["click_models"])
     if out is not None:
-        _say(f"Tables: {out}")
+        say(f"Tables: {out}")
 
 
 @clicks.command()
@@ -133,12 +131,12 @@ def fit(
         read = read_clicks(source, market=market, depth=depth)
         progress(f"fitting {kind.name}", None)
         found, tables = fit_model(read, kind, smoothing=smoothing)
-        info = {"command": _command(), "model": kind.name, "smoothing": smoothing, "depth": read.depth,
+        info = {"command": command_line(), "model": kind.name, "smoothing": smoothing, "depth": read.depth,
                 "market": market, "rounds": len(found.objectives), "converged": found.converged}  # fmt: skip
         write_tables(out, tables, info, force=force)
-    _say(f"{kind.name} ({kind.source}): {kind.line}", _settled(len(found.objectives), found.converged))
+    say(f"{kind.name} ({kind.source}): {kind.line}", _settled(len(found.objectives), found.converged))
     _show_parameters(tables["click_parameters"])
-    _say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
+    say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
 
 
 def _check(smoothing: float, held_out: float, *, csv: bool, json: bool) -> None:
@@ -173,11 +171,11 @@ def _show(tried: "Sequence[Tried]", models: "pl.DataFrame") -> None:
         table.add_row(one.kind.name, *_numbers(rows[one.kind.name]), *words, style=style)
     first = next(iter(rows.values()))
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
-    _say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
+    say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
     console.print(table)
     for row in rows.values():
         if row["reason"]:
-            _say(f"{row['model']}: {row['reason']}")
+            say(f"{row['model']}: {row['reason']}")
     if best is not None:
         _show_examination(tried, best, rows[best.kind.name]["best_persistence"])
 
@@ -215,10 +213,10 @@ def _show_examination(tried: "Sequence[Tried]", best: "Tried", persistence: floa
         bar = "█" * round(BAR * float(best.examined[place])) if best.examined[place] > 0 else ""
         shares = [f"{one.examined[place]:.2f}" for one in telling]
         table.add_row(str(place + 1), *shares, f"{discounts[place]:.2f}", Text(bar))
-    _say("Share of sessions in which a position is examined, and the discount of DCG:")
+    say("Share of sessions in which a position is examined, and the discount of DCG:")
     console.print(table)
     if persistence is not None:
-        _say(f"The discount of RBP is nearest to what {best.kind.name} finds with p = {persistence:.2f}.")
+        say(f"The discount of RBP is nearest to what {best.kind.name} finds with p = {persistence:.2f}.")
 
 
 def _show_parameters(parameters: "pl.DataFrame") -> None:
@@ -236,22 +234,8 @@ def _write(frame: "pl.DataFrame", *, csv: bool) -> None:
     from pipeline.questions import as_csv, as_json  # noqa: PLC0415
 
     text = as_csv(frame) if csv else as_json(frame)
-    try:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_output(sys.stdout)
-
-
-def _command() -> str:
-    return shlex.join(["clickassay", *sys.argv[1:]])
+    write_out(text if text.endswith("\n") else text + "\n")
 
 
 def _console() -> Console:
     return Console(highlight=False, markup=False, emoji=False)
-
-
-def _say(*lines: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    for line in lines:
-        console.print(printable(line))

@@ -1,6 +1,5 @@
 """`clickassay diff`: what changed between two runs, and whether a nightly job has to tell somebody."""
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from pipeline.cli_exit import drop_output
 from pipeline.cli_options import CSV, JSON
+from pipeline.cli_said import write_out
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def diff(
         raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above would watch nothing")
     numbers = watched(found.numbers, fail_above, beyond_noise=beyond_noise)
     if csv or json:
-        _write(_text(numbers, csv=csv))
+        write_out(_text(numbers, csv=csv))
     else:
         _show(found)
     if fail_above is not None:
@@ -104,15 +104,6 @@ def _check(fail_above: float | None, *, beyond_noise: bool, csv: bool, json: boo
         raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
     if csv and json:
         raise SettingsError("give --csv or --json, not both")
-
-
-def _write(text: str) -> None:
-    """Write to stdout, where rich would turn tabs into blanks."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_output(sys.stdout)
 
 
 def _text(numbers: "pl.DataFrame", *, csv: bool) -> str:

@@ -1,7 +1,5 @@
 """`clickassay learn`: values of grades and positions that make ERR agree with clicks."""
 
-import shlex
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.cli_exit import printable
 from pipeline.cli_options import FORCE, QUIET
 from pipeline.cli_progress import shown_progress
+from pipeline.cli_said import command_line, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,14 +73,14 @@ def learn(
         )
         tables = learned_tables(sample, found, fixed, wish)
         if out is not None:
-            info = {"command": shlex.join(["clickassay", *sys.argv[1:]]), "seed": seed, "parts": parts,
+            info = {"command": command_line(), "seed": seed, "parts": parts,
                     "market": sample.market, "depth": sample.depth, "judge": sample.judge}  # fmt: skip
             write_tables(out, tables, info, force=force)
     _show(
         run_folder, sample, found, tables["learned_values"], AGREEMENT[aim].format(click), utilities=utilities
     )
     if out is not None:
-        _say(f"Tables: {out}")
+        say(f"Tables: {out}")
 
 
 def _show(
@@ -94,7 +92,7 @@ def _show(
     *,
     utilities: bool,
 ) -> None:
-    _say(
+    say(
         f"{run}, market {sample.market}, depth {sample.depth}, judge {sample.judge}: "
         f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
     )
@@ -115,16 +113,10 @@ def _show(
     Console(highlight=False, markup=False, emoji=False).print(table)
     gain = found.gain
     sure = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
-    _say(
+    say(
         f"On queries it was not learned from, the {agreement} is {found.held_out:.3f} with the learned "
         f"values and {found.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
         f"({gain.low:+.3f} to {gain.high:+.3f}), {sure}.",
         f"On all queries: {found.fitted:.3f} and {found.fixed:.3f}.",
         *(f"Warning: {warning}" for warning in found.warnings),
     )
-
-
-def _say(*lines: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    for line in lines:
-        console.print(printable(line))

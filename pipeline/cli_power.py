@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.cli_exit import printable
+from pipeline.cli_said import say
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def power(
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
     each = level / tests
-    _say(
+    say(
         f"Pilot: {run_folder}, market {sample.market}, depth {sample.depth}, judge {sample.judge}: "
         f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
         _pilot_words(pilot, first, second, click),
@@ -68,7 +68,7 @@ def power(
     )
     found = needs(pilot, wanted, FACTORS, level=each, power=chance)
     Console(highlight=False, emoji=False).print(_table(found, pilot.sessions / pilot.configurations))
-    _say(
+    say(
         f"A sample like the pilot detects a difference of "
         f"{smallest_difference(pilot, level=each, power=chance):.3g}. "
         "Further queries are taken to be like those of the pilot."
@@ -82,12 +82,6 @@ def _pilot_words(pilot: "Pilot", first: str, second: str, click: str) -> str:
         f"There the correlation of {first} with {click} is {abs(pilot.difference):.3f} {side} that of "
         f"{second} (standard error {pilot.error:.3f}){share}"
     )
-
-
-def _say(*lines: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    for line in lines:
-        console.print(printable(line))
 
 
 def _table(found: "tuple[Need, ...]", per_configuration: float) -> Table:

@@ -48,16 +48,6 @@ SPARK = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items):
-    """Have one process of several (`-n`) do what needs the session: a warm one takes half the time."""
-    for item in items:
-        cases = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        by_case = any(isinstance(case, str) and case == "spark" for case in cases)
-        if by_case or "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-
-
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
     """Return the session that every run on Spark finds while tests last: starting one takes seconds."""
