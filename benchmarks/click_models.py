@@ -74,7 +74,7 @@ def _em() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "click_models"))
     import click_oracle as oracle  # noqa: PLC0415
 
-    from pipeline.click_models.chain_em import fit_ccm, fit_dbn  # noqa: PLC0415
+    from pipeline.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
     from pipeline.click_models.product import fit_product  # noqa: PLC0415
 
     return {
@@ -82,6 +82,8 @@ def _em() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
                 lambda log, **more: oracle.product_em(log, by_last_click=False, **more)),
         "UBM": (lambda log, **more: fit_product(log, by_last_click=True, **more),
                 lambda log, **more: oracle.product_em(log, by_last_click=True, **more)),
+        "DCM": (fit_dcm, oracle.dcm_em),
+        "SDBN": (fit_sdbn, oracle.sdbn_em),
         "DBN": (fit_dbn, oracle.dbn_em),
         "CCM": (fit_ccm, oracle.ccm_em),
     }  # fmt: skip

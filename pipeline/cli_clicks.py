@@ -81,7 +81,7 @@ def compare(
     )
 
     _check(smoothing, held_out, csv=csv, json=json)
-    kinds = click_models(models.split(",") if models else ())
+    kinds = click_models(models.split(",") if models is not None else ())
     if out is not None:
         check_place(out, source, force=force)
     with shown_progress(quiet=quiet) as progress:

@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.click_models.catalogue import ClickModelKind
-from pipeline.click_models.click_log import ClickLog, click_log
+from pipeline.click_models.click_log import ClickLog, check_clicked, click_log
 from pipeline.click_models.comparison import Tried, compare, foretells_best
 from pipeline.click_models.examination import best_persistence, dcg_discount, rbp_discount
 from pipeline.click_models.held_out import Halves, drawn_halves, halves_by_users
 from pipeline.click_models.model import Fit
 from pipeline.click_models.tables import documents_table, models_table, parameters_table, positions_table
 from pipeline.contracts import CONFIGURATIONS, PATTERNS
-from pipeline.errors import ClickModelError
+from pipeline.errors import ClickModelError, PatternError
 from pipeline.patterns import PatternTable, read_patterns, write_table
 from pipeline.progress import Progress, silent
 from pipeline.publish import MARK, check_apart, check_free, published_folder
@@ -78,8 +78,13 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
     ClickModelError
         If there is no such market or depth.
     PatternError, ReportError
-        If the folder is neither, or broken.
+        If the folder is neither, or broken, or a file.
     """
+    if place.is_file():
+        raise PatternError(
+            f"{place} is a file; expected the folder of a run, a pattern table or a store "
+            "(`clickassay patterns` makes the latter two)"
+        )
     if (place / "run.duckdb").exists():
         return _of_run(place, market, depth)
     table = PatternStore(place).table() if (place / STORE_MARK).is_file() else read_patterns(place)
@@ -136,8 +141,9 @@ def compare_models(
 
 
 def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Tables]:
-    """Fit one model on all sessions; return it, also as tables."""
+    """Fit one model on all sessions, of which at least one has a click; return it, also as tables."""
     log = clicks.log()
+    check_clicked(log)
     fit = kind.fit(log, smoothing=smoothing)
     return fit, {"click_parameters": parameters_table(fit, log), "click_documents": documents_table(fit, log)}
 

@@ -1,6 +1,7 @@
 """`clickassay clicks` on a run, a pattern table and a store of the sample log."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -54,6 +55,10 @@ def test_all_models_are_compared_on_sessions_held_out(folder):
     assert rows["CM"]["reason"].endswith("sessions are impossible to the model")
     assert rows["DBN"]["log_likelihood"] > rows["GCTR"]["log_likelihood"]
     assert rows["DBN"]["perplexity"] < rows["DCTR"]["perplexity"] < rows["GCTR"]["perplexity"]
+
+
+def test_a_model_named_twice_is_compared_once(folder):
+    assert list(frame_of(folder / "patterns", "--models", "pbm,CM, PBM")) == ["CM", "PBM"]
 
 
 def test_users_of_the_last_fold_are_held_out(folder):
@@ -131,6 +136,8 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
     ("arguments", "message"),
     [
         (["patterns", "--models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
+        (["patterns", "--models", "PBM,"], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--models", ""], "the name of a click model is empty; known are GCTR"),
         (["patterns", "--depth", "11"], "depth 11: the pattern table keeps 10 results a list"),
         (["patterns", "--depth", "0"], "depth 0: the pattern table keeps 10 results a list"),
         (["run", "--depth", "7"], "has no lists of depth 7; it has depths 5, 10"),
@@ -139,6 +146,7 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
         (["patterns", "--held-out", "1"], "--held-out 1.0: expected a number between 0 and 1"),
         (["patterns", "--csv", "--json"], "give --csv or --json, not both"),
         (["nowhere"], "is not a pattern table"),
+        (["patterns/patterns.parquet"], "is a file; expected the folder of a run, a pattern table or"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(folder, arguments, message):
@@ -146,3 +154,57 @@ def test_what_cannot_be_done_is_one_line(folder, arguments, message):
     assert ended.code == 2
     assert message in ended.err
     assert ended.err.count("\n") == 1
+
+
+def altered(folder, place, *, name, rows):
+    """Return a copy of the pattern table in which one table is what the function `rows` makes of it."""
+    shutil.copytree(folder / "patterns", place)
+    file = place / f"{name}.parquet"
+    rows(pl.read_parquet(file)).write_parquet(file)
+    return place
+
+
+def shown(results, *, every):
+    """Return a function that gives the first list, or every list, other results."""
+    wanted = pl.lit(results, pl.List(pl.String))
+    rows = pl.lit(every) | (pl.int_range(pl.len()) == 0)
+    return lambda frame: frame.with_columns(results=pl.when(rows).then(wanted).otherwise("results"))
+
+
+def unclicked(patterns):
+    return patterns.with_columns(click_mask=pl.lit(0, pl.Int64)).unique(["configuration_id", "fold"])
+
+
+UNUSABLE = {
+    "an empty list": ("configurations", shown([], every=False), "{first} has no results; make the pattern"),
+    "a list with a hole": ("configurations", shown([None, "u"], every=False), "{first} has null among its"),
+    "empty lists only": ("configurations", shown([], every=True), "{first} has no results; make the pattern"),
+    "no click": ("patterns", unclicked, "sessions to fit on and no click among them"),
+}
+
+
+@pytest.mark.parametrize("idea", UNUSABLE)
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_a_pattern_table_that_no_model_can_be_fitted_on_is_one_line(folder, tmp_path, command, idea):
+    name, rows, message = UNUSABLE[idea]
+    first = pl.read_parquet(folder / "patterns" / "configurations.parquet")["configuration_id"][0]
+    place = altered(folder, tmp_path / "table", name=name, rows=rows)
+    more = ["--model", "DBN", "--out", str(tmp_path / "out")] if command == "fit" else []
+    ended = tiny.inside("clicks", command, str(place), *more, "--quiet")
+    assert ended.code == 2
+    assert message.format(first=first) in ended.err
+    assert ended.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
+    most = pl.read_parquet(folder / "patterns" / "patterns.parquet")
+    busiest = most.group_by("configuration_id").agg(pl.col("sessions").sum()).sort("sessions")
+    kept = pl.col("configuration_id") == busiest["configuration_id"][-1]
+    place = altered(folder, tmp_path / "table", name="patterns", rows=lambda frame: frame.filter(kept))
+    wanted = "not told by the clicks but by smoothing: gamma[2], gamma[3], gamma[4] and 6 more"
+    assert f"PBM: {wanted}" in compared(place, "--models", "PBM")
+    rows = frame_of(place, "--models", "PBM,RCTR,CM")
+    assert rows["PBM"]["reason"] == wanted
+    assert rows["RCTR"]["reason"] is None
+    assert rows["CM"]["reason"].endswith("sessions are impossible to the model")

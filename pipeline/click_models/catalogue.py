@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.click_models.chain import fit_cascade, fit_dcm, fit_sdbn
-from pipeline.click_models.chain_em import fit_ccm, fit_dbn
+from pipeline.click_models.chain import fit_cascade
+from pipeline.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
 from pipeline.click_models.click_log import ClickLog
 from pipeline.click_models.model import Fit
 from pipeline.click_models.product import (
@@ -94,15 +94,18 @@ CLICK_MODELS = (
 
 
 def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
-    """Return models by name, whatever the case; all of them when none is named.
+    """Return models by name, each once, whatever the case; all of them when none is named.
 
     Raises
     ------
     SettingsError
-        If there is no such model.
+        If a name is empty, or there is no such model.
     """
     known = {kind.name: kind for kind in CLICK_MODELS}
-    unknown = [name for name in names if name.strip().upper() not in known]
+    asked = {name.strip().upper(): name for name in names}
+    if "" in asked:
+        raise SettingsError(f"the name of a click model is empty; known are {', '.join(known)}")
+    unknown = [name for upper, name in asked.items() if upper not in known]
     if unknown:
         raise SettingsError(f"unknown click model {unknown[0]!r}; known are {', '.join(known)}")
-    return tuple(known[name.strip().upper()] for name in dict.fromkeys(names)) or CLICK_MODELS
+    return tuple(known[upper] for upper in asked) or CLICK_MODELS

@@ -52,9 +52,12 @@ class Chain:
     def _at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
         """Return the chance of a click, and to go on after one, of documents at a position."""
         attracted = np.where(documents == NO_DOCUMENT, 0.0, self.attraction[documents])
-        if self.after_click.shape[0] == 1:
-            return attracted, np.broadcast_to(self.after_click[0, place], attracted.shape)
-        return attracted, self.after_click[documents, 0]
+        return attracted, self.going_on(documents, place)
+
+    def going_on(self, documents: Ints, place: int) -> Floats:
+        """Return the chance to go on after a click on documents at a position, from 0."""
+        column = self.after_click[:, min(place, self.after_click.shape[1] - 1)]
+        return np.asarray(np.broadcast_to(column, self.attraction.shape)[documents])
 
     def conditional(self, lists: Ints, clicked: Clicked) -> Floats:
         """Return (P, K) chance of each click, given those before it, down the (P, K) lists."""
@@ -152,29 +155,25 @@ def fit_cascade(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
     )
 
 
-def fit_dcm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    """Fit the dependent click model: lambda[r] = 1 - last clicks at r / clicks at r.
+def counted_dcm(found: Counts, *, smoothing: float = 1.0) -> Chain:
+    """Return the DCM of the closed form: lambda[r] = 1 - last clicks at r / clicks at r.
 
     This, and a = clicks / times shown until the last click, is the maximum of a lower bound of the
     likelihood: readers are taken to stop at their last click (Guo, Liu and Wang 2009, section 4).
     """
-    found = counts(log)
     attraction = share(found.clicks, found.until_last, smoothing)
     go_on = 1 - share(found.last_clicks_at, found.clicks_at, smoothing)
-    named = {f"lambda[{place + 1}]": float(go_on[place]) for place in range(log.depth)}
-    chain = Chain(
-        attraction, np.ones_like(attraction), go_on[None, :], 1.0, named, len(attraction) + log.depth
-    )
-    return Fit(chain)
+    named = {f"lambda[{place}]": float(value) for place, value in enumerate(go_on, 1)}
+    size = len(attraction) + len(go_on)
+    return Chain(attraction, np.ones_like(attraction), go_on[None, :], 1.0, named, size)
 
 
-def fit_sdbn(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    """Fit the simplified DBN: a = clicks / times shown until the last click, s = last clicks / clicks.
+def counted_sdbn(found: Counts, *, smoothing: float = 1.0) -> Chain:
+    """Return the SDBN of the closed form: s = last clicks / clicks, a = clicks / times shown until the last.
 
     Chapelle and Zhang 2009, section 5: gamma = 1, and readers are taken to stop at their last click.
     """
-    found = counts(log)
     attraction = share(found.clicks, found.until_last, smoothing)
     satisfaction = share(found.last_clicks, found.clicks, smoothing)
     after_click = (1 - satisfaction)[:, None]
-    return Fit(Chain(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction)))
+    return Chain(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction))

@@ -108,8 +108,10 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
     Raises
     ------
     ClickModelError
-        If there is no session, or a mask has a click where its list has no result.
+        If there is no session, a list is empty or has a hole, or a mask has a click where its list has no
+        result.
     """
+    _check_lists(configurations)
     configurations = configurations.with_row_index("row")
     documents, lists = _coded(configurations, depth)
     length = pl.col("results").list.len().cast(pl.Int64).alias("length")
@@ -142,6 +144,34 @@ def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints
     lists = np.full((configurations.height, depth), NO_DOCUMENT, dtype=np.int64)
     lists[coded["row"].to_numpy(), coded["place"].to_numpy()] = coded["code"].to_numpy()
     return documents, lists
+
+
+def check_clicked(log: ClickLog) -> None:
+    """Refuse a log without clicks: every model would fit it, and say nothing but what smoothing says.
+
+    Raises
+    ------
+    ClickModelError
+        If nothing was clicked.
+    """
+    if not log.masks.any():
+        raise ClickModelError(
+            f"click models: there are {log.sessions.sum():,} sessions to fit on and no click among them; "
+            "nothing to fit"
+        )
+
+
+def _check_lists(configurations: pl.DataFrame) -> None:
+    shown = pl.col("results").list.drop_nulls().list.len()
+    whole = (shown > 0) & (shown == pl.col("results").list.len())
+    wrong = configurations.filter(~whole.fill_null(value=False))
+    if wrong.height:
+        row = wrong.row(0, named=True)
+        what = "null among its results" if row["results"] else "no results"
+        raise ClickModelError(
+            f"configurations.parquet: configuration {row['configuration_id']} has {what}; "
+            "make the pattern table again"
+        )
 
 
 def _check_masks(rows: pl.DataFrame) -> None:

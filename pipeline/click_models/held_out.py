@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.click_models.click_log import ClickLog
+from pipeline.click_models.click_log import ClickLog, check_clicked
 from pipeline.errors import ClickModelError
 
 
@@ -40,7 +40,7 @@ def drawn_halves(log: ClickLog, *, share: float, seed: int) -> Halves:
     Raises
     ------
     ClickModelError
-        If no session is drawn, or all are.
+        If no session is drawn, or all are, or none of those to fit on has a click.
     """
     drawn = np.random.default_rng(seed).binomial(log.sessions, share)
     fit, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
@@ -53,7 +53,7 @@ def halves_by_users(log: ClickLog, of_others: ClickLog) -> Halves:
     Raises
     ------
     ClickModelError
-        If one has no session.
+        If one has no session, or the one to fit on no click.
     """
     return _checked(Halves(log, of_others, by_users=True), "make the pattern table with fewer --folds")
 
@@ -62,4 +62,5 @@ def _checked(halves: Halves, remedy: str) -> Halves:
     for name, part in (("to fit on", halves.fit), ("held out", halves.test)):
         if not len(part.sessions):
             raise ClickModelError(f"click models: there are no sessions {name}; {remedy}")
+    check_clicked(halves.fit)
     return halves

@@ -60,7 +60,7 @@ class Fit:
     converged
         Whether the last round gained less than the tolerance; True for closed forms.
     untied
-        Names of `shared` parameters that the clicks do not tell: they have what smoothing gives.
+        Names of `shared` parameters that the clicks do not tell: they are what smoothing makes of them.
     """
 
     model: ClickModel

@@ -1,6 +1,6 @@
 """Expectation maximisation, round by round, and the smoothing that all models share."""
 
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 import numpy as np
 
@@ -9,6 +9,14 @@ from pipeline.click_models.model import ClickModel, Fit
 
 ROUNDS = 200
 TOLERANCE = 1e-7
+
+
+class Limits(TypedDict, total=False):
+    """When rounds end, and whether they leap: see `fit_rounds`."""
+
+    rounds: int
+    tolerance: float
+    leaps: bool
 
 
 class State(Protocol):

@@ -29,7 +29,7 @@ CLICK_MODELS = Table(
         Column("perplexity", pl.Float64, "average over positions; 1 = every click foretold, 2 = a coin"),
         Column("log_likelihood", pl.Float64, "of a session on average, natural logarithm"),
         Column("best_persistence", pl.Float64, "p of RBP whose discount is nearest to examination; 0..1"),
-        Column("reason", pl.String, "why there is no log-likelihood; null when there is one"),
+        Column("reason", pl.String, "why there is no log-likelihood, or what clicks do not tell; else null"),
     ),
     ("model",),
 )
@@ -73,7 +73,8 @@ CLICK_PARAMETERS = Table(
     ("number",),
 )
 
-NOT_TIED = "no document links it to the first position: the clicks do not tell it"
+NOT_TOLD = "not told by the clicks but by smoothing"
+MOST_NAMED = 3
 
 
 def models_table(tried: Sequence[Tried], halves: Halves) -> pl.DataFrame:
@@ -84,7 +85,6 @@ def models_table(tried: Sequence[Tried], halves: Halves) -> pl.DataFrame:
 
 
 def _model_row(one: Tried, halves: Halves) -> dict[str, object]:
-    impossible = one.score.excluded > 0
     return {
         "model": one.kind.name,
         "n_parameters": one.fit.model.parameters,
@@ -94,10 +94,19 @@ def _model_row(one: Tried, halves: Halves) -> dict[str, object]:
         "n_sessions": one.score.sessions,
         "held_out": "users" if halves.by_users else "sessions",
         "perplexity": one.score.perplexity,
-        "log_likelihood": None if impossible else one.score.log_likelihood,
+        "log_likelihood": None if one.score.excluded else one.score.log_likelihood,
         "best_persistence": best_persistence(one.examined) if one.kind.tells_examination else None,
-        "reason": f"{one.score.excluded:,} sessions are impossible to the model" if impossible else None,
+        "reason": _reason(one),
     }
+
+
+def _reason(one: Tried) -> str | None:
+    """Return why there is no log-likelihood, else which shared parameters the clicks do not tell."""
+    if one.score.excluded:
+        return f"{one.score.excluded:,} sessions are impossible to the model"
+    names = [name for name in one.fit.model.shared if name in one.fit.untied]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{NOT_TOLD}: {', '.join(names[:MOST_NAMED])}{more}" if names else None
 
 
 def positions_table(tried: Sequence[Tried]) -> pl.DataFrame:
@@ -139,7 +148,7 @@ def parameters_table(fit: Fit, log: ClickLog) -> pl.DataFrame:
             "number": number,
             "parameter": name,
             "value": value,
-            "reason": NOT_TIED if name in fit.untied else None,
+            "reason": NOT_TOLD if name in fit.untied else None,
         }
         for number, (name, value) in enumerate({**fit.model.shared, **named}.items(), 1)
     ]

@@ -99,15 +99,32 @@ def product_em(sessions, *, by_last_click, rounds, smoothing):
     return alpha, gamma
 
 
+def counted(sessions, *, smoothing):
+    """Return (a, s by document, lambda by position from 0) of readers who stop at their last click."""
+    tally = Tally()
+    for documents, clicks, times in sessions:
+        end = max((place for place, clicked in enumerate(clicks) if clicked), default=len(clicks) - 1)
+        for place in range(end + 1):
+            tally.add(("a", documents[place]), times * clicks[place], times)
+            if clicks[place]:
+                tally.add(("s", documents[place]), times * (place == end), times)
+                tally.add(("stop", place), times * (place == end), times)
+    a, s, stop = (
+        {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == kind}
+        for kind in ("a", "s", "stop")
+    )
+    return a, s, {place: 1 - chance for place, chance in stop.items()}
+
+
 def _stops(documents, clicks, attraction, after_click, after_skip):
-    """Yield (last position examined, its posterior)."""
+    """Yield (last position examined, its posterior); `after_click` (document, position from 0) -> chance."""
     weights = []
     for stop in range(len(documents)):
         chance = 0.0 if any(clicks[stop + 1 :]) else 1.0
         for place in range(stop + 1):
             a = attraction(documents[place])
             chance *= a if clicks[place] else 1 - a
-            go = after_click(documents[place]) if clicks[place] else after_skip
+            go = after_click(documents[place], place) if clicks[place] else after_skip
             if place < stop:
                 chance *= go
             elif place < len(documents) - 1:
@@ -117,13 +134,39 @@ def _stops(documents, clicks, attraction, after_click, after_skip):
     return [(stop, weight / total) for stop, weight in enumerate(weights) if weight > 0]
 
 
-def dbn_em(sessions, *, rounds, smoothing):
-    """Fit a and s (by document) and gamma; return (a, s, gamma)."""
-    a, s, gamma = {}, {}, 0.9
+def dcm_em(sessions, *, rounds, smoothing):
+    """Fit a (by document) and lambda (by position from 0) from what is counted; return (a, lambda)."""
+    a, _, going_on = counted(sessions, smoothing=max(smoothing, 1.0))
     for _ in range(rounds):
         tally = Tally()
         for documents, clicks, times in sessions:
-            go = lambda document: gamma * (1 - s.get(document, 0.5))  # noqa: E731, B023
+            go = lambda _, place: going_on.get(place, 0.5)  # noqa: E731, B023
+            for stop, chance in _stops(documents, clicks, lambda d: a.get(d, 0.5), go, 1.0):  # noqa: B023
+                for place in range(stop + 1):
+                    tally.add(("a", documents[place]), times * chance * clicks[place], times * chance)
+                    if clicks[place] and place < len(documents) - 1:
+                        tally.add(("on", place), times * chance * (place < stop), times * chance)
+        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "a"}
+        going_on = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "on"}
+    return a, going_on
+
+
+def sdbn_em(sessions, *, rounds, smoothing):
+    """Fit a and s (by document) from what is counted; return (a, s)."""
+    a, s, _ = counted(sessions, smoothing=max(smoothing, 1.0))
+    return _dbn_em(sessions, a, s, 1.0, rounds=rounds, smoothing=smoothing, fixed=True)[:2]
+
+
+def dbn_em(sessions, *, rounds, smoothing):
+    """Fit a and s (by document) and gamma; return (a, s, gamma)."""
+    return _dbn_em(sessions, {}, {}, 0.9, rounds=rounds, smoothing=smoothing, fixed=False)
+
+
+def _dbn_em(sessions, a, s, gamma, *, rounds, smoothing, fixed):
+    for _ in range(rounds):
+        tally = Tally()
+        for documents, clicks, times in sessions:
+            go = lambda document, _: gamma * (1 - s.get(document, 0.5))  # noqa: E731, B023
             for stop, chance in _stops(documents, clicks, lambda d: a.get(d, 0.5), go, gamma):  # noqa: B023
                 n, end = times * chance, len(documents) - 1
                 for place in range(stop + 1):
@@ -134,16 +177,15 @@ def dbn_em(sessions, *, rounds, smoothing):
                         if place < end:
                             tally.add("gamma", n * goes_on, n)
                         continue
+                    if place == end:  # who is at the end stops, satisfied or not
+                        continue
                     of_s = s.get(document, 0.5)
-                    sated = (
-                        0.0 if goes_on else of_s if place == end else of_s / (of_s + (1 - of_s) * (1 - gamma))
-                    )
+                    sated = 0.0 if goes_on else of_s / (of_s + (1 - of_s) * (1 - gamma))
                     tally.add(("s", document), n * sated, n)
-                    if place < end:
-                        tally.add("gamma", n * goes_on, n * (1 - sated))
+                    tally.add("gamma", n * goes_on, n * (1 - sated))
         a = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "a"}
         s = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "s"}
-        gamma = tally.share("gamma", smoothing)
+        gamma = gamma if fixed else tally.share("gamma", smoothing)
     return a, s, gamma
 
 
@@ -154,7 +196,7 @@ def ccm_em(sessions, *, rounds, smoothing):
         tally = Tally()
         for documents, clicks, times in sessions:
             of = lambda d: a.get(d, 0.5)  # noqa: E731, B023
-            go = lambda d: alpha[1] * (1 - of(d)) + alpha[2] * of(d)  # noqa: E731, B023
+            go = lambda d, _: alpha[1] * (1 - of(d)) + alpha[2] * of(d)  # noqa: E731, B023
             for stop, chance in _stops(documents, clicks, of, go, alpha[0]):
                 n, end = times * chance, len(documents) - 1
                 for place in range(stop + 1):
@@ -167,8 +209,8 @@ def ccm_em(sessions, *, rounds, smoothing):
                     relevant = of(document)
                     if place < end:
                         on, off = (
-                            alpha[2] * relevant / go(document),
-                            (1 - alpha[2]) * relevant / (1 - go(document)),
+                            alpha[2] * relevant / go(document, place),
+                            (1 - alpha[2]) * relevant / (1 - go(document, place)),
                         )
                         relevant = on if goes_on else off
                         tally.add(1, n * (1 - relevant) * goes_on, n * (1 - relevant))

@@ -29,15 +29,15 @@ def patterns(*rows):
     return pl.DataFrame([(row[0], 0, *row[1:]) for row in rows], schema, orient="row")
 
 
-LISTS = configurations(["a", "b", "c"], ["b", "a"], [], ["a", "a", "d"])
+LISTS = configurations(["a", "b", "c"], ["b", "a"], ["e"], ["a", "a", "d"])
 
 
 def test_lists_become_codes_of_documents():
     log = click_log(
         LISTS, patterns(("c0", 0b101, 3), ("c1", 0b10, 2), ("c2", 0, 4), ("c3", 0b010, 1)), depth=3
     )
-    assert log.lists.tolist() == [[0, 1, 2], [1, 0, NO_DOCUMENT], [NO_DOCUMENT] * 3, [0, 0, 3]]
-    assert log.documents["url"].to_list() == ["a", "b", "c", "d"]
+    assert log.lists.tolist() == [[0, 1, 2], [1, 0, NO_DOCUMENT], [3, NO_DOCUMENT, NO_DOCUMENT], [0, 0, 4]]
+    assert log.documents["url"].to_list() == ["a", "b", "c", "e", "d"]
     assert list(zip(log.rows.tolist(), log.masks.tolist(), log.sessions.tolist(), strict=True)) == [
         (0, 0b101, 3), (1, 0b10, 2), (2, 0, 4), (3, 0b010, 1),
     ]  # fmt: skip
@@ -73,13 +73,22 @@ def test_the_deepest_list_has_a_bit_for_each_result():
 
 
 @pytest.mark.parametrize(
-    "row", [("c0", 0b1000, 1), ("c1", 0b100, 1), ("c2", 1, 1), ("c0", -1, 1), ("c0", 1, 0)]
+    "row", [("c0", 0b1000, 1), ("c1", 0b100, 1), ("c2", 0b10, 1), ("c0", -1, 1), ("c0", 1, 0)]
 )
 def test_a_mask_that_does_not_fit_its_list_is_refused(row):
     with pytest.raises(
         ClickModelError, match=f"click_mask {row[1]} with sessions {row[2]} does not fit .*{row[0]}"
     ):
         click_log(LISTS, patterns(("c0", 1, 3), row), depth=2)
+
+
+@pytest.mark.parametrize(
+    ("results", "what"),
+    [([], "no results"), (None, "no results"), ([None], "null among"), (["a", None], "null among")],
+)
+def test_a_list_that_is_empty_or_has_a_hole_is_refused(results, what):
+    with pytest.raises(ClickModelError, match=f"configuration c1 has {what}.*; make the pattern table again"):
+        click_log(configurations(["a"], results), patterns(("c0", 1, 3)), depth=1)
 
 
 def test_a_table_without_sessions_is_refused():
@@ -116,3 +125,17 @@ def test_a_part_without_sessions_is_refused():
         ClickModelError, match="no sessions held out; make the pattern table with fewer --folds"
     ):
         halves_by_users(log, log.some(log.sessions > 1))
+
+
+def test_sessions_to_fit_on_without_a_click_are_refused():
+    log = click_log(LISTS, patterns(("c0", 0, 1500), ("c1", 0, 500)), depth=3)
+    with pytest.raises(ClickModelError, match="2,000 sessions to fit on and no click among them"):
+        halves_by_users(log, click_log(LISTS, patterns(("c0", 1, 1)), depth=3))
+    with pytest.raises(ClickModelError, match="no click among them; nothing to fit"):
+        drawn_halves(log, share=0.5, seed=0)
+
+
+def test_sessions_held_out_may_have_no_click():
+    log = click_log(LISTS, patterns(("c0", 1, 1)), depth=3)
+    of_others = click_log(LISTS, patterns(("c0", 0, 7)), depth=3)
+    assert halves_by_users(log, of_others).test.sessions.tolist() == [7]

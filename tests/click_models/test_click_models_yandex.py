@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from pipeline.click_models.catalogue import CLICK_MODELS
+from pipeline.click_models.chain import counted_dcm, counted_sdbn, counts
 from pipeline.click_models.click_log import click_log
 from pipeline.click_models.comparison import compare
 from pipeline.click_models.held_out import halves_by_users
+from pipeline.click_models.scores import score
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "yandex_pyclick_sample"
 PAGE = Path(__file__).parents[2] / "docs" / "click-models.md"
@@ -78,11 +80,17 @@ def test_the_page_has_what_comes_out(tried):
             assert one.score.log_likelihood == pytest.approx(float(likelihood), abs=6e-4), name
 
 
+def test_closed_forms_foretell_worse_as_the_page_says(halves):
+    dcm, sdbn = (score(count(counts(halves.fit)), halves.test) for count in (counted_dcm, counted_sdbn))
+    said = f"{dcm.log_likelihood:.3f} and {sdbn.log_likelihood:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert f"Their closed forms would have {said} for log-likelihood" in PAGE.read_text(encoding="utf-8")
+
+
 def test_models_are_ordered_as_the_literature_has_them(tried):
-    """UBM foretells whole sessions best, then DBN and CCM, PBM; what counts one thing only comes last."""
+    """UBM foretells whole sessions best, then chains and PBM; what counts one thing only comes last."""
     likelihood = {name: one.score.log_likelihood for name, one in tried.items()}
     assert sorted(likelihood, key=likelihood.get, reverse=True) == [
-        "UBM", "CCM", "DBN", "PBM", "DCTR", "SDBN", "DCM", "RCTR", "GCTR", "CM",
+        "UBM", "CCM", "DBN", "PBM", "DCM", "SDBN", "DCTR", "RCTR", "GCTR", "CM",
     ]  # fmt: skip
     perplexity = {name: one.score.perplexity for name, one in tried.items()}
     assert max(perplexity[name] for name in ("PBM", "UBM", "DBN", "CCM", "DCM", "SDBN")) < perplexity["DCTR"]
