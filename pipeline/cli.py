@@ -19,6 +19,7 @@ from pipeline.cli_learn import learn
 from pipeline.cli_options import (
     BATCH,
     BESIDE,
+    CLICK_MODELS,
     CONFLICTS,
     CSV,
     DEPTH,
@@ -50,6 +51,7 @@ from pipeline.cli_options import (
     SPARK_STAGING,
     SUCCESS_GRADE,
     THREADS,
+    UNJUDGED,
     chosen_settings,
 )
 from pipeline.cli_power import power
@@ -127,6 +129,8 @@ def run(
     success_grade: SUCCESS_GRADE = None,
     persistence: PERSISTENCE = None,
     metric: METRIC = None,
+    unjudged: UNJUDGED = None,
+    click_models: CLICK_MODELS = None,
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,
@@ -191,6 +195,8 @@ def report(
     success_grade: SUCCESS_GRADE = None,
     persistence: PERSISTENCE = None,
     metric: METRIC = None,
+    unjudged: UNJUDGED = None,
+    click_models: CLICK_MODELS = None,
     pool: POOL = None,
     conflicts: CONFLICTS = None,
     iterations: ITERATIONS = None,

@@ -13,6 +13,7 @@ from rich.text import Text
 from pipeline.cli_options import CSV, FORCE, JSON, QUIET
 from pipeline.cli_progress import shown_progress
 from pipeline.cli_said import command_line, say, write_out
+from pipeline.contracts import EVERY
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -87,7 +88,13 @@ def compare(
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=market, depth=depth)
         tried, tables = compare_models(
-            read, kinds, smoothing=smoothing, held_out=held_out, seed=seed, progress=progress
+            read,
+            kinds,
+            smoothing=smoothing,
+            held_out=held_out,
+            seed=seed,
+            market=market or EVERY,
+            progress=progress,
         )
         if out is not None:
             names = [kind.name for kind in kinds]

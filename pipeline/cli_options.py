@@ -33,6 +33,15 @@ class Conflicts(StrEnum):
     latest = "latest"
 
 
+class Unjudged(StrEnum):
+    """What becomes of lists with a result that nobody judged."""
+
+    drop = "drop"
+    zero = "zero"
+    model = "model"
+    bounds = "bounds"
+
+
 class EngineName(StrEnum):
     """What runs the SQL of the big step."""
 
@@ -56,8 +65,9 @@ def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
     """Merge defaults, a settings file and those arguments of a command that are settings by their names."""
     given = {name: options[name] for name in Settings.model_fields if name in options}
     values = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
-    if values.get("scale") is not None:
-        values["scale"] = values["scale"].split(",")
+    for name in ("scale", "click_models"):
+        if values.get(name) is not None:
+            values[name] = values[name].split(",")
     for name in ("depth", "metric", "spark_conf"):
         values[name] = values.get(name) or None
     return load_settings(file, **values)
@@ -167,6 +177,19 @@ PERSISTENCE = Annotated[float | None, typer.Option(help=f"p of RBP.{_default('pe
 METRIC = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A further editorial metric, as RBP(p=0.6)@3; repeat for several."),
+]
+UNJUDGED = Annotated[
+    Unjudged | None,
+    typer.Option(
+        help="Lists with an unjudged result: left out; filled with grade 0; with grades as clicks tell them "
+        f"(needs --folds 2); or left out, beside the worst and the best case.{_default('unjudged')}"
+    ),
+]
+CLICK_MODELS = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help=f"Click models to fit, with commas, or none.{_default('click_models')}"
+    ),
 ]
 POOL = Annotated[
     Pool | None,

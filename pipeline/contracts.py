@@ -2,6 +2,23 @@
 
 import polars as pl
 
+from pipeline.contract_columns import (
+    CAUTION,
+    CLICK,
+    DEPTH,
+    EDITORIAL,
+    JUDGE,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_QUERIES,
+    N_SESSIONS,
+    QUERY,
+    REASON,
+    TESTED,
+    interval,
+    noise_corrected,
+)
+from pipeline.contracts_clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, UNJUDGED
 from pipeline.table_form import Column, Table
 
 EVERY = "all"
@@ -16,53 +33,14 @@ EDITORIAL_METRICS = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP")
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 """Plain metrics that any other must beat: the first knows no order, the others only the first result."""
 
-
-_MARKET = Column("market", pl.String, "market label, or 'all' when the log has none")
-_DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
-_JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
-_CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
-_EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
-_QUERY = Column("query", pl.String, "normalised query")
-_REASON = Column("reason", pl.String, "why there is no value; null when there is one")
-_QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
-_CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
-_SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
-
-
-def _interval(what: str) -> tuple[Column, Column]:
-    return (
-        Column("ci_low", pl.Float64, f"lower end of the 95 % interval of {what}, by leaving out queries"),
-        Column("ci_high", pl.Float64, f"upper end of the 95 % interval of {what}"),
-    )
-
-
-def _noise_corrected(what: str) -> tuple[Column, Column, Column]:
-    return (
-        Column("noise_corrected", pl.Float64, f"{what} that endless sessions would show; may pass -1 or 1"),
-        Column("noise_corrected_low", pl.Float64, "lower end of its 95 % interval; null without bound"),
-        Column("noise_corrected_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
-    )
-
-
-_CAUTION = Column("caution", pl.String, "why the interval is not to be relied on; null when it is")
-
-
-_TESTED = (
-    Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
-    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),
-    Column("queries_needed", pl.Float64, "queries that would detect such a difference 4 times out of 5"),
-    _QUERIES,
-    _CAUTION,
-)
-
 FUNNEL = Table(
     "funnel",
     "one row per source, market, depth, judge, step and reason",
     (
         Column("source", pl.String, "what the rows are: searches, clicks, sessions or judgments"),
-        _MARKET,
+        MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
-        _JUDGE,
+        JUDGE,
         Column("step", pl.String, "step of the funnel, in the words of docs/funnel"),
         Column("reason", pl.String, "why rows leave at this step; '' for rows that go on"),
         Column("rows", pl.Int64, "number of rows"),
@@ -75,8 +53,8 @@ PATTERN_CONFIGURATIONS = Table(
     "one row per configuration of the log, judged or not",
     (
         Column("configuration_id", pl.String, "md5 (32 hex digits) of market, query and ordered results"),
-        _MARKET,
-        _QUERY,
+        MARKET,
+        QUERY,
         Column("results", pl.List(pl.String), "normalised URLs, best first, at most the stored depth"),
     ),
     ("configuration_id",),
@@ -98,8 +76,8 @@ PATTERN_QUERIES = Table(
     "queries",
     "one row per market and query of the log",
     (
-        _MARKET,
-        _QUERY,
+        MARKET,
+        QUERY,
         Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)"),
     ),
     ("market", "query"),
@@ -109,12 +87,12 @@ STATISTICS = Table(
     "statistics",
     "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
-        _QUERIES,
-        _CONFIGURATIONS,
-        _SESSIONS,
+        MARKET,
+        DEPTH,
+        JUDGE,
+        N_QUERIES,
+        N_CONFIGURATIONS,
+        N_SESSIONS,
         Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
         Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
     ),
@@ -125,14 +103,14 @@ CONFIGURATIONS = Table(
     "configurations",
     "one row per market, depth, judge and judged configuration",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
+        MARKET,
+        DEPTH,
+        JUDGE,
         Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
-        _QUERY,
+        QUERY,
         Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
         Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
-        _SESSIONS,
+        N_SESSIONS,
     ),
     ("market", "depth", "judge", "configuration_id"),
     more_floats=True,
@@ -142,22 +120,22 @@ CORRELATIONS = Table(
     "correlations",
     "one row per market, depth, judge, split, class, click metric and editorial metric",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
+        MARKET,
+        DEPTH,
+        JUDGE,
         Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ..."),
         Column("class", pl.String, "class of the split; 'all' for the overall rows"),
-        _CLICK,
-        _EDITORIAL,
+        CLICK,
+        EDITORIAL,
         Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
-        *_interval("the correlation"),
-        *_noise_corrected("the correlation"),
+        *interval("the correlation"),
+        *noise_corrected("the correlation"),
         Column("null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"),
-        _CONFIGURATIONS,
-        _QUERIES,
-        _SESSIONS,
-        _REASON,
-        _CAUTION,
+        N_CONFIGURATIONS,
+        N_QUERIES,
+        N_SESSIONS,
+        REASON,
+        CAUTION,
     ),
     ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
 )
@@ -166,21 +144,21 @@ DIFFERENCES = Table(
     "differences",
     "one row per market, depth, judge, click metric and editorial metric (Algorithm 3)",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
-        _CLICK,
-        _EDITORIAL,
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
+        EDITORIAL,
         Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
         Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
         Column("exact", pl.Float64, "closed form: the limit of endless iterations; -1..1"),
-        *_interval("the closed form"),
-        *_noise_corrected("the closed form"),
+        *interval("the closed form"),
+        *noise_corrected("the closed form"),
         Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
-        _QUERIES,
-        _CONFIGURATIONS,
-        _REASON,
-        _CAUTION,
+        N_QUERIES,
+        N_CONFIGURATIONS,
+        REASON,
+        CAUTION,
     ),
     ("market", "depth", "judge", "click_metric", "editorial_metric"),
 )
@@ -189,15 +167,15 @@ COMPARISONS = Table(
     "comparisons",
     "one row per market, depth, judge, click metric and pair of editorial metrics",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
-        _CLICK,
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
         Column("metric_a", pl.String, "an editorial metric"),
         Column("metric_b", pl.String, "another editorial metric"),
         Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
-        *_interval("the difference"),
-        *_TESTED,
+        *interval("the difference"),
+        *TESTED,
     ),
     ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
 )
@@ -207,15 +185,15 @@ INFLUENCE = Table(
     "one row per market, depth, judge, click metric, editorial metric, side and rank: the queries that "
     "move a correlation most",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
-        _CLICK,
-        _EDITORIAL,
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
+        EDITORIAL,
         Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
         Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
-        _QUERY,
-        _SESSIONS,
+        QUERY,
+        N_SESSIONS,
         Column("without", pl.Float64, "the correlation without this query; null if there is none"),
         Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
         Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
@@ -227,8 +205,8 @@ RUN_QUERIES = Table(
     "queries",
     "one row per market and query with a judged configuration",
     (
-        _MARKET,
-        _QUERY,
+        MARKET,
+        QUERY,
         Column(
             "users_at_least",
             pl.Int32,
@@ -242,7 +220,7 @@ RUN_QUERIES = Table(
 DRAWS = Table(
     "draws",
     "one row per market, depth, judge and iteration of Algorithm 3",
-    (_MARKET, _DEPTH, _JUDGE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
+    (MARKET, DEPTH, JUDGE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
     ("market", "depth", "judge", "iteration"),
     more_floats=True,
 )
@@ -263,11 +241,11 @@ COLLAPSES = Table(
     "collapses",
     "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
     (
-        _MARKET,
-        _DEPTH,
-        _JUDGE,
+        MARKET,
+        DEPTH,
+        JUDGE,
         Column("rank", pl.Int32, "1 = the largest least_excess; at most 20, each of another query"),
-        _QUERY,
+        QUERY,
         Column("url", pl.String, "normalised URL of the result"),
         Column("grade", pl.Int8, "its grade; 0..g_max"),
         *_place("alone", "where no result above it has a higher grade"),
@@ -289,7 +267,7 @@ AGREEMENT = Table(
     "agreement",
     "one row per market and pair of judges: how far they agree on what both judged",
     (
-        _MARKET,
+        MARKET,
         *_JUDGES,
         Column("n_queries", pl.Int64, "queries of the log with results that both judged"),
         Column("n_results", pl.Int64, "pairs of query and URL that both judged"),
@@ -298,8 +276,8 @@ AGREEMENT = Table(
         Column("kappa", pl.Float64, "Cohen's kappa: agreement beyond chance; at most 1"),
         Column("kappa_linear", pl.Float64, "the same, a miss counting by its distance"),
         Column("kappa_quadratic", pl.Float64, "the same, a miss counting by its squared distance"),
-        *_interval("kappa_quadratic"),
-        _CAUTION,
+        *interval("kappa_quadratic"),
+        CAUTION,
     ),
     ("market", "judge_a", "judge_b"),
 )
@@ -308,7 +286,7 @@ CONFUSION = Table(
     "confusion",
     "one row per market, pair of judges and pair of grades: how often one gave this and the other that",
     (
-        _MARKET,
+        MARKET,
         *_JUDGES,
         Column("grade_a", pl.Int8, "grade of judge_a"),
         Column("grade_b", pl.Int8, "grade of judge_b"),
@@ -322,18 +300,18 @@ JUDGE_COMPARISONS = Table(
     "one row per market, depth, click metric, editorial metric and pair of judges: whose grades make the "
     "metric predict clicks better, on the configurations that both judged",
     (
-        _MARKET,
-        _DEPTH,
-        _CLICK,
-        _EDITORIAL,
+        MARKET,
+        DEPTH,
+        CLICK,
+        EDITORIAL,
         *_JUDGES,
         Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
         Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),
         Column("difference", pl.Float64, "correlation_a minus correlation_b"),
-        *_interval("the difference"),
-        *_TESTED,
-        _CONFIGURATIONS,
-        _SESSIONS,
+        *interval("the difference"),
+        *TESTED,
+        N_CONFIGURATIONS,
+        N_SESSIONS,
     ),
     ("market", "depth", "click_metric", "editorial_metric", "judge_a", "judge_b"),
 )
@@ -353,5 +331,9 @@ RUN_TABLES = (
     AGREEMENT,
     CONFUSION,
     JUDGE_COMPARISONS,
+    CLICK_MODELS,
+    CLICK_POSITIONS,
+    CLICK_GRADES,
+    UNJUDGED,
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

@@ -28,6 +28,8 @@ class Judged:
         (N, k) grades of the results.
     urls
         (N, k) codes of the results: equal where query and URL are.
+    filled
+        (N, k) whether a grade is no judgment but filled in.
     pool
         (N, g_max + 1) the query's judged results by grade.
     patterns
@@ -39,6 +41,7 @@ class Judged:
     rows: pl.DataFrame
     grades: Grades
     urls: NDArray[np.int64]
+    filled: NDArray[np.bool_]
     pool: NDArray[np.int64]
     patterns: pl.DataFrame
     too_short: dict[str, int]
@@ -69,7 +72,9 @@ class Looked:
     judgments
         (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
     grades
-        The grade of each judgment.
+        The grade of each judgment; those that are filled in come last.
+    own
+        How many of them are judgments.
     pools
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
     """
@@ -79,12 +84,13 @@ class Looked:
     patterns: pl.DataFrame
     judgments: NDArray[np.int64]
     grades: Grades
+    own: int
     pools: pl.DataFrame
 
 
 def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: int) -> Looked:
     """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
-    grades = judgments.grades.filter(pl.col("judge") == judge)
+    grades, own = judgments.of_judge(judge)
     on = ("market", "query") if judgments.by_market else ("query",)
     sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
     stored = table.configurations.join(sessions, on="configuration_id", maintain_order="left")
@@ -96,6 +102,7 @@ def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: i
         patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
         judgments=_judgments_of(candidates, grades, on, deepest),
         grades=grades["grade"].to_numpy(),
+        own=own,
         pools=grades.group_by(*on, "grade").len(),
     )
 
@@ -141,6 +148,7 @@ def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
         rows=cut,
         grades=looked.grades[urls],
         urls=urls,
+        filled=urls >= looked.own,
         pool=_pool(cut, looked.pools, max_grade),
         patterns=_cut_patterns(looked.patterns, became, depth),
         too_short=_sessions_by_market(looked.stored.filter(~long_enough)),

@@ -29,16 +29,26 @@ class Judgments:
         Whether grades hold for one market only.
     funnel
         What was read, rejected, repeated and kept, in the form of `contracts.FUNNEL`.
+    filled
+        Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
     """
 
     grades: pl.DataFrame
     by_market: bool
     funnel: pl.DataFrame
+    filled: pl.DataFrame | None = None
 
     @property
     def judges(self) -> tuple[str, ...]:
         """The judges, sorted."""
         return tuple(sorted(self.grades["judge"].unique()))
+
+    def of_judge(self, judge: str) -> tuple[pl.DataFrame, int]:
+        """Return the rows of a judge, filled ones last, and how many are judgments."""
+        own = self.grades.filter(pl.col("judge") == judge)
+        if self.filled is None:
+            return own, own.height
+        return pl.concat([own, self.filled.filter(pl.col("judge") == judge)]), own.height
 
 
 def prepare_judgments(

@@ -1,6 +1,6 @@
 """Judged configurations measured: every click metric and editorial metric, as arrays and as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from pipeline.judged import Judged
 from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
 from pipeline.metrics.editorial import editorial_values
 from pipeline.metrics.null import null_success
+from pipeline.metrics.of_click_models import Expectation
 from pipeline.sample import Floats, Sample
 from pipeline.settings import Settings
 from pipeline.table_form import Column
@@ -25,19 +26,47 @@ class Measured:
     ----------
     samples
         One for each market that has judged configurations.
+    filled
+        By market: the share of the results of its sessions whose grade is filled in; 0..1.
     configurations, patterns, statistics, funnel
         Rows of the tables of the same names; the first two in any order.
     """
 
     samples: tuple[Sample, ...]
+    filled: Mapping[str, float]
     configurations: pl.DataFrame
     patterns: pl.DataFrame
     statistics: pl.DataFrame
     funnel: pl.DataFrame
 
 
+@dataclass(frozen=True)
+class SetApart:
+    """Sessions that are not measured, since models were fitted on them.
+
+    Attributes
+    ----------
+    sessions
+        How many, by market.
+    models
+        By name: what a click model fitted on them expects of (N, k) grades.
+    """
+
+    sessions: Mapping[str, int]
+    models: Mapping[str, Expectation]
+
+
+NONE_APART = SetApart({}, {})
+
+
 def measure(
-    judged: Judged, formed: dict[str, int], settings: Settings, *, judge: str, depth: int
+    judged: Judged,
+    formed: dict[str, int],
+    settings: Settings,
+    *,
+    judge: str,
+    depth: int,
+    apart: SetApart = NONE_APART,
 ) -> Measured:
     """Compute all metrics of judged configurations.
 
@@ -46,24 +75,35 @@ def measure(
     judged
         Configurations of `judge` at `depth`, over all markets.
     formed
-        All sessions by market, for coverage.
+        All sessions by market, for coverage; those set apart with them.
+    apart
+        What `judged` has not, and the models that were fitted on it.
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = _good_masks(judged, settings)
     clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
-    names, editorial = editorial_values(judged.grades, pool, settings)
+    names, editorial = editorial_values(judged.grades, pool, settings, click_models=apart.models)
     samples = tuple(
         _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
         for market in sorted(judged.rows["market"].unique())
     )
+    measured = {market: sessions - apart.sessions.get(market, 0) for market, sessions in formed.items()}
     return Measured(
         samples=samples,
+        filled=_filled(judged, clicks.sessions),
         configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
         patterns=_patterns(judged),
-        statistics=_statistics(samples, formed, judge=judge, depth=depth),
-        funnel=_funnel(judged, samples, formed, judge=judge, depth=depth),
+        statistics=_statistics(samples, measured, judge=judge, depth=depth),
+        funnel=_funnel(judged, samples, formed, apart, judge=judge, depth=depth),
     )
+
+
+def _filled(judged: Judged, sessions: NDArray[np.int64]) -> dict[str, float]:
+    shares = judged.rows.select("market").with_columns(
+        sessions=sessions, filled=judged.filled.mean(axis=1, dtype=np.float64) * sessions
+    )
+    return dict(shares.group_by("market").agg(pl.col("filled").sum() / pl.col("sessions").sum()).iter_rows())
 
 
 def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
@@ -193,10 +233,17 @@ def _statistics(
 
 
 def _funnel(
-    judged: Judged, samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
+    judged: Judged,
+    samples: tuple[Sample, ...],
+    formed: dict[str, int],
+    apart: SetApart,
+    *,
+    judge: str,
+    depth: int,
 ) -> pl.DataFrame:
     kept = {sample.market: int(sample.sessions.sum()) for sample in samples}
     steps = (
+        ("set apart", "users of fold 0: models are fitted on their clicks", apart.sessions),
         ("too short", "fewer results than the depth", judged.too_short),
         ("not judged", "a result without a grade", judged.not_judged),
         ("kept", "", kept),

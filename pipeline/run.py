@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pipeline.collapses import collapses
 from pipeline.contracts import (
     COMPARISONS,
     CONFIGURATIONS,
     CORRELATIONS,
     DIFFERENCES,
     DRAWS,
-    EVERY,
     FUNNEL,
     INFLUENCE,
     RUN_QUERIES,
@@ -36,16 +34,17 @@ from pipeline.inputs import (
     Input,
     read_input,
 )
-from pipeline.judged import cut_to_depth, look_up
-from pipeline.judgments import Judgments, judged_queries, prepare_judgments
+from pipeline.judgments import judged_queries, prepare_judgments
 from pipeline.log_funnel import check_log
-from pipeline.measure import Measured, formed_sessions, measure
+from pipeline.measure import Measured
 from pipeline.metrics.editorial import report_measures
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
 from pipeline.patterns_written import is_written
 from pipeline.progress import Progress, silent
 from pipeline.publish import check_apart, check_free, published_folder
+from pipeline.run_measured import DROP, judgments_by_rule, main_rule, measured_cells, parted, unjudged_table
+from pipeline.run_models import click_tables, run_models
 from pipeline.run_patterns import collected, log_to_patterns, plain_settings, versions, writing_tables
 from pipeline.sample import Sample
 from pipeline.settings import Settings
@@ -94,7 +93,12 @@ def _analyse(
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
     check_judged(table, judged_queries(rows, by_market=by_market))
-    measured, fallen = _measured(table, graded, settings, progress)
+    parts = parted(table, settings)
+    passes = {
+        rule: measured_cells(parts, judgments, settings, progress)
+        for rule, judgments in judgments_by_rule(parts, graded, settings).items()
+    }
+    measured = passes[main_rule(settings)].measured
     samples = [sample for cell in measured for sample in cell.samples]
     configurations = pl.concat([cell.configurations for cell in measured])
     frames = {
@@ -104,29 +108,20 @@ def _analyse(
         "patterns": _distinct([cell.patterns for cell in measured]),
         "queries": _queries(table, configurations),
         **_correlated(samples, attributes, settings, progress, draws=_no_draws(configurations)),
-        "collapses": pl.concat(fallen),
+        "collapses": pl.concat(passes[DROP].collapses),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(samples),
+        **_clicked(passes[DROP].measured, settings, progress),
+        "unjudged": unjudged_table({rule: cells.measured for rule, cells in passes.items()}),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
 
 
-def _measured(
-    table: PatternTable, graded: Judgments, settings: Settings, progress: Progress
-) -> tuple[list[Measured], list[pl.DataFrame]]:
-    """Return what every judge and depth contribute, and the rows of `collapses` of each."""
-    formed = formed_sessions(table.funnel)
-    cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
-    measured, fallen = [], []
-    for number, (judge, depth) in enumerate(cells):
-        progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
-        if number % len(settings.depth) == 0:
-            looked = look_up(table, graded, judge=judge, deepest=max(settings.depth))
-        judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
-        measured.append(measure(judged, formed, settings, judge=judge, depth=depth))
-        fallen.append(collapses(judged, judge=judge, depth=depth))
-    return measured, fallen
+def _clicked(judged: list[Measured], settings: Settings, progress: Progress) -> Frames:
+    """Fit click models on lists that were judged in full: no grade of them is made from clicks."""
+    configurations = pl.concat([cell.configurations for cell in judged])
+    return click_tables(configurations, _distinct([cell.patterns for cell in judged]), settings, progress)
 
 
 def _queries(table: PatternTable, configurations: pl.DataFrame) -> pl.DataFrame:
@@ -215,7 +210,7 @@ def make_report(
     """Turn a stored pattern table and judgments into a run folder; return the main findings."""
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
-    report_measures(settings)  # a misspelt metric should not cost the time of what follows
+    _check_names(settings)
     if (patterns / MARK).is_file():
         table = PatternStore(patterns).table()
         check_log(table.funnel, settings.max_rejected)
@@ -226,6 +221,12 @@ def make_report(
             check_log(table.funnel, settings.max_rejected)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def _check_names(settings: Settings) -> None:
+    """Refuse misspelt metrics and click models: they should not cost the time of what follows."""
+    report_measures(settings)
+    run_models(settings)
 
 
 def _check_info(table: PatternTable, folder: Path) -> None:
@@ -255,7 +256,7 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     """Turn logs and judgments into a run folder; return the main findings."""
     check_apart(out, searches, clicks, judgments, queries)
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
-    report_measures(settings)  # nor a misspelt metric
+    _check_names(settings)
     _attributes(queries)
     with published_folder(out, force=force) as folder:
         table = log_to_patterns(

@@ -14,7 +14,7 @@ from pipeline.click_models.examination import best_persistence, dcg_discount, rb
 from pipeline.click_models.held_out import Halves, drawn_halves, halves_by_users
 from pipeline.click_models.model import Fit
 from pipeline.click_models.tables import documents_table, models_table, parameters_table, positions_table
-from pipeline.contracts import CONFIGURATIONS, PATTERNS
+from pipeline.contracts import CONFIGURATIONS, EVERY, PATTERNS
 from pipeline.errors import ClickModelError, PatternError
 from pipeline.patterns import PatternTable, read_patterns, write_table
 from pipeline.progress import Progress, silent
@@ -131,13 +131,20 @@ def compare_models(
     smoothing: float,
     held_out: float,
     seed: int,
+    market: str = EVERY,
     progress: Progress = silent,
 ) -> tuple[list[Tried], Tables]:
-    """Fit models on a part of the sessions, try them on the others; return what came out, also as tables."""
+    """Fit models on a part of the sessions, try them on the others; return what came out, also as tables.
+
+    `market` is what the tables call the lists.
+    """
     progress("reading lists", None)
     halves = clicks.halves(share=held_out, seed=seed)
     tried = compare(halves, kinds, smoothing=smoothing, progress=progress)
-    return tried, {"click_models": models_table(tried, halves), "click_positions": positions_table(tried)}
+    return tried, {
+        "click_models": models_table(tried, halves, market=market),
+        "click_positions": positions_table(tried, market=market),
+    }
 
 
 def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Tables]:

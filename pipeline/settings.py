@@ -39,6 +39,8 @@ class Settings(BaseModel):
     success_grade: int = Field(default=2, ge=0)
     persistence: float = Field(default=0.8, gt=0, lt=1)
     metric: tuple[str, ...] = ()
+    unjudged: Literal["drop", "zero", "model", "bounds"] = "drop"
+    click_models: tuple[str, ...] = ("PBM", "UBM", "DBN")
     pool: Literal["judged", "shown"] = "judged"
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = "error"
     iterations: int = Field(default=1000, ge=2, le=1_000_000)
@@ -107,6 +109,12 @@ class Settings(BaseModel):
             raise ValueError("needs at least two distinct labels, worst first")
         return cleaned
 
+    @field_validator("click_models")
+    @classmethod
+    def _none_is_no_model(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        spelled = tuple(dict.fromkeys(name.strip().upper() for name in names))
+        return () if spelled == ("NONE",) else spelled
+
     @model_validator(mode="before")
     @classmethod
     def _scale_sets_max_grade(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -160,8 +168,9 @@ def _from_toml(file: Path) -> dict[str, Any]:
         named["depth"] = [named["depth"]]
     if isinstance(named.get("metric"), str):
         named["metric"] = [named["metric"]]
-    if isinstance(named.get("scale"), str):
-        named["scale"] = named["scale"].split(",")
+    for name in ("scale", "click_models"):
+        if isinstance(named.get(name), str):
+            named[name] = named[name].split(",")
     return named
 
 

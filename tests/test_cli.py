@@ -31,6 +31,7 @@ RUN_FILES = {
     "funnel.parquet", "configurations.parquet", "patterns.parquet", "correlations.parquet",
     "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
     "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
+    "click_models.parquet", "click_positions.parquet", "click_grades.parquet", "unjudged.parquet",
 }  # fmt: skip
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 

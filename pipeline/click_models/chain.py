@@ -49,7 +49,7 @@ class Chain:
         """(D,) chance that a document gives what was sought once it is examined."""
         return np.asarray(self.attraction * self.satisfaction)
 
-    def _at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
+    def at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
         """Return the chance of a click, and to go on after one, of documents at a position."""
         attracted = np.where(documents == NO_DOCUMENT, 0.0, self.attraction[documents])
         return attracted, self.going_on(documents, place)
@@ -64,7 +64,7 @@ class Chain:
         chances = np.zeros(lists.shape)
         examined = np.ones(len(lists))  # given the clicks so far
         for place in range(lists.shape[1]):
-            attracted, going_on = self._at(lists[:, place], place)
+            attracted, going_on = self.at(lists[:, place], place)
             chances[:, place] = examined * attracted
             with np.errstate(invalid="ignore", divide="ignore"):
                 unclicked = examined * (1 - attracted) / (1 - chances[:, place])
@@ -77,14 +77,14 @@ class Chain:
         size, depth = lists.shape
         found = np.ones((size, depth))
         for place in range(depth - 1):
-            attracted, going_on = self._at(lists[:, place], place)
+            attracted, going_on = self.at(lists[:, place], place)
             next_one = attracted * going_on + (1 - attracted) * self.after_skip
             found[:, place + 1] = found[:, place] * next_one
         return found
 
     def marginal(self, lists: Ints) -> Floats:
         """Return (L, K) chance of each click, whatever is clicked before it."""
-        attracted = np.stack([self._at(column, place)[0] for place, column in enumerate(lists.T)], axis=1)
+        attracted = np.stack([self.at(column, place)[0] for place, column in enumerate(lists.T)], axis=1)
         return np.asarray(self.examined(lists) * attracted)
 
 

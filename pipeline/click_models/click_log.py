@@ -85,6 +85,12 @@ class ClickLog:
             clicks[:, position] = summed(self.rows, weights, size)
         return sessions, clicks
 
+    def impressions(self) -> Floats:
+        """Return (D,) the sessions that showed each document, once for each place that it had."""
+        sessions, _ = self.by_list()
+        spread = np.broadcast_to(sessions[:, None], self.shown.shape)
+        return summed(self.lists[self.shown], spread[self.shown], len(self.documents))
+
     def last_clicks(self) -> Ints:
         """Return (P,) the last position clicked, 0 where there is none."""
         found = np.zeros(len(self.masks), dtype=np.int64)

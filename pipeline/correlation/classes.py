@@ -44,7 +44,7 @@ def query_splits(
         If `attributes` has no column `query`, a column has the name of a split of ours, or a query of
         the sample has two different values.
     """
-    splits = [_everything(sample), _length(sample), _frequency(sample)]
+    splits = [everything(sample), _length(sample), _frequency(sample)]
     given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
     splits += given
     if not any(split.name == "navigational" for split in given):
@@ -52,7 +52,8 @@ def query_splits(
     return tuple(splits), left_out
 
 
-def _everything(sample: Sample) -> Split:
+def everything(sample: Sample) -> Split:
+    """Return the split into one class: all queries."""
     return Split(EVERY, (EVERY,), np.zeros(len(sample.queries), dtype=np.int64))
 
 

@@ -5,7 +5,9 @@
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from pipeline.contracts import BASELINES
 from pipeline.errors import JudgmentError, SettingsError
 from pipeline.metrics.base import Measure, Metric, Parameter, parse
+from pipeline.metrics.of_click_models import CLICK_MODELS, MODEL_METRICS, Expectation
 from pipeline.sample import Floats
 from pipeline.settings import Settings
 
@@ -181,7 +184,7 @@ _PLAIN = (
     Metric("MeanGrade", "mean grade, whatever the order", 0, 30, "ours", mean_grade, _GRADES),
     Metric("P", "share of the results that are relevant", 0, 1, "trec_eval", precision, _GRADES, (_REL,)),
 )
-METRICS = EDITORIAL + _PLAIN
+METRICS = EDITORIAL + _PLAIN + MODEL_METRICS
 """Every editorial metric that a name can ask for."""
 
 
@@ -209,7 +212,11 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
 
 
 def editorial_values(
-    grades: Grades, pool: Grades | None, settings: Settings, measures: tuple[Measure, ...] | None = None
+    grades: Grades,
+    pool: Grades | None,
+    settings: Settings,
+    measures: tuple[Measure, ...] | None = None,
+    click_models: Mapping[str, Expectation] = MappingProxyType({}),
 ) -> tuple[tuple[str, ...], Floats]:
     """Compute editorial metrics of N configurations.
 
@@ -225,6 +232,8 @@ def editorial_values(
         relevant_grade, max_grade, persistence and pool.
     measures
         What to compute, see `pipeline.metrics.base.parse`; None = `report_measures`.
+    click_models
+        By name: what a fitted click model expects of (N, k) grades; for the measures of that name.
 
     Returns
     -------
@@ -239,7 +248,7 @@ def editorial_values(
     """
     measures = report_measures(settings) if measures is None else measures
     _check(grades, pool, settings)
-    columns = [_column(measure, grades, pool, settings) for measure in measures]
+    columns = [_column(measure, grades, pool, settings, click_models) for measure in measures]
     values = np.array(columns, dtype=np.float64).reshape(len(measures), len(grades))
     return tuple(str(measure) for measure in measures), np.ascontiguousarray(values.T)
 
@@ -253,7 +262,13 @@ def _check(grades: Grades, pool: Grades | None, settings: Settings) -> None:
         raise JudgmentError(f"counts of judged results: found {found}, expected {(len(grades), top + 1)}")
 
 
-def _column(measure: Measure, grades: Grades, pool: Grades | None, settings: Settings) -> Floats:
+def _column(
+    measure: Measure,
+    grades: Grades,
+    pool: Grades | None,
+    settings: Settings,
+    click_models: Mapping[str, Expectation],
+) -> Floats:
     depth = grades.shape[1] if measure.depth is None else measure.depth
     if depth > grades.shape[1]:
         raise SettingsError(f"metric {measure}: the results are only {grades.shape[1]} deep")
@@ -262,7 +277,7 @@ def _column(measure: Measure, grades: Grades, pool: Grades | None, settings: Set
     cut = grades[:, :depth]
     judged = settings.pool == "judged" and pool is not None
     known = pool if judged else shown_pool(cut, settings.max_grade)
-    return measure.compute({"grades": cut, "pool": known}, settings)
+    return measure.compute({"grades": cut, "pool": known, CLICK_MODELS: click_models}, settings)
 
 
 def shown_pool(grades: Grades, max_grade: int) -> NDArray[np.int64]:

@@ -189,14 +189,16 @@ def intervals(
     estimates: Mapping[str, Estimate],
     *,
     domain: Span,
-    random_runs: Mapping[str, float | None] | None = None,
+    others: Mapping[str, float | None] | None = None,
+    other_words: str = "Random iterations",
+    head: str = "Metric",
     hollow: Sequence[str] = (),
 ) -> Drawing:
-    """Draw one row per name: the value with its interval, and what a random run gave as a diamond.
+    """Draw one row per name: the value with its interval, and what else is said of it as a diamond.
 
-    The dots of `hollow` names are not filled.
+    `other_words` and `head` say what diamonds and names are. The dots of `hollow` names are not filled.
     """
-    runs = random_runs or {}
+    runs = others or {}
     values = [
         _interval_row(name, estimates[name], runs.get(name), hollow=name in hollow)
         for name in names
@@ -214,9 +216,9 @@ def intervals(
         layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
         _rows_that_tell(row, STEP, left=left),
     ]
-    said = {"name": "Metric", "text": "Value", "interval": "95 % interval"}
+    said = {"name": head, "text": "Value", "interval": "95 % interval"}
     if runs:
-        said["run_text"] = "Random iterations"
+        said["run_text"] = other_words
     return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
 
 

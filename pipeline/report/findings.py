@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.contracts import BASELINES, EVERY
-from pipeline.report.cells import Estimate, absent, p_words, why_none
+from pipeline.report.cells import Estimate, p_words, why_none
 from pipeline.report.model import HEADLINE_CLICK, Run, SampleKey, by_pair, estimate, in_order
 from pipeline.report.words import MISSING, count, listed, number, percent, plural, sentence, span, visible
 
@@ -350,45 +350,3 @@ def scope(run: Run) -> str:
     why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
     because = f" ({listed(why)})" if why else ""
     return f"Headline numbers are of {run.headline.label}{because}, and of the click metric {HEADLINE_CLICK}."
-
-
-def caveats(run: Run) -> tuple[str, ...]:
-    """Say what the findings do not show."""
-    first = None
-    if run.headline is not None:
-        plain = by_pair(run.headline.rows(run.plain["correlations"]).filter(split=EVERY))
-        first = plain.get((HEADLINE_CLICK, FIRST_GRADE), absent()).value
-    told = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
-    return (
-        "Correlation is not validity. A metric that goes with clicks need not measure whether people "
-        "found what they wanted; it may share with clicks what has nothing to do with quality.",
-        "Position bias. People click high results more whatever stands there, and the click metrics "
-        "reward high clicks; metrics that weigh the top strongly agree with them for that reason "
-        f"too{told}.",
-        sentence(f"Coverage. {_covered(run)}"),
-        sentence(f"SS looks at the grades itself{_null_of_ss(run)}"),
-        "Intervals come from leaving out queries. They cover neither errors of the judges nor change over "
-        "time. Each stands for itself; what is said to be told apart is adjusted for the number of pairs.",
-    )
-
-
-def _covered(run: Run) -> str:
-    rest = "queries that are judged in full are rarely like the rest, and nothing is said about the rest"
-    if run.headline is None:
-        return f"No session is fully judged; {rest}"
-    row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
-    return f"At {run.headline.label}, {percent(row['coverage'])} of the sessions are fully judged; {rest}"
-
-
-def _null_of_ss(run: Run) -> str:
-    known = pl.col("null_correlation").is_not_null()
-    rows = run.frames["correlations"].filter(known, click_metric="SS", split=EVERY)
-    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
-    null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
-    if not null:
-        return ", so it correlates with editorial metrics even if clicks ignore relevance"
-    highest = max(null, key=lambda name: null[name])
-    return (
-        f": if click patterns ignored the grades it would still correlate {number(null[highest])} "
-        f"with {highest}"
-    )

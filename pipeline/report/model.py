@@ -55,6 +55,11 @@ class SampleKey:
         parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
         return ", ".join(parts)
 
+    @property
+    def market_and_depth(self) -> str:
+        """The same without the judge."""
+        return replace(self, judge=EVERY).label
+
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of `frame` that belong to this sample."""
         return frame.filter(market=self.market, depth=self.depth, judge=self.judge)

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from pipeline.errors import ReportError
 from pipeline.report import findings, page
+from pipeline.report.caveats import caveats
 from pipeline.report.escape import markdown
 from pipeline.report.findings import Finding
 from pipeline.report.glossary import linked, terms
@@ -28,6 +29,8 @@ from pipeline.report.sections.differences import differences_section
 from pipeline.report.sections.influence import influence_section
 from pipeline.report.sections.judges import judges_sections
 from pipeline.report.sections.provenance import command, provenance_section
+from pipeline.report.sections.readers import readers_section
+from pipeline.report.sections.unjudged import unjudged_sections
 from pipeline.report.sections.yardsticks import yardsticks_section
 from pipeline.report.tables import csv_text, html_table, latex_table, markdown_rows
 
@@ -73,6 +76,8 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         yardsticks_section(run),
         influence_section(run),
         *judges_sections(run),
+        readers_section(run),
+        *unjudged_sections(run),
         *_beside(run),
         provenance_section(run),
     )
@@ -83,7 +88,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     return Report(
         findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        findings.caveats(run), sections, command(run), run.names.rule, run.shown,
+        caveats(run), sections, command(run), run.names.rule, run.shown,
     )  # fmt: skip
 
 

@@ -148,6 +148,10 @@ def tables() -> dict[str, pl.DataFrame]:
         "agreement": [],
         "confusion": [],
         "comparisons": [(*uk, *row) for row in COMPARISONS],
+        "click_models": [],
+        "click_positions": [],
+        "click_grades": [],
+        "unjudged": [],
     }
     frames = {
         table.name: pl.DataFrame(rows[table.name], schema=table.empty().schema, orient="row")

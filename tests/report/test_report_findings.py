@@ -13,6 +13,7 @@ from report.report_world import BASELINES
 
 from pipeline.errors import ReportError
 from pipeline.report import findings
+from pipeline.report.caveats import caveats
 from pipeline.report.model import SAMPLES_SHOWN, SampleKey, read_run
 from pipeline.table_form import ContractError
 
@@ -319,7 +320,7 @@ def test_the_scope_says_which_numbers_are_the_headline_and_why():
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():
     run = read_run(run_tables(), run_info())
-    text = " ".join(findings.caveats(run))
+    text = " ".join(caveats(run))
     for words in (
         "Correlation is not validity",
         "Position bias",

@@ -113,7 +113,7 @@ def every_kind_of_picture():
     rates = [{"label": "x", "share": 0.5, "average": 0.2, "alone": alone} for alone in (True, False)]
     return [
         heat_map({("c", name): one for name, one in found.items()}, ["c"], list(found)),
-        intervals(list(found), found, domain=(-1, 1), random_runs={"A": 0.1}, hollow=("B",)),
+        intervals(list(found), found, domain=(-1, 1), others={"A": 0.1}, hollow=("B",)),
         bars([("a", 1, 1.0, True), ("b", 1, 0.5, False)]),
         click_rates(rates, {"label": "Shown"}),
         decile_lines({"A": {1: found["A"], 2: found["B"]}, "B": {1: found["B"]}}, "A", domain=(-1, 1)),
@@ -320,7 +320,7 @@ LINES = {
 
 
 def test_dots_intervals_and_diamonds_lie_where_the_axis_says():
-    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), random_runs={"DCG": 0.2, "RR": None})
+    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), others={"DCG": 0.2, "RR": None})
     picture = Picture(drawing.svg)
     reaches, dots, diamonds = (picture.layer(number) for number in range(3))
     assert [mark.centre[0] for mark in dots] == pytest.approx(

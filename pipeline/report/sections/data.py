@@ -14,7 +14,7 @@ from pipeline.report.words import capital, count, listed, percent, plural, sente
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
-    "elsewhere", "again", "too short", "not judged", "kept", "in patterns",
+    "set apart", "elsewhere", "again", "too short", "not judged", "kept", "in patterns",
 )  # fmt: skip
 """Steps of the funnel in the order in which rows meet them; unknown ones follow."""
 

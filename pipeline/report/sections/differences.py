@@ -141,7 +141,7 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
     estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
     runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
     words = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
-    drawing = intervals(tuple(estimates), estimates, domain=domain, random_runs=runs)
+    drawing = intervals(tuple(estimates), estimates, domain=domain, others=runs)
     return Figure(
         f"differences-{place}",
         click,
