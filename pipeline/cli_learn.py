@@ -62,7 +62,7 @@ def learn(
         clickassay learn reports/june --click UCTR --aim rankers --utilities --out june-map
     """
     from pipeline.run_clicks import check_place, write_tables  # noqa: PLC0415 - keeps --help fast
-    from pipeline.run_learn import Wish, learn_from_run, learned_tables  # noqa: PLC0415
+    from pipeline.run_learn import Wish, learn_from_run, learned_tables, metric_of_map  # noqa: PLC0415
 
     wish = Wish(click, aim.value, utilities=utilities, parts=parts, seed=seed)
     if out is not None:
@@ -72,8 +72,9 @@ def learn(
             run_folder, wish, market=market, depth=depth, judge=judge, progress=progress
         )
         tables = learned_tables(sample, found, fixed, wish)
+        metric = metric_of_map(found.map, utilities=utilities)
         if out is not None:
-            info = {"command": command_line(), "seed": seed, "parts": parts,
+            info = {"command": command_line(), "seed": seed, "parts": parts, "metric": metric,
                     "market": sample.market, "depth": sample.depth, "judge": sample.judge}  # fmt: skip
             write_tables(out, tables, info, force=force)
     _show(
@@ -81,6 +82,10 @@ def learn(
     )
     if out is not None:
         say(f"Tables: {out}")
+    say(
+        f'The map as a metric of a run: --metric "{metric}"',
+        "Its values were learned on this log and flatter there: use them on another log, or on other users.",
+    )
 
 
 def _show(

@@ -1,5 +1,6 @@
 """`clickassay power`: how much has to be judged and clicked to detect a difference."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,7 +99,7 @@ def _table(found: "tuple[Need, ...]", per_configuration: float) -> Table:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    names = [name.strip() for name in text.split(",")]
+    names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]  # RBP(p=0.6,max_rel=4) is one name
     if len(names) != 2 or names[0] == names[1] or not all(names):
         raise SettingsError(f"--pair {text!r}: give two different editorial metrics, e.g. ERR,DCG")
     return names[0], names[1]

@@ -1,5 +1,6 @@
 """Values of grades and positions learned from a run: read, studied, as tables."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from pipeline.errors import LearningError
 from pipeline.learning.agreement import Observed
 from pipeline.learning.grade_map import GradeMap, paper_map
 from pipeline.learning.study import Interval, Study, study
+from pipeline.metrics.base import Measure, parse
+from pipeline.metrics.editorial import METRICS
 from pipeline.progress import Progress, silent
 from pipeline.run_sample import graded_sample_of_run, setting_of_run
-from pipeline.sample import Sample
+from pipeline.sample import Floats, Sample
 from pipeline.table_form import Column, Table
 
 LEARNED_VALUES = Table(
@@ -106,6 +109,25 @@ def learn_from_run(
         progress=progress,
     )
     return sample, found, fixed
+
+
+def metric_of_map(found: GradeMap, *, utilities: bool) -> str:
+    """Return the name of ERR with the values of a map, as the setting `metric` takes it.
+
+    Utilities are for one depth only, so a name that has them is cut there.
+    """
+    arguments = (("gains", _rounded(found.chances)),)
+    if not utilities:
+        return str(Measure(parse("ERR", METRICS).metric, arguments))
+    both = (*arguments, ("utilities", _rounded(found.utilities)))
+    return str(Measure(parse("ERR", METRICS).metric, both, len(found.utilities)))
+
+
+def _rounded(values: Floats) -> tuple[float, ...]:
+    """Return values with four decimals, more where the largest would keep fewer than four digits."""
+    largest = float(values.max())
+    decimals = max(4, 3 - math.floor(math.log10(largest))) if largest > 0 else 4
+    return tuple(round(float(value), decimals) for value in values)
 
 
 def learned_tables(sample: Sample, found: Study, fixed: GradeMap, wish: Wish) -> dict[str, pl.DataFrame]:

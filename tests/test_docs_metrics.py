@@ -30,6 +30,7 @@ from pipeline.correlation.rankers import (
 )
 from pipeline.correlation.tables import correlations
 from pipeline.correlation.weighted import weighted_correlation
+from pipeline.metrics.base import parse
 from pipeline.metrics.clicks import CLICKS, click_values
 from pipeline.metrics.editorial import METRICS, editorial_values, report_measures
 from pipeline.sample import Split
@@ -237,6 +238,29 @@ def test_without_a_relevant_result_nothing_is_nan_and_the_page_says_0():
 def test_the_variants_follow_the_settings_as_the_page_says():
     assert list(map(str, report_measures(Settings(relevant_grade=2))))[6:8] == ["AP(rel=1)", "RR(rel=1)"]
     assert list(map(str, report_measures(Settings(relevant_grade=1))))[6:] == list(BASELINES)
+
+
+OWN = dict(row for row in rows(CHAPTERS["Values of your own"]) if row[0].startswith("`") and len(row) == 2)
+
+
+def test_every_parameter_of_values_has_an_example():
+    assert {re.match(r"`(\w+)", name)[1] for name in OWN} == {"ERR", "RBP", "DCG", "NDCG"}
+    assert any("utilities" in name for name in OWN)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_example_of_values_of_your_own_is_what_the_package_computes(name):
+    by_hand, said = worked(OWN[name])
+    pool, measure = np.bincount(JUDGED, minlength=5)[None], parse(name.strip("`"), METRICS)
+    _, found = editorial_values(np.array([SHOWN], dtype=np.int8), pool, SETTINGS, (measure,))
+    assert said == pytest.approx(by_hand, abs=5e-5)
+    assert found[0, 0] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_linear_gains_are_those_of_the_tools_that_the_page_names():
+    _, linear = worked(OWN["`NDCG(gains='0 1 2 3 4')`"])
+    for found in (by_trec_eval("ndcg_cut_5"), by_ir_measures("nDCG@5")):
+        assert found == pytest.approx(linear, abs=5e-5)
 
 
 # ---- docs/metrics.md: other tools ---------------------------------------------------------------

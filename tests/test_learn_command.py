@@ -1,13 +1,19 @@
 """`clickassay learn` on runs of logs whose map is planted by `simulate --gain-map`."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from robustness import tiny
 
-from pipeline.run_learn import LEARNED_GAIN, LEARNED_VALUES
+from pipeline.learning.grade_map import GradeMap
+from pipeline.metrics.base import parse
+from pipeline.metrics.editorial import METRICS
+from pipeline.run_learn import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"
 PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
@@ -47,12 +53,64 @@ def test_a_planted_map_is_found_again(run, tmp_path, options):
     assert row["ci_low"] > 0
     assert row["held_out"] > 0.9
     assert "more than noise" in ended.out
-    assert json.loads((out / "settings.json").read_text())["depth"] == 5
+    written = json.loads((out / "settings.json").read_text())
+    assert written["depth"] == 5
+    assert f'--metric "{written["metric"]}"' in ended.out
 
 
 def test_utilities_are_shown_where_they_are_learned(run):
     assert "phi(" not in tiny.inside("learn", str(run), "--quiet").out
     assert "phi(2)" in tiny.inside("learn", str(run), "--utilities", "--quiet").out
+
+
+def said_map(*arguments):
+    """Learn, and return what is said of all queries and the metric's name that is printed."""
+    ended = tiny.inside("learn", *map(str, arguments), "--quiet")
+    assert ended.code == 0, ended
+    assert "learned on this log and flatter there" in ended.out
+    (agreement,) = re.findall(r"On all queries: (-?\d\.\d+) and", ended.out)
+    (option,) = re.findall(r"--metric .*", ended.out)
+    word, name = shlex.split(option)
+    return float(agreement), word, name
+
+
+@pytest.mark.parametrize(
+    ("options", "table", "column", "name"),
+    [
+        ((), "correlations", "correlation", r"ERR\(gains='[^']+'\)"),
+        (("--utilities",), "correlations", "correlation", r"ERR\(gains='0 [^']+',utilities='1 [^']+'\)@5"),
+        (("--aim", "rankers"), "differences", "exact", r"ERR\(gains='[^']+'\)"),
+    ],
+    ids=" ".join,
+)
+def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, table, column, name):
+    agreement, *asked = said_map(run, *options)
+    assert re.fullmatch(name, asked[1])
+    inputs = [f"--{what}={run.parent / 'log' / what}.parquet" for what in ("searches", "clicks", "judgments")]
+    out = tmp_path / "again"
+    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", *asked, f"--out={out}", "--quiet")
+    assert ended.code == 0, ended
+    found = pl.read_parquet(out / f"{table}.parquet").filter(
+        editorial_metric=asked[1], click_metric="MeanRR", market="all"
+    )
+    if table == "correlations":
+        found = found.filter(split="all")
+    assert found[column].to_list() == pytest.approx([agreement], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("chances", "utilities", "name"),
+    [
+        ((0.00004, 0.12344, 0.12345, 1.0), None, "ERR(gains='0 0.1234 0.1235 1')"),
+        ((0.0, 0.00012344, 0.00056789, 0.0012), None, "ERR(gains='0 0.000123 0.000568 0.0012')"),
+        ((0.0, 0.0, 0.0, 0.0), None, "ERR(gains='0 0 0 0')"),
+        ((0.0, 0.1, 0.2, 0.9), (1, 0.33333, 0.00001), "ERR(gains='0 0.1 0.2 0.9',utilities='1 0.3333 0')@3"),
+    ],
+)
+def test_a_map_is_named_with_four_digits(chances, utilities, name):
+    told = GradeMap(np.array(chances), np.array(utilities or (1.0, 0.5)))
+    assert metric_of_map(told, utilities=utilities is not None) == name
+    assert str(parse(name, METRICS)) == name
 
 
 @pytest.mark.parametrize(

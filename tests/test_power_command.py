@@ -76,6 +76,7 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         (["--pair", "ERR"], "two different editorial metrics"),
         (["--pair", "ERR,ERR"], "two different editorial metrics"),
         (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
+        (["--pair", "ERR,RBP(p=0.5,max_rel=4)"], "RBP(p=0.5,max_rel=4) is not in this run; it has"),
         (["--click", "dwell"], "dwell is not in this run; it has"),
         (["--difference", "0"], "from 0.0001 to 2"),
         (["--difference", "nan"], "from 0.0001 to 2"),

@@ -7,6 +7,7 @@ the page shows both, and tests hold that the steps reach it.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,18 @@ from numpy.typing import NDArray
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import Metric, given_arguments, parse
 from pipeline.metrics.clicks import CLICKS
-from pipeline.metrics.editorial import METRICS, ap, gains, ideal_grades, ndcg, satisfaction, shown_pool
+from pipeline.metrics.editorial import (
+    METRICS,
+    ap,
+    gained,
+    ideal_gains,
+    ideal_grades,
+    ndcg,
+    satisfaction,
+    shown_pool,
+)
 from pipeline.sample import Floats, Integers
+from pipeline.metrics.of_click_models import MODEL_METRICS
 from pipeline.settings import Settings
 
 ROUNDING = 1e-9
@@ -81,7 +92,7 @@ class _Ranked:
 
     grades: Integers
     pool: Integers
-    given: Mapping[str, float]
+    given: Mapping[str, Any]
     stored: float
     complete: bool  # the pool is known to be all that counts
 
@@ -103,12 +114,10 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
     Raises
     ------
     SettingsError
-        If there is no such metric, or no steps are written for it.
+        If there is no such metric.
     """
     measure = parse(name, METRICS)
     metric = measure.metric
-    if metric.name not in _STEPS:
-        raise SettingsError(f"the steps of {metric.name} are not written down; its value is in the run")
     given = given_arguments(measure, settings)
     cut = graded.grades[: measure.depth]
     shown = settings.pool == "shown"
@@ -119,28 +128,40 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
 
 
 def _dcg(ranked: _Ranked) -> _Spelled:
-    steps = _gain_steps(ranked.grades, "grade")
-    return "Σ (2^g - 1) / log2(rank + 1)", steps, (("DCG = sum", _sum(steps, "gain / discount")),), ""
+    gains = ranked.given.get("gains")
+    steps = _gain_steps(ranked.grades, gained(ranked.grades, gains), gains is None)
+    gain, formula = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_listed('gain', gains)}")
+    formula = f"Σ {gain} / log2(rank + 1){formula}"
+    return formula, steps, (("DCG = sum", _sum(steps, "gain / discount")),), ""
 
 
-def _gain_steps(grades: Integers, grade: str, prefix: str = "") -> pl.DataFrame:
-    gain = gains(grades)
-    discount = np.array([math.log2(rank + 1) for rank in range(1, len(grades) + 1)])
-    columns = {grade: grades, f"{prefix}gain 2^g - 1": gain, "discount log2(rank + 1)": discount}
-    if prefix:
-        del columns["discount log2(rank + 1)"]
-    ranks = pl.DataFrame({"rank": np.arange(1, len(grades) + 1)})
-    return ranks.with_columns(pl.DataFrame({**columns, f"{prefix}gain / discount": gain / discount}))
+def _listed(what: str, values: tuple[float, ...]) -> str:
+    """Return ``what(0..2) = 0, 1, 3``."""
+    return f"{what}(0..{len(values) - 1}) = {', '.join(f'{value:g}' for value in values)}"
+
+
+def _gain_steps(grades: Integers, gain: Floats, exponential: bool) -> pl.DataFrame:
+    ranks = np.arange(1, len(grades) + 1)
+    discount = np.array([math.log2(rank + 1) for rank in ranks])
+    columns = {
+        "rank": ranks,
+        "grade": grades,
+        f"gain{' 2^g - 1' * exponential}": gain,
+        "discount log2(rank + 1)": discount,
+        "gain / discount": gain / discount,
+    }
+    return pl.DataFrame(columns)
 
 
 def _ndcg(ranked: _Ranked) -> _Spelled:
-    formula = "DCG / DCG of the ideal list"
-    steps = _gain_steps(ranked.grades, "grade")
+    formula, gains, depth = "DCG / DCG of the ideal list", ranked.given.get("gains"), len(ranked.grades)
+    steps = _gain_steps(ranked.grades, gained(ranked.grades, gains), gains is None)
     total = _sum(steps, "gain / discount")
-    if ranked.knows(lambda pool: ndcg(ranked.grades[None], pool)):
-        best = ideal_grades(ranked.pool[None], len(ranked.grades))[0]
-        ideal_steps = _gain_steps(best, "ideal grade", "ideal ")
-        steps = steps.hstack(ideal_steps.drop("rank"))
+    if ranked.knows(lambda pool: ndcg(ranked.grades[None], pool, gains=gains)):
+        best = ideal_grades(ranked.pool[None], depth)[0]
+        of_best = ideal_gains(ranked.pool[None], depth, gains)[0]
+        ideal_steps = _gain_steps(best, of_best, gains is None).drop("rank", "discount log2(rank + 1)")
+        steps = steps.hstack(ideal_steps.select(pl.all().name.prefix("ideal ")))
         ideal = _sum(steps, "ideal gain / discount")
         return formula, steps, _quotient("NDCG", ("DCG", total), ("ideal DCG", ideal)), ""
     return formula, steps, *_recovered("NDCG", ("DCG", total), ("ideal DCG", "DCG / NDCG"), ranked.stored)
@@ -193,12 +214,9 @@ def _rr(ranked: _Ranked) -> _Spelled:
 
 
 def _err(ranked: _Ranked) -> _Spelled:
-    top = int(ranked.given["max_rel"])
-    chance = satisfaction(ranked.grades[None], top)[0]
+    chance, meaning = _chances(ranked)
     reaches = np.concatenate([[1.0], np.cumprod(1 - chance)[:-1]])
-    gamma = ranked.given.get("gamma")
-    utility = "1 / rank" if gamma is None else f"{gamma:g}^(rank - 1)"
-    utilities = 1 / ranked.ranks if gamma is None else gamma ** (ranked.ranks - 1.0)
+    utility, utilities = _utilities(ranked)
     columns = {
         "R(g)": chance,
         "reaches it": reaches,
@@ -207,19 +225,35 @@ def _err(ranked: _Ranked) -> _Spelled:
         "product": reaches * chance * utilities,
     }
     steps = _with_ranks(ranked, columns)
-    formula = f"Σ {utility.replace(' / ', '/')} · R(g) · Π above (1 - R), R(g) = (2^g - 1) / 2^{top}"
+    formula = f"Σ {utility.replace(' / ', '/')} · R(g) · Π above (1 - R), {meaning}"
     return formula, steps, (("ERR = sum", _sum(steps, "product")),), ""
 
 
+def _chances(ranked: _Ranked) -> tuple[Floats, str]:
+    """Return R of the grades, and what it is."""
+    top, gains = int(ranked.given["max_rel"]), ranked.given.get("gains")
+    meaning = f"R(g) = (2^g - 1) / 2^{top}" if gains is None else _listed("R", gains)
+    return satisfaction(ranked.grades[None], top, gains)[0], meaning
+
+
+def _utilities(ranked: _Ranked) -> tuple[str, Floats]:
+    """Return what the utility of a rank is called, and its values."""
+    gamma, own = ranked.given.get("gamma"), ranked.given.get("utilities")
+    if own is not None:
+        return "φ(rank)", np.array(own)[: len(ranked.ranks)]
+    if gamma is not None:
+        return f"{gamma:g}^(rank - 1)", gamma ** (ranked.ranks - 1.0)
+    return "1 / rank", 1 / ranked.ranks
+
+
 def _rbp(ranked: _Ranked) -> _Spelled:
-    p, top = float(ranked.given["p"]), int(ranked.given["max_rel"])
-    chance = satisfaction(ranked.grades[None], top)[0]
+    p, (chance, meaning) = float(ranked.given["p"]), _chances(ranked)
     looks = p ** (ranked.ranks - 1.0)
     steps = _with_ranks(
         ranked, {"R(g)": chance, "looks at it p^(rank - 1)": looks, "product": chance * looks}
     )
     total = _sum(steps, "product")
-    formula = f"(1 - p) Σ R(g) p^(rank - 1), p = {p:g}, R(g) = (2^g - 1) / 2^{top}"
+    formula = f"(1 - p) Σ R(g) p^(rank - 1), p = {p:g}, {meaning}"
     return formula, steps, (("sum", total), ("1 - p", 1 - p), ("RBP = (1 - p) · sum", (1 - p) * total)), ""
 
 
@@ -251,6 +285,13 @@ def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
 
 
+def _of_a_model(ranked: _Ranked) -> _Spelled:
+    steps = pl.DataFrame({"rank": np.arange(1, len(ranked.grades) + 1), "grade": ranked.grades})
+    formula = "what readers of the click model do with these grades, each way to click with its chance"
+    note = "The model was fitted when the run was made; a run does not keep it, so the value is the run's."
+    return formula, steps, (("expected MeanRR", ranked.stored),), note
+
+
 _STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
     "DCG": _dcg,
     "NDCG": _ndcg,
@@ -260,6 +301,7 @@ _STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
     "RBP": _rbp,
     "MeanGrade": _mean_grade,
     "P": _precision,
+    **{metric.name: _of_a_model for metric in MODEL_METRICS},
 }
 
 

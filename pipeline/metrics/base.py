@@ -11,10 +11,23 @@ from numpy.typing import NDArray
 from pipeline.errors import SettingsError
 from pipeline.settings import MAX_DEPTH, Settings
 
-Value = int | float
+Value = int | float | tuple[float, ...]
 
 NAME = re.compile(r"(?P<name>[A-Za-z]\w*)\s*(?:\((?P<arguments>[^()]*)\))?(?:@(?P<depth>\d{1,4}))?")
 """The grammar of ir_measures: ``Name``, ``Name(parameter=value,...)``, either followed by ``@depth``."""
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Read numbers with blanks between them, as ``'0 0.1 0.4'``, in quotes or without.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no number.
+    """
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    pieces = (text[1:-1] if quoted else text).split()
+    return tuple(float(piece) + 0.0 for piece in pieces)  # + 0.0: -0 is printed as 0
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,7 @@ class Parameter:
     Attributes
     ----------
     name, kind
-        Its name in the ir_measures grammar, and its Python type.
+        Its name in the ir_measures grammar, and how its value is read from text; ValueError where it is none.
     meaning
         What it does, in one line.
     expected
@@ -37,10 +50,10 @@ class Parameter:
     """
 
     name: str
-    kind: type[int] | type[float]
+    kind: Callable[[str], Value]
     meaning: str
     expected: str
-    admits: Callable[[float], bool]
+    admits: Callable[[Any], bool]
     setting: str | None
 
 
@@ -55,7 +68,8 @@ class Metric:
     line
         One-line description.
     low, high
-        Smallest and largest possible value; `high` is infinite where it grows with depth or scale.
+        Smallest and largest possible value of the bare name; `high` is infinite where it grows with depth or
+        scale.
     source
         Paper and section it comes from.
     function
@@ -67,6 +81,8 @@ class Metric:
         Its parameters, in the order in which they are printed.
     aliases
         Other whole spellings that mean exactly this metric, without white space.
+    exclusive
+        Pairs of parameters of which a name may spell out only one.
     """
 
     name: str
@@ -78,6 +94,7 @@ class Metric:
     needs: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
+    exclusive: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +118,7 @@ class Measure:
 
     def __str__(self) -> str:
         """Return the canonical name, which `parse` reads back as an equal measure."""
-        spelled = ",".join(f"{name}={value!r}" for name, value in self.arguments)
+        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in self.arguments)
         cut = "" if self.depth is None else f"@{self.depth}"
         return f"{self.metric.name}{f'({spelled})' if spelled else ''}{cut}"
 
@@ -109,6 +126,12 @@ class Measure:
         """Compute one value per row from `arrays`, with parameters from the name or the `settings`."""
         given = given_arguments(self, settings)
         return self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
+
+
+def _spelled(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"'{' '.join(repr(one).removesuffix('.0') for one in value)}'"
+    return repr(value)
 
 
 def given_arguments(measure: Measure, settings: Settings) -> dict[str, Value]:
@@ -134,7 +157,8 @@ def parse(text: str, metrics: tuple[Metric, ...]) -> Measure:
     Raises
     ------
     SettingsError
-        If the name is not of this grammar, or names a metric, parameter or value that is not known.
+        If the name is not of this grammar, names a metric, parameter or value that is not known, or two
+        parameters that exclude each other.
     """
     spelled = text.strip()
     match = NAME.fullmatch(spelled)
@@ -164,12 +188,21 @@ def _arguments(metric: Metric, text: str) -> tuple[tuple[str, Value], ...]:
     given = {name.strip(): value.strip() for name, _, value in (piece.partition("=") for piece in pieces)}
     known = [parameter.name for parameter in metric.parameters]
     if len(given) < len(pieces) or not set(given) <= set(known):
-        expected = ", ".join(f"{name}=value" for name in known) or "none"
+        expected = ", ".join(map(_form, metric.parameters)) or "none"
         raise SettingsError(
             f"metric {metric.name}({text}): its parameters, each once at most, are: {expected}"
         )
+    for one, other in metric.exclusive:
+        if one in given and other in given:
+            raise SettingsError(
+                f"metric {metric.name}: {one} and {other} exclude each other; give one of them"
+            )
     spelled = [parameter for parameter in metric.parameters if parameter.name in given]
     return tuple((parameter.name, _value(metric, parameter, given[parameter.name])) for parameter in spelled)
+
+
+def _form(parameter: Parameter) -> str:
+    return f"{parameter.name}='value value …'" if parameter.kind is numbers else f"{parameter.name}=value"
 
 
 def _value(metric: Metric, parameter: Parameter, text: str) -> Value:

@@ -13,6 +13,7 @@ from pipeline.report.model import Drawing
 from pipeline.report.vega import (
     ACCENT,
     INK,
+    LETTER,
     MUTED,
     PAGE,
     QUIET,
@@ -22,6 +23,7 @@ from pipeline.report.vega import (
     WARM_TINT,
     Spec,
     Values,
+    apart,
     fitted,
     layer,
     names_axis,
@@ -35,6 +37,9 @@ Span = tuple[float, float]
 
 CELL = (47, 30)
 """Width and height of a cell of a heat map."""
+
+HEAD = 51
+"""Width of a line over a column of cells; neighbours meet where it is more."""
 
 BAR = 42
 """Height of a bar with its words."""
@@ -87,9 +92,9 @@ def heat_map(
     estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
 ) -> Drawing:
     """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
-    values = [cell for click in clicks for cell in _heat_row(estimates, click, editorial)]
-    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
-    lines = max((name.count("(") + 1 for name in editorial), default=1)
+    heads = _column_heads(editorial)
+    values = [cell for click in clicks for cell in _heat_row(estimates, click, heads)]
+    lines = max((head.count("\n") + 1 for head in heads.values()), default=1)
     place: Spec = {
         "x": names_axis(
             "head",
@@ -121,15 +126,26 @@ def heat_map(
     )  # fmt: skip
 
 
-def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, editorial: Sequence[str]) -> Values:
-    found = {name: estimates.get((click, name), Estimate(None, reason="not computed")) for name in editorial}
+def _column_heads(names: Sequence[str]) -> dict[str, str]:
+    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
+    lines = {name: name.replace("(", "\n(", 1).split("\n") for name in names}
+    return apart({name: "\n".join(map(_head_line, own)) for name, own in lines.items()})
+
+
+def _head_line(line: str) -> str:
+    # the dots of a cut line are wider than a letter
+    return line if len(line) * LETTER <= HEAD else fitted(line, HEAD - LETTER)
+
+
+def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
+    found = {name: estimates.get((click, name), Estimate(None, reason="not computed")) for name in heads}
     highest = max((one.value for one in found.values() if one.value is not None), default=None)
     return [
         {
             "click": click,
             "click_head": fitted(click, 150),
             "editorial": name,
-            "head": "\n".join(fitted(line, 58) for line in name.replace("(", "\n(", 1).split("\n")),
+            "head": heads[name],
             **_said(one),
             "strength": abs(one.value or 0.0),
             "reason": one.reason,
@@ -198,9 +214,9 @@ def intervals(
 
     `other_words` and `head` say what diamonds and names are. The dots of `hollow` names are not filled.
     """
-    runs = others or {}
+    runs, heads = others or {}, apart({name: fitted(name, 150) for name in names})
     values = [
-        _interval_row(name, estimates[name], runs.get(name), hollow=name in hollow)
+        {"name": name, "head": heads[name], **_interval_row(estimates[name], runs.get(name), name in hollow)}
         for name in names
         if estimates[name].value is not None
     ]
@@ -222,10 +238,8 @@ def intervals(
     return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
 
 
-def _interval_row(name: str, found: Estimate, run: float | None, *, hollow: bool) -> dict[str, Any]:
+def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
     return {
-        "name": name,
-        "head": fitted(name, 150),
         **_said(found),
         "bounded": found.has_interval,
         "run": run,
@@ -277,7 +291,16 @@ def plane(
         Titles of the axes, ours.
     """
     across, up = (
-        number_axis(name, domain, ticks=5, gridColor=_ZERO, format=".3~g", title=head, **_TITLE, **place)
+        number_axis(
+            name,
+            domain,
+            ticks=5,
+            gridColor=_ZERO,
+            format=".3~g",
+            title=fitted(head, SQUARE),
+            **_TITLE,
+            **place,
+        )
         for name, domain, head, place in zip(
             ("left", "low"), domains, heads, ({"titleY": 31.0}, {"titleX": -52.0}), strict=True
         )

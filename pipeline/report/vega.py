@@ -135,6 +135,19 @@ def fitted(words: str, width: float) -> str:
     return words if len(words) <= longest else words[: longest - 1] + "…"
 
 
+def apart(labels: Mapping[str, str]) -> dict[str, str]:
+    """Replace the ends of labels that several names share by numbers, so that no two names look the same."""
+    shared = {label: [name for name in labels if labels[name] == label] for label in labels.values()}
+    return {
+        name: label if shared[label] == [name] else _numbered(label, shared[label].index(name) + 1)
+        for name, label in labels.items()
+    }
+
+
+def _numbered(label: str, number: int) -> str:
+    return f"{label[: -1 - len(str(number))]}…{number}"
+
+
 def wide(names: Sequence[str], *, most: float = 150) -> float:
     """Return the pixels that the longest of `names` takes beside a picture."""
     return min(most, max((len(name) for name in names), default=0) * LETTER) + 7

@@ -16,11 +16,16 @@ from pipeline.explorer.arithmetic import Graded, click_arithmetic, editorial_ari
 from pipeline.explorer.reading import Run, configuration, good_mask, open_run, points, query_labels
 from pipeline.metrics.base import parse
 from pipeline.metrics.editorial import METRICS, editorial_values
+from pipeline.metrics.of_click_models import MODEL_METRICS
 from pipeline.settings import Settings
 
+OF_GRADES = [metric for metric in METRICS if metric not in MODEL_METRICS]
 RUN = open_run(SAMPLE, 1)
 TAKEN = 25
 """Configurations of each market and depth that are looked at: some of the heaviest, some of the lightest."""
+
+
+GIVEN = ("DCG(gains='0 1 2 5 9')", "ERR(gains='0 0.1 0.2 0.5 1',utilities='1 0.8 0.7')")
 
 
 def taken(run: Run):
@@ -50,16 +55,22 @@ def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(name):
         assert steps.steps["sessions"].sum() == shown.sessions
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", OF_GRADES, ids=lambda metric: metric.name)
 @given(grades=st.lists(st.integers(0, 4), min_size=1, max_size=10))
 def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_list(metric, grades):
     settings, shown = Settings(pool="shown"), np.array(grades)
-    own = {"rel": "rel=1", "gamma": "gamma=0.7"}
+    own = {
+        "rel": "rel=1",
+        "gamma": "gamma=0.7",
+        "gains": "gains='0.1 0.2 0.2 0.7 1'",
+        "utilities": "utilities='1 0.7 0.8 0.5 0.4 0.3 0.3 0.2 0.1 0'",
+    }
     spellings = [
         metric.name,
         *(f"{metric.name}({own[item.name]})" for item in metric.parameters if item.name in own),
     ]
-    for name in (*spellings, f"{spellings[-1]}@1"):
+    for spelled in (*spellings, f"{spellings[-1]}@1"):
+        name = str(parse(spelled, METRICS))
         (known,) = editorial_values(shown[None], None, settings, (parse(name, METRICS),))[1][0]
         steps = editorial_arithmetic(
             name, Graded(shown, np.zeros(5, dtype=np.int64), {name: known}), settings
@@ -68,12 +79,32 @@ def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_li
         assert steps.note == ""
 
 
+@pytest.mark.parametrize("metric", MODEL_METRICS, ids=lambda metric: metric.name)
+def test_what_a_click_model_expects_is_shown_as_the_run_has_it(metric):
+    name = f"{metric.name}@2"
+    spelled = editorial_arithmetic(
+        name, Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {name: 0.3}), Settings()
+    )
+    assert (spelled.value, spelled.steps["grade"].to_list()) == (0.3, [3, 2])
+    assert "does not keep it" in spelled.note
+
+
 def test_the_worked_example_of_err_has_the_published_steps():
     graded = Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {"ERR": 0.0})
     steps = editorial_arithmetic("ERR", graded, Settings(pool="shown")).steps
     expected = [7 / 16, 1 / 2 * 3 / 16 * 9 / 16, 1 / 3 * 15 / 16 * 13 / 16 * 9 / 16]
     assert steps["product"].to_list() == pytest.approx(expected)
     assert steps["reaches it"].to_list() == pytest.approx([1, 9 / 16, 9 / 16 * 13 / 16])
+
+
+def test_the_steps_of_given_gains_say_what_each_grade_is_worth():
+    graded = Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), dict.fromkeys(GIVEN, 0.0))
+    of_dcg, of_err = (editorial_arithmetic(name, graded, Settings(pool="shown")) for name in GIVEN)
+    assert of_dcg.formula == "Σ gain(g) / log2(rank + 1), gain(0..4) = 0, 1, 2, 5, 9"
+    assert of_dcg.steps["gain"].to_list() == [5, 2, 9]
+    assert of_err.formula == "Σ φ(rank) · R(g) · Π above (1 - R), R(0..4) = 0, 0.1, 0.2, 0.5, 1"
+    assert of_err.steps["φ(rank)"].to_list() == [1, 0.8, 0.7]
+    assert of_err.steps["product"].to_list() == pytest.approx([0.5, 0.8 * 0.2 * 0.5, 0.7 * 0.5 * 0.8])
 
 
 def test_the_steps_of_ndcg_show_the_ideal_list_where_the_run_knows_it():

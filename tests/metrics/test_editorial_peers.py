@@ -95,6 +95,37 @@ def test_dcg_and_ndcg_of_the_shown_results_are_those_of_scikit_learn(world):
     np.testing.assert_allclose(ours(world, "NDCG", Settings(pool="shown")), expected, atol=1e-12)
 
 
+LINEAR = "NDCG(gains='0 1 2 3 4')"
+
+
+@pytest.mark.parametrize("depth", [1, 5, 8])
+def test_ndcg_of_linear_gains_is_that_of_trec_eval_and_ir_measures(world, depth):
+    qrels, run = trec_form(world)
+    found = pytrec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{depth}"}).evaluate(run)
+    expected = [found[str(q)][f"ndcg_cut_{depth}"] for q in range(len(qrels))]
+    np.testing.assert_allclose(ours(world, f"{LINEAR}@{depth}"), expected, atol=1e-12)
+    theirs = by_ir_measures(world, ir_measures.nDCG @ depth)
+    np.testing.assert_allclose(ours(world, f"{LINEAR}@{depth}"), theirs, atol=1e-12)
+
+
+def test_ndcg_of_any_gains_is_that_of_ir_measures_told_the_same_gains(world):
+    expected = by_ir_measures(world, ir_measures.nDCG(gains={1: 1, 2: 1, 3: 4, 4: 9}) @ 5)
+    np.testing.assert_allclose(ours(world, "NDCG(gains='0 1 1 4 9')@5"), expected, atol=1e-12)
+
+
+def test_ndcg_of_linear_gains_of_the_shown_results_is_that_of_scikit_learn(world):
+    shown, _ = world
+    expected = [ndcg_score([row], [-np.arange(DEPTH)]) for row in shown]
+    np.testing.assert_allclose(ours(world, LINEAR, Settings(pool="shown")), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("rel", [2, 3])
+def test_err_of_sure_chances_is_the_reciprocal_rank_of_ir_measures(world, rel):
+    chances = " ".join(str(int(grade >= rel)) for grade in range(5))
+    expected = by_ir_measures(world, ir_measures.RR(rel=rel) @ DEPTH)
+    np.testing.assert_allclose(ours(world, f"ERR(gains='{chances}')"), expected, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "theirs"), [("ERR", "err"), ("NDCG", "ndcg"), ("AP(rel=1)", "map"), ("RR(rel=1)", "mrr")]
 )

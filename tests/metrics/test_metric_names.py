@@ -57,7 +57,7 @@ def test_ir_measures_prints_the_same_name(name):
         ("AP(rel=2.0)", "grade of 1..30"),
         ("RBP(p=1)", "between 0 and 1"),
         ("RBP(p=nan)", "between 0 and 1"),
-        ("DCG(rel=2)", "none"),
+        ("DCG(rel=2)", "gains=.value value …."),
     ],
 )
 def test_a_wrong_name_is_refused_with_what_was_expected(text, complaint):

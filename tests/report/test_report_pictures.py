@@ -300,6 +300,51 @@ def test_a_cell_without_a_value_tells_why():
     assert [line for line in told if "No value" in line] == [told[3]]
 
 
+# two that begin alike, one that does not, one that fits
+LONG = (
+    "ERR(gains='0 0.1 0.3 0.7 1')",
+    "ERR(gains='0 0.1 0.3 0.8 1')",
+    "NDCG(gains='0 1 2 3 4')",
+    "RR(rel=2)",
+)
+
+
+def test_columns_of_long_names_stay_apart_and_tell_the_whole_name():
+    values = {("PLC", name): Estimate(value) for name, value in zip(LONG, (0.1, 0.2, 0.3, 0.4), strict=True)}
+    picture = Picture(heat_map(values, ["PLC"], LONG).svg)
+    heads = [mark.text for mark in picture.of("role-axis-label")]
+    assert heads == ["ERR(gai…1", "ERR(gai…2", "NDCG(gain…", "RR(rel=2)", "PLC"]
+    lefts, tops, rights, _ = zip(*(mark.box for mark in picture.telling), strict=True)
+    assert list(lefts[1:]) == pytest.approx(list(rights[:-1]), abs=3)
+    assert len(set(tops)) == 1
+    assert [mark.told.split("\n")[1] for mark in picture.telling] == [f"Editorial metric: {n}" for n in LONG]
+
+
+def test_rows_of_long_names_stay_apart_and_tell_the_whole_name():
+    values = {name: Estimate(0.1) for name in LONG}
+    picture = Picture(intervals(LONG, values, domain=(0, 0.2)).svg)
+    heads = [mark.text for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
+    assert heads == ["ERR(gains='0 0.1 0…1", "ERR(gains='0 0.1 0…2", "NDCG(gains='0 1 2 3…", "RR(rel=2)"]
+    assert len({mark.centre[1] for mark in picture.layer(1)}) == len(LONG)
+    assert [mark.told.split("\n")[0] for mark in picture.telling] == [f"Metric: {name}" for name in LONG]
+
+
+def test_more_than_nine_names_that_begin_alike_are_all_numbered():
+    labels = vega.apart({str(number): "ERR(gains…" for number in range(11)} | {"other": "DCG"})
+    assert list(labels.values())[:2] == ["ERR(gain…1", "ERR(gain…2"]
+    assert list(labels.values())[-2:] == ["ERR(gai…11", "DCG"]
+
+
+def test_the_titles_of_a_plane_are_cut_to_its_side():
+    cell = {"left": -0.1, "right": 0.1, "low": -0.1, "high": 0.1, "draws": 1}
+    head = f"Difference in {LONG[0]} and more"
+    picture = Picture(
+        plane([cell], domains=((-1, 1), (-1, 1)), heads=(head, "up"), titles={"draws": "n"}).svg
+    )
+    (title, _) = picture.of("role-axis-title")
+    assert title.text == f"{head[:40]}…"
+
+
 # ---- intervals --------------------------------------------------------------------------------
 
 
