@@ -17,7 +17,7 @@ from pipeline.progress import Progress
 from pipeline.run_clicks import Clicks, compare_models
 from pipeline.settings import Settings
 
-MOST_LISTS = 10_000
+MOST_LISTS = 5_000
 """Lists of a market and depth that models are fitted on: queries are drawn until there are so many."""
 
 HELD_OUT = 0.25
@@ -75,14 +75,19 @@ def _of_cell(
         )
     except ClickModelError as error:
         tables = {"click_models": no_models_table(kinds, str(error), market=market, depth=depth)}
-    telling = [kind for kind in kinds if kind.tells_documents and kind.tells_examination]
     graded = [
         _grades(own, patterns, kind, settings)
         for _, own in rows.group_by("judge", maintain_order=True)
-        for kind in telling
+        for kind in _of_grades(kinds)
     ]
     none = {form.name: form.empty() for form in _FORMS}
     return {**none, **tables, "click_grades": pl.concat([none["click_grades"], *graded])}
+
+
+def _of_grades(kinds: Sequence[ClickModelKind]) -> list[ClickModelKind]:
+    """Return the models that are asked what a grade is worth: those that know satisfaction, if any."""
+    satisfying = [kind for kind in kinds if kind.tells_satisfaction]
+    return satisfying or [kind for kind in kinds if kind.tells_documents and kind.tells_examination]
 
 
 def _drawn(rows: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -39,6 +39,7 @@ def test_every_market_and_depth_has_its_models(found):
     places = found["click_positions"].group_by("depth").agg(pl.col("position").max()).rows()
     assert sorted(places) == [(5, 5), (10, 10)]
     assert found["click_grades"]["grade"].unique().sort().to_list() == [0, 1, 2, 3, 4]
+    assert found["click_grades"]["model"].unique().to_list() == ["DBN"]
 
 
 def test_models_are_those_of_the_command_on_the_same_lists(found):
@@ -51,6 +52,12 @@ def test_models_are_those_of_the_command_on_the_same_lists(found):
     own = {"market": "north", "depth": 5, "model": "PBM"}
     for name, table in tables.items():
         assert found[name].filter(**own).equals(table), name
+
+
+def test_models_that_know_no_satisfaction_are_asked_where_there_is_no_other(log):
+    grades = analysed(log, click_models=("GCTR", "PBM", "UBM"))["click_grades"]
+    assert grades["model"].unique().sort().to_list() == ["PBM", "UBM"]
+    assert grades["attraction"].equals(grades["relevance"].rename("attraction"))
 
 
 def test_no_model_is_fitted_when_none_is_asked_for(log):
@@ -77,7 +84,7 @@ def test_a_query_with_more_lists_than_that_is_drawn_alone(log, monkeypatch):
     monkeypatch.setattr(run_models, "MOST_LISTS", 1)
     one = analysed(log)
     assert (one["click_models"]["n_fitted"] > 0).all()
-    assert (one["click_grades"].group_by("market", "depth", "grade").len()["len"] == 3).all()
+    assert (one["click_grades"].group_by("market", "depth", "grade").len()["len"] == 1).all()
 
 
 def test_a_market_in_which_nothing_was_clicked_says_so_and_the_others_have_models(log, tmp_path):

@@ -34,6 +34,8 @@ class ClickModelKind:
         Whether it tells documents apart.
     tells_examination
         Whether it tells examination from attraction.
+    tells_satisfaction
+        Whether it tells satisfaction from attraction.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ClickModelKind:
     fit: Callable[..., Fit]
     tells_documents: bool = True
     tells_examination: bool = True
+    tells_satisfaction: bool = False
 
 
 def _fit_pbm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
@@ -76,11 +79,11 @@ CLICK_MODELS = (
     ),
     ClickModelKind(
         "SDBN", "simplified dynamic Bayesian network: a click that satisfies ends it",
-        "Chapelle and Zhang 2009, section 5", fit_sdbn,
+        "Chapelle and Zhang 2009, section 5", fit_sdbn, tells_satisfaction=True,
     ),
     ClickModelKind(
         "DBN", "dynamic Bayesian network: as SDBN, and readers may give up",
-        "Chapelle and Zhang 2009, section 4", fit_dbn,
+        "Chapelle and Zhang 2009, section 4", fit_dbn, tells_satisfaction=True,
     ),
     ClickModelKind(
         "UBM", "user browsing: examination depends on position and last click",

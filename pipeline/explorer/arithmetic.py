@@ -26,8 +26,8 @@ from pipeline.metrics.editorial import (
     satisfaction,
     shown_pool,
 )
-from pipeline.sample import Floats, Integers
 from pipeline.metrics.of_click_models import MODEL_METRICS
+from pipeline.sample import Floats, Integers
 from pipeline.settings import Settings
 
 ROUNDING = 1e-9

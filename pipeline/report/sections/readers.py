@@ -23,8 +23,8 @@ MEANING = (
 TRIED_ON = {"users": "of other users", "sessions": "drawn at random"}
 ASSUMED = "R(g) that ERR and RBP take"
 GRADES_NOTE = (
-    "The models are fitted on lists of grades in place of documents. Relevance is the chance that an "
-    "examined result gives what was sought: in DBN attraction times satisfaction, in PBM and UBM attraction."
+    "Fitted on lists of grades in place of documents. Relevance is the chance that an examined result gives "
+    "what was sought: attraction times satisfaction in DBN and SDBN, attraction in other models."
 )
 
 
