@@ -12,10 +12,12 @@ from rich.table import Table
 from pipeline.cli_options import FORCE, QUIET
 from pipeline.cli_progress import shown_progress
 from pipeline.cli_said import command_line, say
+from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from pipeline.learning.grade_map import Positions
     from pipeline.learning.study import Study
     from pipeline.sample import Sample
 
@@ -42,6 +44,9 @@ def learn(
     utilities: Annotated[
         bool, typer.Option("--utilities", help="Learn the utility of each position as well.")
     ] = False,
+    gamma: Annotated[
+        bool, typer.Option("--gamma", help="Learn gamma: utilities are its powers, for readers who give up.")
+    ] = False,
     parts: Annotated[
         int, typer.Option(min=2, max=1000, help="Parts of queries that are left out in turn.")
     ] = 20,
@@ -60,11 +65,16 @@ def learn(
         clickassay learn reports/june
 
         clickassay learn reports/june --click UCTR --aim rankers --utilities --out june-map
+
+        clickassay learn reports/june --gamma
     """
     from pipeline.run_clicks import check_place, write_tables  # noqa: PLC0415 - keeps --help fast
     from pipeline.run_learn import Wish, learn_from_run, learned_tables, metric_of_map  # noqa: PLC0415
 
-    wish = Wish(click, aim.value, utilities=utilities, parts=parts, seed=seed)
+    if utilities and gamma:
+        raise SettingsError("give --utilities or --gamma, not both")
+    positions: Positions = "free" if utilities else "gamma" if gamma else "fixed"
+    wish = Wish(click, aim.value, positions=positions, parts=parts, seed=seed)
     if out is not None:
         check_place(out, run_folder, force=force)
     with shown_progress(quiet=quiet) as progress:
@@ -72,7 +82,7 @@ def learn(
             run_folder, wish, market=market, depth=depth, judge=judge, progress=progress
         )
         tables = learned_tables(sample, found, fixed, wish)
-        metric = metric_of_map(found.map, utilities=utilities)
+        metric = metric_of_map(found.map, positions)
         if out is not None:
             info = {"command": command_line(), "seed": seed, "parts": parts, "metric": metric,
                     "market": sample.market, "depth": sample.depth, "judge": sample.judge}  # fmt: skip
@@ -108,11 +118,12 @@ def _show(
     for row in values.iter_rows(named=True):
         if row["what"] == "phi" and not utilities:
             continue
+        name = row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})"
         table.add_row(
-            f"{row['what']}({row['place']})",
+            name,
             f"{row['value']:.3f}",
             f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
-            f"{row['fixed']:.3f}",
+            "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
             f"{row['n_configurations']:,}",
         )
     Console(highlight=False, markup=False, emoji=False).print(table)

@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.contracts import CLICK_METRICS
 from pipeline.errors import LearningError
 from pipeline.learning.agreement import Observed
-from pipeline.learning.grade_map import GradeMap, paper_map
+from pipeline.learning.grade_map import GradeMap, Positions, paper_map
 from pipeline.learning.study import Interval, Study, study
 from pipeline.metrics.base import Measure, parse
 from pipeline.metrics.editorial import METRICS
@@ -22,12 +22,12 @@ LEARNED_VALUES = Table(
     "learned_values",
     "one row per learned value",
     (
-        Column("what", pl.String, "R: chance that a result of a grade satisfies; phi: utility of a position"),
-        Column("place", pl.Int32, "the grade from 0, or the position from 1"),
+        Column("what", pl.String, "R: chance that a grade satisfies; phi: utility of a position; gamma"),
+        Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
         Column("value", pl.Float64, "as learned; R lies in 0..1, phi(1) is 1"),
         Column("ci_low", pl.Float64, "lower end of the 95 % interval, by leaving out parts of the queries"),
         Column("ci_high", pl.Float64, "upper end of the 95 % interval"),
-        Column("fixed", pl.Float64, "what ERR takes"),
+        Column("fixed", pl.Float64, "what ERR takes; null for gamma"),
         Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
     ),
     ("what", "place"),
@@ -61,15 +61,15 @@ class Wish:
         The click metric to agree with.
     aim
         A name in `learning.agreement.AIMS`.
-    utilities
-        Whether phi is learned too.
+    positions
+        What is learned of phi.
     parts, seed
         Parts of the queries that are left out in turn, and how queries are dealt to them.
     """
 
     click: str
     aim: str
-    utilities: bool = False
+    positions: Positions = "fixed"
     parts: int = 20
     seed: int = 0
 
@@ -103,7 +103,7 @@ def learn_from_run(
         observed,
         fixed,
         aim=wish.aim,
-        utilities=wish.utilities,
+        positions=wish.positions,
         parts=wish.parts,
         seed=wish.seed,
         progress=progress,
@@ -111,13 +111,15 @@ def learn_from_run(
     return sample, found, fixed
 
 
-def metric_of_map(found: GradeMap, *, utilities: bool) -> str:
+def metric_of_map(found: GradeMap, positions: Positions) -> str:
     """Return the name of ERR with the values of a map, as the setting `metric` takes it.
 
     Utilities are for one depth only, so a name that has them is cut there.
     """
     arguments = (("gains", _rounded(found.chances)),)
-    if not utilities:
+    if found.gamma is not None:
+        return str(Measure(parse("ERR", METRICS).metric, (*arguments, ("gamma", round(found.gamma, 4)))))
+    if positions == "fixed":
         return str(Measure(parse("ERR", METRICS).metric, arguments))
     both = (*arguments, ("utilities", _rounded(found.utilities)))
     return str(Measure(parse("ERR", METRICS).metric, both, len(found.utilities)))
@@ -141,7 +143,8 @@ def learned_tables(sample: Sample, found: Study, fixed: GradeMap, wish: Wish) ->
         ("phi", place, one, fixed.utilities[place - 1], everywhere)
         for place, one in enumerate(found.utilities, start=1)
     ]
-    rows = [_value_row(*row) for row in (*chances, *utilities)]
+    gamma = [] if found.gamma is None else [("gamma", 0, found.gamma, None, everywhere)]
+    rows = [_value_row(*row) for row in (*chances, *utilities, *gamma)]
     gain = {
         "click_metric": wish.click, "aim": wish.aim, "fitted": found.fitted, "fixed": found.fixed,
         "held_out": found.held_out, "held_out_fixed": found.held_out_fixed,
@@ -153,8 +156,10 @@ def learned_tables(sample: Sample, found: Study, fixed: GradeMap, wish: Wish) ->
     }
 
 
-def _value_row(what: str, place: int, one: Interval, fixed: float, configurations: int) -> dict[str, object]:
+def _value_row(
+    what: str, place: int, one: Interval, fixed: float | None, configurations: int
+) -> dict[str, object]:
     return {
         "what": what, "place": place, "value": one.value, "ci_low": one.low, "ci_high": one.high,
-        "fixed": float(fixed), "n_configurations": configurations,
+        "fixed": None if fixed is None else float(fixed), "n_configurations": configurations,
     }  # fmt: skip

@@ -80,6 +80,7 @@ def said_map(*arguments):
         ((), "correlations", "correlation", r"ERR\(gains='[^']+'\)"),
         (("--utilities",), "correlations", "correlation", r"ERR\(gains='0 [^']+',utilities='1 [^']+'\)@5"),
         (("--aim", "rankers"), "differences", "exact", r"ERR\(gains='[^']+'\)"),
+        (("--gamma",), "correlations", "correlation", r"ERR\(gains='0 [^']+',gamma=0\.\d+\)"),
     ],
     ids=" ".join,
 )
@@ -109,13 +110,14 @@ def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, t
 )
 def test_a_map_is_named_with_four_digits(chances, utilities, name):
     told = GradeMap(np.array(chances), np.array(utilities or (1.0, 0.5)))
-    assert metric_of_map(told, utilities=utilities is not None) == name
+    assert metric_of_map(told, "fixed" if utilities is None else "free") == name
     assert str(parse(name, METRICS)) == name
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--gamma", "--utilities"), "give --utilities or --gamma, not both"),
         (("--click", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
         (("--depth", "7"), "has no judged configurations of depth 7"),
         (("--parts", "900"), "are too few for 900 parts; give --parts, or a larger run"),

@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 from pipeline.errors import LearningError
 from pipeline.learning.agreement import AIMS, Observed
-from pipeline.learning.grade_map import GradeMap, learn
+from pipeline.learning.grade_map import GradeMap, Positions, learn
 from pipeline.progress import Progress, silent
 from pipeline.sample import Floats
 
@@ -35,6 +35,8 @@ class Study:
         The map.
     chances, utilities
         R(0..g_max) and phi(1..K) with intervals, by leaving out one part of the queries at a time.
+    gamma
+        The same of gamma, where phi(r) = gamma^(r - 1); else None.
     fitted, fixed
         Agreement of the learned and of the fixed map on all queries: the first is flattered.
     held_out, held_out_fixed
@@ -50,6 +52,7 @@ class Study:
     map: GradeMap
     chances: tuple[Interval, ...]
     utilities: tuple[Interval, ...]
+    gamma: Interval | None
     fitted: float
     fixed: float
     held_out: float
@@ -64,7 +67,7 @@ def study(
     fixed: GradeMap,
     *,
     aim: str,
-    utilities: bool = False,
+    positions: Positions = "fixed",
     parts: int = 20,
     seed: int = 0,
     progress: Progress = silent,
@@ -77,8 +80,8 @@ def study(
         The map that the learned one is held against, and begins from.
     aim
         A name in `AIMS`.
-    utilities
-        Whether phi is learned too; R(0) is then 0.
+    positions
+        Whether phi or its gamma is learned too; R(0) is then 0.
     parts
         Parts into which queries are drawn, 2 or more.
 
@@ -90,15 +93,15 @@ def study(
     rows, agreement = AIMS[aim](observed)
     _check(rows, parts, aim)
     progress("learning", None)
-    whole = learn(rows.grades, agreement, fixed, utilities=utilities)
+    whole = learn(rows.grades, agreement, fixed, positions=positions)
     if np.isnan(whole.rho):
         raise LearningError(f"learn: neither clicks nor grades may be the same everywhere (aim {aim})")
     maps, gains = [], []
     for number, (rest, held_out) in enumerate(_split(rows, parts, seed)):
         progress("learning without a part", number / parts)
         kept, own = AIMS[aim](rest)
-        found = learn(kept.grades, own, whole.map, utilities=utilities, afresh=False).map
-        maps.append(np.concatenate([found.chances, found.utilities]))
+        found = learn(kept.grades, own, whole.map, positions=positions, afresh=False).map
+        maps.append(_numbers(found))
         gains.append([_agreement(held_out, aim, map_) for map_ in (found, fixed)])
     return _told(whole.map, fixed, rows, aim, np.array(maps), np.array(gains))
 
@@ -126,14 +129,14 @@ def _agreement(observed: Observed, aim: str, found: GradeMap) -> float:
 
 
 def _told(found: GradeMap, fixed: GradeMap, rows: Observed, aim: str, maps: Floats, gains: Floats) -> Study:
-    values = np.concatenate([found.chances, found.utilities])
+    values = _numbers(found)
     errors = np.sqrt((len(maps) - 1) * np.mean((maps - maps.mean(axis=0)) ** 2, axis=0))
     reach = _quantile(len(maps)) * errors
     intervals = tuple(
         Interval(float(value), max(float(value - by), 0.0), float(value + by))
         for value, by in zip(values, reach, strict=True)
     )
-    levels = len(found.chances)
+    levels, gamma = len(found.chances), () if found.gamma is None else intervals[-1:]
     chances = tuple(Interval(one.value, one.low, min(one.high, 1.0)) for one in intervals[:levels])
     shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
     known = gains[~np.isnan(gains).any(axis=1)]
@@ -143,7 +146,8 @@ def _told(found: GradeMap, fixed: GradeMap, rows: Observed, aim: str, maps: Floa
     return Study(
         map=found,
         chances=chances,
-        utilities=intervals[levels:],
+        utilities=intervals[levels : levels + len(found.utilities)],
+        gamma=Interval(gamma[0].value, gamma[0].low, min(gamma[0].high, 1.0)) if gamma else None,
         fitted=_agreement(rows, aim, found),
         fixed=_agreement(rows, aim, fixed),
         held_out=held_out,
@@ -152,6 +156,12 @@ def _told(found: GradeMap, fixed: GradeMap, rows: Observed, aim: str, maps: Floa
         configurations=shown,
         warnings=tuple(_warnings(chances, shown)),
     )
+
+
+def _numbers(found: GradeMap) -> Floats:
+    """Return all that was learned in one vector; gamma is last."""
+    gamma = [] if found.gamma is None else [found.gamma]
+    return np.concatenate([found.chances, found.utilities, gamma])
 
 
 def _gain(differences: Floats) -> Interval:

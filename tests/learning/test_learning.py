@@ -73,10 +73,10 @@ def test_agreements_are_the_correlations_of_the_report(seed):
 
 
 @settings(max_examples=20)
-@given(seed=SEEDS, aim=st.sampled_from(sorted(AIMS)), utilities=st.booleans())
-def test_gradients_are_those_of_finite_differences(seed, aim, utilities):
+@given(seed=SEEDS, aim=st.sampled_from(sorted(AIMS)), positions=st.sampled_from(["fixed", "free", "gamma"]))
+def test_gradients_are_those_of_finite_differences(seed, aim, positions):
     rows, agreement = AIMS[aim](observed(seed, size=80, queries=15, noise=0.3))
-    free = _Free(rows.grades, agreement, paper_map(4, DEPTH), learns_utilities=utilities)
+    free = _Free(rows.grades, agreement, paper_map(4, DEPTH), positions)
     start = free.starts()[0]
     point = start + np.random.default_rng(seed).normal(0, 0.3, len(start))
     slope = approx_fprime(point, lambda at: free.loss(at)[0], 1e-6)
@@ -86,7 +86,7 @@ def test_gradients_are_those_of_finite_differences(seed, aim, utilities):
 @pytest.mark.parametrize("aim", AIMS)
 def test_a_planted_map_is_found_again_without_noise(aim):
     rows, agreement = AIMS[aim](observed(1, size=4000))
-    found = learn(rows.grades, agreement, paper_map(4, DEPTH), utilities=True)
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="free")
     assert found.rho == pytest.approx(1.0, abs=1e-7)
     assert found.map.chances == pytest.approx(PLANTED.chances, abs=2e-3)
     assert found.map.utilities == pytest.approx(PLANTED.utilities, abs=2e-3)
@@ -120,6 +120,34 @@ def test_where_utilities_are_free_a_factor_of_skipping_is_not_told():
     utilities = np.cumsum(steps[::-1])[::-1]
     other = GradeMap(1 - 0.9 * (1 - PLANTED.chances), utilities)
     assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("aim", AIMS)
+def test_a_planted_gamma_is_found_again(aim):
+    truth = GradeMap(PLANTED.chances, 0.7 ** np.arange(DEPTH), 0.7)
+    rows, agreement = AIMS[aim](observed(5, size=4000, truth=truth))
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="gamma")
+    assert found.rho == pytest.approx(1.0, abs=1e-6)
+    assert found.map.gamma == pytest.approx(0.7, abs=0.01)
+    assert found.map.utilities == pytest.approx(truth.utilities, abs=0.01)
+    assert found.map.chances == pytest.approx(truth.chances, abs=0.01)
+
+
+def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
+    grades = np.random.default_rng(0).integers(0, 5, (50, 7))
+    paper = paper_map(4, 7)
+    extended = GradeMap(paper.chances, 0.85 ** np.arange(7), 0.85)
+    assert extended.values(grades) == pytest.approx(err(grades, max_rel=4, gamma=0.85), rel=1e-12)
+
+
+def test_an_interval_holds_a_planted_gamma():
+    truth = GradeMap(PLANTED.chances, 0.8 ** np.arange(DEPTH), 0.8)
+    rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
+    found = study(rows, paper_map(4, DEPTH), aim="correlation", positions="gamma")
+    assert found.gamma.low <= 0.8 <= found.gamma.high
+    assert found.gamma.high - found.gamma.low < 0.3
+    assert len(found.utilities) == DEPTH
+    assert study(rows, paper_map(4, DEPTH), aim="correlation").gamma is None
 
 
 def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
