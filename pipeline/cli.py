@@ -15,6 +15,7 @@ from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
+from pipeline.cli_label_plan import estimate, plan
 from pipeline.cli_learn import learn
 from pipeline.cli_options import (
     BATCH,
@@ -177,6 +178,8 @@ app.command()(patterns)
 app.command("sql")(written_sql)
 app.command()(power)
 app.command()(learn)
+app.command()(plan)
+app.command()(estimate)
 app.command()(diff)
 app.command()(explore)
 

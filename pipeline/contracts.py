@@ -18,6 +18,7 @@ from pipeline.contract_columns import (
     interval,
     noise_corrected,
 )
+from pipeline.contracts_active import NEXT_JUDGMENTS
 from pipeline.contracts_clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, UNJUDGED
 from pipeline.table_form import Column, Table
 
@@ -203,7 +204,7 @@ INFLUENCE = Table(
 
 RUN_QUERIES = Table(
     "queries",
-    "one row per market and query with a judged configuration",
+    "one row per market and query with a judged configuration, or among those to judge next",
     (
         MARKET,
         QUERY,
@@ -335,5 +336,6 @@ RUN_TABLES = (
     CLICK_POSITIONS,
     CLICK_GRADES,
     UNJUDGED,
+    NEXT_JUDGMENTS,
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

@@ -43,7 +43,15 @@ from pipeline.patterns import PatternTable, check_depths, check_judged, read_pat
 from pipeline.patterns_written import is_written
 from pipeline.progress import Progress, silent
 from pipeline.publish import check_apart, check_free, published_folder
-from pipeline.run_measured import DROP, judgments_by_rule, main_rule, measured_cells, parted, unjudged_table
+from pipeline.run_measured import (
+    DROP,
+    judgments_by_rule,
+    main_rule,
+    measured_cells,
+    parted,
+    to_judge,
+    unjudged_table,
+)
 from pipeline.run_models import click_tables, run_models
 from pipeline.run_patterns import collected, log_to_patterns, plain_settings, versions, writing_tables
 from pipeline.sample import Sample
@@ -101,18 +109,20 @@ def _analyse(
     measured = passes[main_rule(settings)].measured
     samples = [sample for cell in measured for sample in cell.samples]
     configurations = pl.concat([cell.configurations for cell in measured])
+    proposed = to_judge(parts, graded, settings, progress)
     frames = {
         "statistics": pl.concat([cell.statistics for cell in measured]),
         "funnel": _funnel(table, graded.funnel, measured, settings),
         "configurations": configurations,
         "patterns": _distinct([cell.patterns for cell in measured]),
-        "queries": _queries(table, configurations),
+        "queries": _queries(table, configurations, proposed),
         **_correlated(samples, attributes, settings, progress, draws=_no_draws(configurations)),
         "collapses": pl.concat(passes[DROP].collapses),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(samples),
         **_clicked(passes[DROP].measured, settings, progress),
+        "next_judgments": proposed,
         "unjudged": unjudged_table({rule: cells.measured for rule, cells in passes.items()}),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
@@ -124,9 +134,10 @@ def _clicked(judged: list[Measured], settings: Settings, progress: Progress) -> 
     return click_tables(configurations, _distinct([cell.patterns for cell in judged]), settings, progress)
 
 
-def _queries(table: PatternTable, configurations: pl.DataFrame) -> pl.DataFrame:
-    """Return at least how many users issued each query that has a judged configuration."""
-    judged = table.queries.join(configurations, on=["market", "query"], how="semi")
+def _queries(table: PatternTable, *told: pl.DataFrame) -> pl.DataFrame:
+    """Return at least how many users issued each query that other tables tell of."""
+    named = pl.concat(frame.select("market", "query") for frame in told).unique()
+    judged = table.queries.join(named, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
     known = judged.select("market", "query", users.alias("users_at_least"))
     key = run_key(known)

@@ -12,6 +12,7 @@ from pipeline.click_models.catalogue import click_models
 from pipeline.click_models.expectation import expected_mean_rr
 from pipeline.collapses import collapses
 from pipeline.contracts import CORRELATIONS, EVERY
+from pipeline.contracts_active import NEXT_JUDGMENTS
 from pipeline.contracts_clicks import UNJUDGED
 from pipeline.correlation.classes import everything
 from pipeline.correlation.draws import child
@@ -22,6 +23,7 @@ from pipeline.judgments import Judgments
 from pipeline.measure import Measured, SetApart, formed_sessions, measure
 from pipeline.metrics.editorial import report_measures
 from pipeline.metrics.of_click_models import MODEL_METRICS, Expectation
+from pipeline.next_judgments import next_judgments
 from pipeline.patterns import PatternTable
 from pipeline.progress import Progress
 from pipeline.settings import Settings
@@ -172,6 +174,19 @@ def _expectation(judged: Judged, name: str, settings: Settings) -> Expectation:
     queries = np.zeros(len(judged.grades), dtype=np.int64)  # no query is left out here
     found = grade_log(judged.grades, queries, judged.patterns, max_grade=settings.max_grade)
     return partial(expected_mean_rr, kind.fit(found.log).model)
+
+
+def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> pl.DataFrame:
+    """Return the rows of `contracts_active.NEXT_JUDGMENTS` for every judge and depth."""
+    progress("looking for what to judge next", None)
+    apart, formed = parts.apart, formed_sessions(parts.measured.funnel)
+    measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
+    found = [
+        next_judgments(parts.measured, graded, measured, judge=judge, depth=depth)
+        for judge in graded.judges
+        for depth in settings.depth
+    ]
+    return pl.concat([NEXT_JUDGMENTS.empty(), *found])
 
 
 def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:

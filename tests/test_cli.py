@@ -32,6 +32,7 @@ RUN_FILES = {
     "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
     "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
     "click_models.parquet", "click_positions.parquet", "click_grades.parquet", "unjudged.parquet",
+    "next_judgments.parquet",
 }  # fmt: skip
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 

@@ -28,6 +28,7 @@ from pipeline.report.sections.data import data_line, funnel_section, statistics_
 from pipeline.report.sections.differences import differences_section
 from pipeline.report.sections.influence import influence_section
 from pipeline.report.sections.judges import judges_sections
+from pipeline.report.sections.next_judgments import next_judgments_section
 from pipeline.report.sections.provenance import command, provenance_section
 from pipeline.report.sections.readers import readers_section
 from pipeline.report.sections.unjudged import unjudged_sections
@@ -78,6 +79,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         *judges_sections(run),
         readers_section(run),
         *unjudged_sections(run),
+        next_judgments_section(run),
         *_beside(run),
         provenance_section(run),
     )

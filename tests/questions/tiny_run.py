@@ -152,6 +152,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "click_positions": [],
         "click_grades": [],
         "unjudged": [],
+        "next_judgments": [],
     }
     frames = {
         table.name: pl.DataFrame(rows[table.name], schema=table.empty().schema, orient="row")
