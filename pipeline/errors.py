@@ -48,6 +48,10 @@ class LearningError(ClickassayError):
     """Values of grades cannot be learned from these clicks."""
 
 
+class ActiveError(ClickassayError):
+    """A labelling plan cannot be made or estimated from."""
+
+
 class QueryError(ClickassayError):
     """A question to a run is unknown, or is not valid SQL."""
 
