@@ -166,16 +166,11 @@ def _normal(rows: pl.DataFrame) -> pl.DataFrame:
 
 def places(documents: pl.DataFrame, number: int, m: int) -> Ranking:
     """Return a ranking of m queries from documents sorted by query and their column rank_n."""
-    listed = documents.with_row_index("place").filter(pl.col(f"rank_{number}").is_not_null())
-    query = listed.select(pl.col("query").replace_strict(_codes(documents), return_dtype=pl.Int64))["query"]
-    ordered = listed.with_columns(code=query).sort("code", f"rank_{number}")
+    coded = documents.with_row_index("place").with_columns(code=pl.col("query").rank("dense") - 1)
+    ordered = coded.filter(pl.col(f"rank_{number}").is_not_null()).sort("code", f"rank_{number}")
     sizes = np.bincount(ordered["code"].to_numpy(), minlength=m)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return Ranking(ordered["place"].cast(pl.Int64).to_numpy(), offsets)
-
-
-def _codes(documents: pl.DataFrame) -> pl.DataFrame:
-    return documents.select("query").unique().sort("query").with_row_index("code")
 
 
 def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:
@@ -198,8 +193,8 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
     if unknown.height:
         query, url = unknown.select(KEY).row(0)
         raise ActiveError(
-            f"relevance {sources.relevance}: nothing of {unknown.height:,} of {documents.height:,} documents, the "
-            f"first {url!r:.120} of query {query!r:.80}; add them"
+            f"relevance {sources.relevance}: it lacks {unknown.height:,} of {documents.height:,} documents, as "
+            f"{url!r:.120} of query {query!r:.80}; add them"
         )
     return joined.select(pl.col(names).cast(pl.Float64)).to_numpy()
 

@@ -47,7 +47,7 @@ SHOWN = 10
 """Queries that are shown; files have them all."""
 
 
-def plan(  # noqa: PLR0913 - what a plan can know has this many parts
+def plan(
     budget: Annotated[
         float, typer.Option(help="What labels may cost; with --continue, all of them together.")
     ],
@@ -130,8 +130,8 @@ def plan(  # noqa: PLR0913 - what a plan can know has this many parts
             made = continued(read_plan(go_on), budget)
         else:
             sources = Sources(rankings, relevance, judged, cost, cost_column, log_cost, frequency)
-            aim = Aim(measure.value, variant.value, budget, depth, defence, seed)
-            made = make_plan(sources, aim, _settings(max_grade, scale, conflicts), progress)
+            purpose = Aim(measure.value, variant.value, budget, depth, defence, seed)
+            made = make_plan(sources, purpose, _settings(max_grade, scale, conflicts), progress)
         write_plan(made, out, {"command": command_line()}, force=force)
     _show_plan(made, out, continues=go_on)
 
@@ -158,8 +158,9 @@ def _propose(
     last = found.queries.row(-1, named=True)
     width = "" if last["width"] is None else f", intervals {last['width']:.2f} times as wide as now"
     say(
-        f"Market {last['market']}, depth {last['depth']}, judge {last['judge']}: {found.to_label.height:,} results "
-        f"of {found.queries.height:,} queries; coverage would be {last['coverage']:.1%}{width}.",
+        f"Market {last['market']}, depth {last['depth']}, judge {last['judge']}: "
+        f"{found.to_label.height:,} results of {found.queries.height:,} queries; "
+        f"coverage would be {last['coverage']:.1%}{width}.",
         f"To label: {out / 'to_label.csv'} (column grade). Then run again with these judgments added.",
     )
 
@@ -200,7 +201,8 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
     expected = made.expected
     if "error" in expected:
         say(
-            f"Expected {what}: {expected['value']:.4f}, standard error of the estimate {expected['error']:.4f}."
+            f"Expected {what}: {expected['value']:.4f}, standard error of its estimate "
+            f"{expected['error']:.4f}."
         )
     if "passive_budget" in expected:
         times = expected["passive_budget"] / made.aim.budget
@@ -265,9 +267,7 @@ def _show_estimate(made: "LabelPlan", found: "Found") -> None:
     what = f"{made.aim.measure} of the first ranking minus the second" if made.compares else made.aim.measure
     at = "" if made.aim.depth is None else f" at depth {made.aim.depth}"
     if found.in_part:
-        say(
-            f"Warning: {len(found.in_part):,} queries are labelled in part, the first {found.in_part[0]!r:.80}."
-        )
+        say(f"Warning: {len(found.in_part):,} queries are labelled in part, as {found.in_part[0]!r:.80}.")
     if found.first_missing is not None:
         say(
             f"Draw {found.draws + 1:,} (query {found.first_missing!r:.80}) is not labelled in full: "

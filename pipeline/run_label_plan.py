@@ -200,7 +200,9 @@ def proposed(
     cell = own.filter(market=first[0], depth=first[1], judge=first[2]).sort("rank")
     paid = cell.filter(pl.col("labels_so_far") <= budget)
     if paid.is_empty():
-        raise ActiveError(f"a budget of {budget:g} labels is below the {cell['labels'][0]} of the first query")
+        raise ActiveError(
+            f"a budget of {budget:g} labels is below the {cell['labels'][0]} of the first query"
+        )
     sheet = paid.select("query", pl.col("urls").alias("url")).explode("url")
     numbered = sheet.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"))
     return Proposed(paid, TO_LABEL.canonical(numbered))

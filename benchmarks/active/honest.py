@@ -105,7 +105,7 @@ def repeated(pool: Pool, values: Floats, q: Floats, budget: float, repetitions: 
 
 def planned(pool: Pool, values: Floats, q: Floats, budget: float, seed: int) -> Estimate:
     """Draw once and estimate."""
-    drawn = draw(pool, q, budget, np.random.default_rng([seed, 7])).queries
+    drawn = draw(pool.costs, q, budget, np.random.default_rng([seed, 7])).queries
     return estimate(values[drawn], pool.weights[drawn] / q[drawn])
 
 

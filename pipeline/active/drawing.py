@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.active.pool import Pool
 from pipeline.active.sampling import check_budget
 from pipeline.errors import ActiveError
 from pipeline.sample import Floats, Integers
@@ -40,9 +39,9 @@ class Draws:
 
 
 def draw(
-    pool: Pool, q: Floats, budget: float, rng: np.random.Generator, *, most_draws: int | None = None
+    costs: Floats, q: Floats, budget: float, rng: np.random.Generator, *, most_draws: int | None = None
 ) -> Draws:
-    """Draw queries with chances q (m,) until the budget is spent.
+    """Draw queries with chances q (m,) until the budget is spent on their costs (m,).
 
     It ends before the first draw whose labels would pass the budget, with the draw that pays for the last
     query of q above 0, or after `most_draws` (100 for each query of the pool): whatever comes first. The
@@ -50,11 +49,11 @@ def draw(
     a budget of 0 or below, or fewer draws than 1.
     """
     check_budget(budget)
-    most = DRAWS_PER_QUERY * len(pool.queries) if most_draws is None else most_draws
+    most = DRAWS_PER_QUERY * len(costs) if most_draws is None else most_draws
     if most < 1:
         raise ActiveError(f"at most {most} draws were asked for: give 1 or more")
     reach = np.cumsum(q)
-    unpaid, waiting, spent = np.array(pool.costs), int(np.count_nonzero(q)), 0.0
+    unpaid, waiting, spent = np.array(costs), int(np.count_nonzero(q)), 0.0
     queries: list[Integers] = []
     paid: list[NDArray[np.bool_]] = []
     ended = False
