@@ -193,8 +193,8 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
     if unknown.height:
         query, url = unknown.select(KEY).row(0)
         raise ActiveError(
-            f"relevance {sources.relevance}: it lacks {unknown.height:,} of {documents.height:,} documents, as "
-            f"{url!r:.120} of query {query!r:.80}; add them"
+            f"relevance {sources.relevance}: it lacks {unknown.height:,} of {documents.height:,} documents, "
+            f"as {url!r:.120} of query {query!r:.80}; add them"
         )
     return joined.select(pl.col(names).cast(pl.Float64)).to_numpy()
 
