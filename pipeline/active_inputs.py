@@ -217,10 +217,19 @@ def _calibrated(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.
     return rows.with_columns(pl.Series(f"p{grade}", column) for grade, column in enumerate(chances.T))
 
 
-def read_labels(path: Path, queries: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """Return (query, url, grade) of judgments of these queries, each once."""
-    table = read_input("labels", path, JUDGMENTS)
-    rows = collected(table).with_columns(judge=pl.lit("all"), market=pl.lit("all"))
+def read_labels(
+    path: Path, queries: pl.DataFrame, settings: Settings, *, sheet: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return (query, url, grade) of judgments of these queries, each once.
+
+    Labels with a column `number` are those of a `sheet`, which has their texts: in a CSV file, texts that
+    look like formulas are defused. What has no grade is left out.
+    """
+    table = read_input("labels", path, JUDGMENTS, keep_others=True)
+    rows = collected(table).drop_nulls("grade").with_columns(judge=pl.lit("all"), market=pl.lit("all"))
+    if sheet is not None and "number" in rows.columns:
+        numbers = pl.col("number").cast(pl.Int64, strict=False)
+        rows = rows.drop(KEY).with_columns(numbers).join(sheet, on="number")
     log_queries = queries.select(pl.lit("all").alias("market"), "query")
     return prepare_judgments(rows, log_queries, settings, by_market=False).grades.select(*KEY, "grade")
 

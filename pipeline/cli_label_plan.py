@@ -81,7 +81,7 @@ def plan(
         Variant, typer.Option(help="What the choice of queries makes use of.")
     ] = Variant.active,
     defence: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of draws made as often as queries are asked.")
+        float, typer.Option(help="Share of draws made as often as queries are asked, 0..1.")
     ] = 0.1,
     go_on: Annotated[
         Path | None, typer.Option("--continue", metavar="PLAN", help="Go on with a plan and a larger budget.")

@@ -25,7 +25,8 @@ from pipeline.run_patterns import writing_tables
 from pipeline.sample import Floats
 from pipeline.settings import Settings
 
-FORMS = (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS, TO_LABEL)
+FEWEST = 2
+"""Draws without which nothing is estimated."""
 
 
 @dataclass(frozen=True)
@@ -332,7 +333,7 @@ def estimate_plan(plan: LabelPlan, labels: Path, settings: Settings) -> Found:
     ActiveError
         If fewer than two draws are labelled, or they all say the same.
     """
-    grades = read_labels(labels, plan.queries.select("query"), settings)
+    grades = read_labels(labels, plan.queries.select("query"), settings, sheet=plan.to_label)
     joined = plan.documents.join(grades, on=KEY, how="left", maintain_order="left")
     values = _values(plan, joined["grade"].fill_null(-1).to_numpy().astype(np.int64))
     of_draws = plan.draws.join(
@@ -341,6 +342,11 @@ def estimate_plan(plan: LabelPlan, labels: Path, settings: Settings) -> Found:
     value, ratio = (of_draws[name].to_numpy() for name in ("value", "ratio"))
     labelled = ~np.isnan(value)
     upto = len(value) if labelled.all() else int(np.argmin(labelled))
+    if upto < FEWEST and upto < len(value):
+        raise ActiveError(
+            f"only {upto} draws are labelled without a gap: draw {upto + 1} (query "
+            f"{of_draws['query'][upto]!r:.80}) lacks labels; label the sheet from its top"
+        )
     exact = float(plan.queries["weight"].to_numpy() @ values) if not np.isnan(values).any() else None
     return Found(
         estimate=None if exact is not None else estimate(value[:upto], ratio[:upto]),
