@@ -24,6 +24,7 @@ COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
+    ("plan",), ("estimate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"),
 ]  # fmt: skip
 RUN_FILES = {

@@ -35,6 +35,8 @@ OTHERS = [
         "docs/explore.md",
         "docs/click-models.md",
         "docs/learn.md",
+        "docs/labelling.md",
+        "docs/unjudged.md",
         "data_samples/README.md",
     )
 ]
