@@ -29,7 +29,8 @@ class Draws:
     spent
         What the paid ones cost together; never above the budget.
     complete
-        Whether every query with q above 0 is paid. The mean over the pool is then known without sampling.
+        Whether every query with q above 0 is paid. If that is every query with p above 0, the mean over the
+        pool is known without sampling.
     """
 
     queries: Integers
@@ -53,12 +54,13 @@ def draw(
     if most < 1:
         raise ActiveError(f"at most {most} draws were asked for: give 1 or more")
     reach = np.cumsum(q)
+    reach = reach / reach[-1]  # its end is exactly 1, which no random number reaches
     unpaid, waiting, spent = np.array(costs), int(np.count_nonzero(q)), 0.0
     queries: list[Integers] = []
     paid: list[NDArray[np.bool_]] = []
     ended = False
     while not ended:
-        block = np.searchsorted(reach / reach[-1], rng.random(BLOCK), side="right")[:most]
+        block = np.searchsorted(reach, rng.random(BLOCK), side="right")[:most]
         first = _first_of_each(block) & (unpaid[block] > 0)
         upto, after = _affordable(np.where(first, unpaid[block], 0.0), first, spent, budget, waiting)
         block, first = block[:upto], first[:upto]

@@ -160,13 +160,17 @@ def _err_difference(pool: Pool, grading: Grading) -> Moments:
     same = shared_tops(one, other)
     first, second = (_below(ranking, same, len(pool.chances)) for ranking in pool.rankings)
     rest = _rest_difference(first, second, grading.with_nothing)
-    top = one.cut_each(same)
-    spared = 1 - grading.mean[top.documents]
-    mean = np.exp(np.bincount(top.queries, np.log(spared), len(same)))
-    more = np.log1p(grading.variance[top.documents] / spared**2)  # E[(1 - l)^2] / (E[1 - l])^2
-    excess = np.expm1(np.bincount(top.queries, more, len(same)))
-    variance = mean**2 * ((1 + excess) * rest.variance + excess * rest.mean**2)
-    return Moments(mean * rest.mean, variance)
+    mean, variance = _spared_by(one.cut_each(same), grading)
+    return Moments(mean * rest.mean, (mean**2 + variance) * rest.variance + variance * rest.mean**2)
+
+
+def _spared_by(top: Ranking, grading: Grading) -> tuple[Floats, Floats]:
+    """Return (m,) mean and variance of the product of 1 - l over a list, which may be long or empty."""
+    spared, m = 1 - grading.mean[top.documents], len(top.offsets) - 1
+    mean = np.bincount(top.queries, np.log(spared), m)
+    # E[(1 - l)^2] / (E[1 - l])^2, whose product may be too large for a float where E P^2 is not
+    more = np.bincount(top.queries, np.log1p(grading.variance[top.documents] / spared**2), m)
+    return np.exp(mean), np.asarray(np.exp(2 * mean + more) * -np.expm1(-more))
 
 
 def _below(ranking: Ranking, same: Integers, nothing: int) -> Ranking:

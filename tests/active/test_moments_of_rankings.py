@@ -137,6 +137,16 @@ def test_a_difference_far_down_two_long_lists_keeps_its_variance():
     assert found.variance[0] == pytest.approx((1 / 99 - 1 / 100) ** 2 / 8 * (5 / 8) ** 98, rel=1e-9)
 
 
+def test_lists_that_share_a_long_top_of_doubtful_documents_have_finite_moments():
+    # E P^2 / (E P)^2 of 1,300 such documents is beyond 1e308; P itself is all but 0
+    chances = np.tile([0.5, 0, 0, 0, 0.5], (1302, 1))
+    lists = [[*range(1300), 1300, 1301], [*range(1300), 1301, 1300]]
+    rankings = [Ranking(np.array(places), np.array([0, 1302])) for places in lists]
+    found = difference_moments(pool_of(["a"], [0, 1302], chances, rankings, costs=[1]), "ERR")
+    assert found.mean.tolist() == [0]
+    assert 0 <= found.variance[0] < 1e-300
+
+
 def test_the_second_moment_lies_around_any_value():
     found = Moments(np.array([0.5]), np.array([0.04]))
     assert found.second == pytest.approx([0.29])
