@@ -351,6 +351,26 @@ def import_trec_session(
     _tell_import(imported.folder, imported.counts, imported.notes)
 
 
+@imports.command("letor")
+def import_letor(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines grade qid:N feature:value ...")],
+    out: OUT,
+    sizes: Annotated[Path | None, typer.Option(help="Lines of each query, where FILE has no qid.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import judged documents of a learning-to-rank set (LETOR, MSLR-WEB30k, LightGBM).
+
+    Example:
+
+        clickassay import letor Fold1/test.txt --out mslr
+    """
+    from pipeline.formats import import_letor as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, sizes=sizes, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
 def _say(text: str) -> None:
     _OUT.print(printable(text))
 

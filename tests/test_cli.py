@@ -25,7 +25,7 @@ COMMANDS = [
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
     ("plan",), ("estimate",),
-    ("import",), ("import", "yandex"), ("import", "trec-session"),
+    ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",
