@@ -20,6 +20,9 @@ TREES = 20
 MOST_OF_A_TREE = 20_000
 """Documents that one tree is grown on, at most."""
 
+MOST_SHARE = 0.6
+"""Of the documents that one tree is grown on: each document is out of the bag of some tree."""
+
 MOST_TO_CALIBRATE = 10_000
 """Documents that thresholds are fitted on, at most."""
 
@@ -106,7 +109,7 @@ MODELS: Mapping[str, Callable[[Collection, int], Model]] = MappingProxyType(
 
 
 def _growth(train: Collection, seed: int) -> dict[str, float | int]:
-    share = min(1.0, MOST_OF_A_TREE / len(train.grades))
+    share = min(MOST_SHARE, MOST_OF_A_TREE / len(train.grades))
     return {
         "n_estimators": TREES,
         "min_samples_leaf": 5,
