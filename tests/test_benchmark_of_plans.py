@@ -72,6 +72,7 @@ def curves(active, passive):
         ((8, 6, 4), (8, 5, 3, 2), -1 / 3),  # passive comes to 4 at 150: 1 - 200 / 150
         ((2, 1.5, 1), (8, 5, 3, 2), None),  # better with the least budget already
         ((8, 5, 3), (8, 5, 3, 2), 0.0),
+        ((3, 3, 2), (8, 5, 3, 2), 0.75),  # 3 is what the least budget has, and the next one too
     ],
 )
 def test_savings_are_as_worked_by_hand(of_benchmark, active, passive, saved):

@@ -77,6 +77,8 @@ def needed(curve: pl.DataFrame, criterion: str, target: float) -> float | None:
     budgets, errors = curve["budget"].to_list(), curve[criterion].to_list()
     if target <= 0 or errors[0] < target:
         return None
+    if errors[0] == target:
+        return float(budgets[0])
     for before, after in zip(range(len(errors)), range(1, len(errors)), strict=False):
         if errors[after] <= target:
             share = (errors[before] - target) / (errors[before] - errors[after])
