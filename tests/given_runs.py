@@ -22,7 +22,7 @@ from pipeline.settings import Settings
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "data_samples"
 COMMITTED = ROOT / "reports" / "sample"
-SETTINGS = Settings(depth=(5,), iterations=10, threads=1)
+SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(diff)

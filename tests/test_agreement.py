@@ -21,6 +21,7 @@ from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import load_settings
 
 LOGS, CHUNK = 320, 10
+NO_MODELS = ("NONE",)
 TOLERANCE = 1e-9
 MOST_CHOICES = 2000
 SAMPLE = ("market", "depth", "judge")
@@ -44,7 +45,7 @@ def differences_of(seed, folder):
     searches, clicks, judgments, queries, settings = seeded_log(seed)
     expected = oracle(searches, clicks, judgments, queries, settings)
     paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
-    options = load_settings(**settings)
+    options = load_settings(**settings, click_models=NO_MODELS)
     table = log_to_patterns(paths["searches"], paths["clicks"], options)
     run = analyse(table, paths["judgments"], paths.get("queries"), options)
     yield from pattern_table_differences(expected, table)
@@ -57,7 +58,8 @@ def differences_of(seed, folder):
     yield from comparison_differences(expected["comparisons"], run["comparisons"])
     yield from collapse_differences(expected["collapses"], run["collapses"])
     yield from run_pattern_differences(run)
-    yield from run_query_differences(expected, run["queries"])
+    judged = run["queries"].join(run["configurations"], on=["market", "query"], how="semi")
+    yield from run_query_differences(expected, judged)
 
 
 def write_log(folder, seed, **tables):

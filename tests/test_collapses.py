@@ -225,7 +225,7 @@ def test_the_table_of_a_run_is_that_of_plain_loops_over_places_cells_and_pairs(s
     rows = [(judge, query, url, grade) for (judge, query, url), grade in grades.items()]
     names = ["judge", "query", "url", "grade"]
     pl.DataFrame(rows, schema=names, orient="row").write_parquet(tmp_path / "judgments.parquet")
-    settings = load_settings(depth=DEPTHS, iterations=2)
+    settings = load_settings(depth=DEPTHS, iterations=2, click_models=("NONE",))
     table = table_of(lists, masks, stored_depth=4)
     run = analyse(table, tmp_path / "judgments.parquet", None, settings)
     expected = [

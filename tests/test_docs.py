@@ -138,7 +138,7 @@ def test_the_page_has_every_step_of_the_cases_worked_out_by_hand(documented_step
 @pytest.fixture(scope="module")
 def sample_funnel():
     """Return the funnel of the sample log."""
-    chosen = load_settings(depth=[5, 10], iterations=2)
+    chosen = load_settings(depth=[5, 10], iterations=2, click_models=("NONE",))
     table = log_to_patterns(SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet", chosen)
     return analyse(table, SAMPLES / "judgments.parquet", None, chosen)["funnel"]
 

@@ -29,8 +29,10 @@ def run_of(folder, table, grades=GRADES, *, market=None, **settings):
     if market:
         rows = rows.with_columns(market=pl.lit(market))
     rows.write_parquet(folder / "judgments.parquet")
-    options = load_settings(**{"depth": (2,), "iterations": 300} | settings)
-    return analyse(table, folder / "judgments.parquet", None, options)
+    options = load_settings(**{"depth": (2,), "iterations": 300, "click_models": ("NONE",)} | settings)
+    found = analyse(table, folder / "judgments.parquet", None, options)
+    judged = found["queries"].join(found["configurations"], on=["market", "query"], how="semi")
+    return found | {"queries": judged, "all queries": found["queries"]}
 
 
 def tables_of(lists=LISTS, masks=MASKS):
@@ -140,3 +142,10 @@ def test_a_run_without_draws_still_names_the_metrics(grades, tmp_path, run):
     found = run_of(tmp_path, tables_of(LISTS[1:], MASKS[1:]), grades)
     assert found["draws"].is_empty()
     assert found["draws"].schema == run["draws"].schema
+
+
+def test_queries_that_are_to_be_judged_next_are_listed_too(tmp_path):
+    found = run_of(tmp_path, tables_of(), [("q", "a", 1), ("q", "b", 1)])
+    proposed = found["next_judgments"]["query"].to_list()
+    assert "r" in proposed
+    assert set(found["all queries"]["query"]) == {*found["queries"]["query"], *proposed}

@@ -30,7 +30,7 @@ def run_of(tmp_path_factory):
             log = simulated(
                 tmp_path_factory.mktemp(world) / "log", world, searches=60_000, queries=30, seed=5
             )
-            chosen = load_settings(iterations=200, depth=[5, 10])
+            chosen = load_settings(iterations=200, depth=[5, 10], click_models=("NONE",))
             table = log_to_patterns(log["searches"], log["clicks"], chosen)
             runs[world] = analyse(table, log["judgments"], log["queries"], chosen)
         return runs[world]

@@ -24,7 +24,7 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 NOON_MS = 1_714_564_800_000
 STEP_MS = 10_000
 ROWS = 24
-QUICK = ("--iterations", "10", "--depth", "3", "--threads", "1")
+QUICK = ("--iterations", "10", "--depth", "3", "--click-models", "none", "--threads", "1")
 
 # 24 searches, each of a user of its own: 3 queries, 2 orders of 3 results, 4 searches of each.
 # The places clicked by these 4, for the first order and the second: the first order is the better one.
@@ -191,7 +191,7 @@ def counted(log: Log, *more: str) -> dict[tuple[str, str, str], int]:
 
 def analysed(log: Log, **settings: object) -> dict[str, pl.DataFrame]:
     """Compute the tables of a run without its report."""
-    chosen = Settings(depth=(3,), iterations=10, threads=1, **settings)
+    chosen = Settings(depth=(3,), iterations=10, threads=1, click_models=("NONE",), **settings)
     table = log_to_patterns(log.searches, log.clicks, chosen)
     return analyse(table, log.judgments, None, chosen)
 
