@@ -345,3 +345,16 @@ def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_
     found = json.loads(estimated(tmp_path / "p", tmp_path / "filled.csv", "--json"))
     assert found["in_part"] == []
     assert found["first_missing"] is None
+
+
+@pytest.mark.parametrize(
+    ("grade", "message"),
+    [("7", "is outside 0..4"), ("2.5", "not a whole number"), ("superb", "not a label of the scale")],
+)
+def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade, message):
+    planned(world, tmp_path / "plan")
+    (tmp_path / "odd.csv").write_text(f"query,url,grade\nq 1,u1/0,{grade}\n")
+    ended = tiny.inside("estimate", str(tmp_path / "plan"), "--labels", str(tmp_path / "odd.csv"))
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
