@@ -39,6 +39,9 @@ def discount_lines(
     words: Spec = {"type": "text", "align": "left", "dx": 7}
     layers = [
         layer({"type": "line", "color": QUIET, "strokeWidth": 1}, {**place, **by_name}, only="other"),
+        layer(
+            {"type": "point", "filled": True, "color": QUIET, "size": 14, "opacity": 1}, place, only="other"
+        ),
         layer(dashes, {**place, **by_name, "stroke": colour}, only="dashed"),
         layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, place, only="main"),
         layer(
