@@ -20,6 +20,7 @@ include_patterns = [
     "benchmarks/*.md",
     "data_samples/README.md",
     "reports/*.md",
+    "reports/active/*.md",
     "reports/calibration/*.md",
     "reports/sample/report.md",
     "requirements/README.md",
