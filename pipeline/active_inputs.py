@@ -156,6 +156,17 @@ def _trec_line(path: Path, number: int, line: str) -> tuple[str, str, float]:
     return fields[0], fields[2], score
 
 
+def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:
+    """Return the rows with numbers in some columns; null and NaN stay for those who read on."""
+    for name in names:
+        numbers = rows[name].cast(pl.Float64, strict=False)
+        wrong = rows.filter(numbers.is_null() & rows[name].is_not_null())
+        if wrong.height:
+            raise ActiveError(f"{what}: {name} is {wrong[name][0]!r:.40}; give a number")
+        rows = rows.with_columns(numbers.alias(name))
+    return rows
+
+
 def _normal(rows: pl.DataFrame) -> pl.DataFrame:
     """Bring texts to the normal form that judgments have."""
     return rows.with_columns(
@@ -188,6 +199,7 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
             f"relevance {sources.relevance}: no column {', '.join(missing)}; give one chance for each grade "
             f"0..{size - 1}, or a column score and --judged"
         )
+    rows = _with_numbers(rows, names, f"relevance {sources.relevance}")
     joined = documents.select(KEY).join(rows, on=KEY, how="left", maintain_order="left")
     unknown = joined.filter(pl.any_horizontal(pl.col(names).is_null()))
     if unknown.height:
@@ -196,7 +208,7 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
             f"relevance {sources.relevance}: it lacks {unknown.height:,} of {documents.height:,} documents, "
             f"as {url!r:.120} of query {query!r:.80}; add them"
         )
-    return joined.select(pl.col(names).cast(pl.Float64)).to_numpy()
+    return joined.select(names).to_numpy()
 
 
 def _calibrated(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.DataFrame:
@@ -206,14 +218,15 @@ def _calibrated(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.
             f"relevance {sources.relevance}: scores become chances by judgments of some of the documents; "
             "give --judged"
         )
+    rows = _with_numbers(rows, ["score"], f"relevance {sources.relevance}")
     graded = read_labels(sources.judged, rows.select("query").unique(), settings)
     known = rows.join(graded, on=KEY)
     model = fit_ordered_logit(
-        known["score"].cast(pl.Float64).to_numpy(),
+        known["score"].to_numpy(),
         known["grade"].to_numpy(),
         grades_of_scale=settings.max_grade + 1,
     )
-    chances = model.chances(rows["score"].cast(pl.Float64).to_numpy())
+    chances = model.chances(rows["score"].to_numpy())
     return rows.with_columns(pl.Series(f"p{grade}", column) for grade, column in enumerate(chances.T))
 
 
@@ -280,9 +293,8 @@ def _weights(sources: Sources, queries: pl.Series) -> np.ndarray | None:
     rows = collected(read_input("frequencies", sources.frequencies, BY_QUERY, keep_others=True))
     if "sessions" not in rows.columns:
         raise ActiveError(f"frequencies {sources.frequencies}: no column sessions; give query and sessions")
-    numbers = rows.select(
-        pl.col("query").map_elements(normalise_query, pl.String), cost=pl.col("sessions").cast(pl.Float64)
-    )
+    rows = _with_numbers(rows, ["sessions"], f"frequencies {sources.frequencies}")
+    numbers = rows.select(pl.col("query").map_elements(normalise_query, pl.String), cost=pl.col("sessions"))
     summed = numbers.group_by("query").agg(pl.col("cost").sum())
     return _of_queries(summed, queries, f"frequencies {sources.frequencies}")
 

@@ -270,6 +270,8 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--ranking", "null.csv"), "null in rank"),
         (("--ranking", "broken.run"), "line 2: found 'q Q0 b', expected: query Q0 document rank score run"),
         (("--frequency", "scores.csv"), "no column sessions"),
+        (("--frequency", "many.csv"), "sessions is 'many'; give a number"),
+        (("--relevance", "words.csv"), "p0 is 'often'; give a number"),
         (("--defence", "2"), "a share of 2 of the draws for defence: give 0..1"),
     ],
     ids=" ".join,
@@ -283,6 +285,8 @@ def test_what_does_not_fit_is_refused_in_one_line(world, tmp_path, options, mess
     chances.write_csv(tmp_path / "wrong.csv")
     sound = chances.with_columns(pl.lit(0.2).alias(f"p{grade}") for grade in range(5))
     sound.head(9).write_csv(tmp_path / "some.csv")
+    sound.with_columns(p0=pl.lit("often")).write_csv(tmp_path / "words.csv")
+    (tmp_path / "many.csv").write_text("query,sessions\nq 1,many\n")
     (tmp_path / "twice.csv").write_text("query,url,rank\nq,a,1\nq,a,2\n")
     (tmp_path / "empty.csv").write_text("query,url,rank\n")
     (tmp_path / "null.csv").write_text("query,url,rank\nq,a,\n")
