@@ -14,8 +14,12 @@ from pipeline.settings import load_settings
 SEEDED = {
     "differences": {"monte_carlo", "monte_carlo_se"},
     "draws": {*CLICK_METRICS, *EDITORIAL_METRICS, "AP(rel=2)", "RR(rel=2)", *BASELINES},
+    "click_models": {
+        *("best_persistence", "log_likelihood", "n_fitted", "n_sessions", "perplexity", "rounds"),
+    },
+    "click_positions": {"examination", "perplexity"},
 }
-"""Columns that depend on random draws."""
+"""Columns that depend on random draws, among them the lists that click models are tested on."""
 
 
 @pytest.fixture(scope="module")
