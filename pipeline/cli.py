@@ -15,6 +15,7 @@ from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
+from pipeline.cli_import import imports
 from pipeline.cli_label_plan import estimate, plan
 from pipeline.cli_learn import learn
 from pipeline.cli_options import (
@@ -70,7 +71,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
 app.add_typer(imports, name="import")
 app.add_typer(stores, name="store")
 app.add_typer(click_models, name="clicks")
@@ -298,79 +298,6 @@ def query(
         answer(_OUT, run_folder, sql, name, as_csv=csv, as_json=json)
 
 
-@imports.command("yandex")
-def import_yandex(
-    log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")
-    ],
-    out: OUT,
-    judgments: Annotated[Path | None, typer.Option(help="Judgments: query, url, relevance.")] = None,
-    query_map: Annotated[
-        Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")
-    ] = None,
-    time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
-    quiet: QUIET = False,
-) -> None:
-    """Import a log in Yandex's layout (also NAVER's CLARA).
-
-    Example:
-
-        clickassay import yandex CLARA2SearchLog_beta --judgments CLARA2QueryUrlRelevance_beta --out clara
-    """
-    from pipeline.formats import import_yandex as read  # noqa: PLC0415
-
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(
-            log,
-            judgments=judgments,
-            query_map=query_map,
-            out=out,
-            time_unit_ms=time_unit_ms,
-            progress=progress,
-        )
-    _tell_import(imported.folder, imported.counts, imported.notes)
-
-
-@imports.command("trec-session")
-def import_trec_session(
-    xml: Annotated[Path, typer.Argument(metavar="XML", help="Sessions of the TREC Session Track.")],
-    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Its judgments by topic.")],
-    out: OUT,
-    quiet: QUIET = False,
-) -> None:
-    """Import the sessions and judgments of a TREC Session Track.
-
-    Example:
-
-        clickassay import trec-session sessiontrack2012.xml qrels2012.txt --out trec2012
-    """
-    from pipeline.formats import import_trec_session as read  # noqa: PLC0415
-
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(xml, qrels, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
-
-
-@imports.command("letor")
-def import_letor(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines grade qid:N feature:value ...")],
-    out: OUT,
-    sizes: Annotated[Path | None, typer.Option(help="Lines of each query, where FILE has no qid.")] = None,
-    quiet: QUIET = False,
-) -> None:
-    """Import judged documents of a learning-to-rank set (LETOR, MSLR-WEB30k, LightGBM).
-
-    Example:
-
-        clickassay import letor Fold1/test.txt --out mslr
-    """
-    from pipeline.formats import import_letor as read  # noqa: PLC0415
-
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(file, sizes=sizes, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
-
-
 def _say(text: str) -> None:
     _OUT.print(printable(text))
 
@@ -379,14 +306,6 @@ def _tell_findings(out: Path, findings: tuple[str, ...]) -> None:
     _say(f"Report: {out / 'report.html'}")
     for number, finding in enumerate(findings, start=1):
         _say(f"{number}. {finding}")
-
-
-def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
-    _say(f"Canonical log: {folder}")
-    for what, rows in counts.items():
-        _say(f"  {what}: {rows:,}")
-    for note in notes:
-        _say(f"Note: {note}")
 
 
 if __name__ == "__main__":
