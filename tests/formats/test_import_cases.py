@@ -24,12 +24,26 @@ def _read(case: Path, name: str) -> dict[str, Any]:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def _run(case: Path, out: Path) -> Imported:
-    if case.name.startswith("trec_session"):
-        return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
+def _yandex(case: Path, out: Path) -> Imported:
     optional = {"judgments": case / "judgments.tsv", "query_map": case / "map.tsv"}
     given = {name: file for name, file in optional.items() if file.exists()}
     return import_yandex(case / "log.tsv", **given, out=out, **_read(case, "options.json"))
+
+
+def _trec_session(case: Path, out: Path) -> Imported:
+    return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
+
+
+IMPORTERS = {
+    "trec_session": _trec_session,
+    "yandex": _yandex,
+}
+"""How the files of a case are given to its importer; a case is called after it."""
+
+
+def _run(case: Path, out: Path) -> Imported:
+    importer = next(name for name in IMPORTERS if case.name.startswith(name))
+    return IMPORTERS[importer](case, out)
 
 
 def _rows(folder: Path, table: str) -> list[dict[str, Any]] | None:
@@ -44,7 +58,7 @@ def _rows(folder: Path, table: str) -> list[dict[str, Any]] | None:
 
 
 def test_there_are_cases_of_every_importer():
-    for importer in ("yandex", "trec_session"):
+    for importer in IMPORTERS:
         assert any(case.name.startswith(importer) for case in GOOD)
         assert any(case.name.startswith(importer) for case in BAD)
 
