@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pipeline.contracts import CONFIGURATIONS, EVERY, FUNNEL, PATTERNS, STATISTICS
 from pipeline.judged import Judged
+from pipeline.metrics.catalogue import editorial_values
 from pipeline.metrics.clicks import ClickValues, click_entropy, click_values
-from pipeline.metrics.editorial import editorial_values
 from pipeline.metrics.null import null_success
 from pipeline.metrics.of_click_models import Expectation
 from pipeline.sample import Floats, Sample

@@ -37,7 +37,7 @@ from pipeline.inputs import (
 from pipeline.judgments import judged_queries, prepare_judgments
 from pipeline.log_funnel import check_log
 from pipeline.measure import Measured
-from pipeline.metrics.editorial import report_measures
+from pipeline.metrics.catalogue import report_measures
 from pipeline.normalise import normalise_query
 from pipeline.patterns import PatternTable, check_depths, check_judged, read_patterns, write_table
 from pipeline.patterns_written import is_written

@@ -12,7 +12,7 @@ from pipeline.learning.agreement import Observed
 from pipeline.learning.grade_map import GradeMap, Positions, paper_map
 from pipeline.learning.study import Interval, Study, study
 from pipeline.metrics.base import Measure, parse
-from pipeline.metrics.editorial import METRICS
+from pipeline.metrics.catalogue import METRICS
 from pipeline.progress import Progress, silent
 from pipeline.run_sample import graded_sample_of_run, setting_of_run
 from pipeline.sample import Floats, Sample

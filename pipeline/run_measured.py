@@ -21,7 +21,7 @@ from pipeline.errors import SettingsError
 from pipeline.judged import Judged, Looked, cut_to_depth, look_up
 from pipeline.judgments import Judgments
 from pipeline.measure import Measured, SetApart, formed_sessions, measure
-from pipeline.metrics.editorial import report_measures
+from pipeline.metrics.catalogue import report_measures
 from pipeline.metrics.of_click_models import MODEL_METRICS, Expectation
 from pipeline.next_judgments import next_judgments
 from pipeline.patterns import PatternTable

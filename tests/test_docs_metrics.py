@@ -31,8 +31,8 @@ from pipeline.correlation.rankers import (
 from pipeline.correlation.tables import correlations
 from pipeline.correlation.weighted import weighted_correlation
 from pipeline.metrics.base import parse
+from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
 from pipeline.metrics.clicks import CLICKS, click_values
-from pipeline.metrics.editorial import METRICS, editorial_values, report_measures
 from pipeline.sample import Split
 from pipeline.settings import Settings
 

@@ -12,7 +12,7 @@ from robustness import tiny
 
 from pipeline.learning.grade_map import GradeMap
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import METRICS
+from pipeline.metrics.catalogue import METRICS
 from pipeline.run_learn import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"

@@ -15,17 +15,9 @@ from numpy.typing import NDArray
 
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import Metric, given_arguments, parse
+from pipeline.metrics.catalogue import METRICS, shown_pool
 from pipeline.metrics.clicks import CLICKS
-from pipeline.metrics.editorial import (
-    METRICS,
-    ap,
-    gained,
-    ideal_gains,
-    ideal_grades,
-    ndcg,
-    satisfaction,
-    shown_pool,
-)
+from pipeline.metrics.editorial import ap, gained, ideal_gains, ideal_grades, ndcg, satisfaction
 from pipeline.metrics.of_click_models import MODEL_METRICS
 from pipeline.sample import Floats, Integers
 from pipeline.settings import Settings
@@ -123,7 +115,10 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
     shown = settings.pool == "shown"
     pool = shown_pool(cut[None], settings.max_grade)[0] if shown else graded.seen
     ranked = _Ranked(cut, pool, given, graded.stored[name], complete=shown)
-    formula, steps, totals, note = _STEPS[metric.name](ranked)
+    spelled = _STEPS.get(metric.name)
+    if spelled is None or _WITHOUT_STEPS & {(metric.name, told) for told, _ in measure.arguments}:
+        return _as_the_run_has_it(name, metric, ranked)
+    formula, steps, totals, note = spelled(ranked)
     return Arithmetic(name, metric.line, formula, steps, totals, note)
 
 
@@ -291,6 +286,15 @@ def _of_a_model(ranked: _Ranked) -> _Spelled:
     note = "The model was fitted when the run was made; a run does not keep it, so the value is the run's."
     return formula, steps, (("expected MeanRR", ranked.stored),), note
 
+
+def _as_the_run_has_it(name: str, metric: Metric, ranked: _Ranked) -> Arithmetic:
+    steps = pl.DataFrame({"rank": np.arange(1, len(ranked.grades) + 1), "grade": ranked.grades})
+    note = f"No steps are written for this measure ({metric.source}); the value is the run's."
+    return Arithmetic(name, metric.line, metric.line, steps, ((name, ranked.stored),), note)
+
+
+_WITHOUT_STEPS = {("DCG", "dcg"), ("AP", "over"), ("RBP", "rel")}
+"""Parameters of metrics that have steps, but not for these."""
 
 _STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
     "DCG": _dcg,

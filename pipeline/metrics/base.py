@@ -11,23 +11,48 @@ from numpy.typing import NDArray
 from pipeline.errors import SettingsError
 from pipeline.settings import MAX_DEPTH, Settings
 
-Value = int | float | tuple[float, ...]
+LARGEST_GRADE = 30
 
-NAME = re.compile(r"(?P<name>[A-Za-z]\w*)\s*(?:\((?P<arguments>[^()]*)\))?(?:@(?P<depth>\d{1,4}))?")
+Value = int | float | str | bool | tuple[float, ...] | None
+
+NAME = re.compile(r"(?P<name>[A-Za-z]\w*)\s*(?:\((?P<arguments>[^()]*)\))?(?:@(?P<at>\d[\d.]{0,8}))?")
 """The grammar of ir_measures: ``Name``, ``Name(parameter=value,...)``, either followed by ``@depth``."""
+
+_BETWEEN_ARGUMENTS = re.compile(r",(?![^{]*\})")
+
+
+def word(text: str) -> str:
+    """Read a word in quotes or without."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def flag(text: str) -> bool:
+    """Read True or False; ValueError for anything else."""
+    if text not in ("True", "False"):
+        raise ValueError("neither True nor False")
+    return text == "True"
 
 
 def numbers(text: str) -> tuple[float, ...]:
     """Read numbers with blanks between them, as ``'0 0.1 0.4'``, in quotes or without.
+
+    A map as ir_measures has it, ``{1:1,2:3}``, gives the same: grades that it leaves out keep themselves.
 
     Raises
     ------
     ValueError
         If one of them is no number.
     """
-    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-    pieces = (text[1:-1] if quoted else text).split()
-    return tuple(float(piece) + 0.0 for piece in pieces)  # + 0.0: -0 is printed as 0
+    if text.startswith("{") and text.endswith("}"):
+        return _mapped(dict(piece.split(":") for piece in text[1:-1].split(",")))
+    return tuple(float(piece) + 0.0 for piece in word(text).split())  # + 0.0: -0 is printed as 0
+
+
+def _mapped(texts: dict[str, str]) -> tuple[float, ...]:
+    gains = {int(grade): float(gain) + 0.0 for grade, gain in texts.items()}
+    if min(gains) < 0 or max(gains) > LARGEST_GRADE:
+        raise ValueError(f"grades lie in 0..{LARGEST_GRADE}")
+    return tuple(gains.get(grade, float(grade)) for grade in range(max(gains) + 1))
 
 
 @dataclass(frozen=True)
@@ -45,8 +70,10 @@ class Parameter:
     admits
         Whether a value is one of them.
     setting
-        The setting (pipeline.settings) that gives the value when the metric's name does not; None = the
-        metric is then the one without this parameter.
+        The setting (pipeline.settings) that gives the value when the metric's name does not; None = it is
+        then the default.
+    default
+        The value without a setting; None = the metric is then the one without this parameter.
     """
 
     name: str
@@ -55,6 +82,7 @@ class Parameter:
     expected: str
     admits: Callable[[Any], bool]
     setting: str | None
+    default: Value = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +111,8 @@ class Metric:
         Other whole spellings that mean exactly this metric, without white space.
     exclusive
         Pairs of parameters of which a name may spell out only one.
+    at
+        The parameter that is written after ``@``; None = there is the depth.
     """
 
     name: str
@@ -95,6 +125,7 @@ class Metric:
     parameters: tuple[Parameter, ...] = ()
     aliases: tuple[str, ...] = ()
     exclusive: tuple[tuple[str, str], ...] = ()
+    at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -110,16 +141,21 @@ class Measure:
         settings give the others.
     depth
         The cut after ``@``; None = as deep as the data.
+    rules
+        Pairs (rule, value) on results without a grade, which only lists that have some need (`parse`).
     """
 
     metric: Metric
     arguments: tuple[tuple[str, Value], ...] = ()
     depth: int | None = None
+    rules: tuple[tuple[str, Value], ...] = ()
 
     def __str__(self) -> str:
         """Return the canonical name, which `parse` reads back as an equal measure."""
-        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in self.arguments)
-        cut = "" if self.depth is None else f"@{self.depth}"
+        after = dict(self.arguments).get(self.metric.at or "", self.depth)
+        inside = [item for item in self.arguments if item[0] != self.metric.at]
+        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in (*inside, *self.rules))
+        cut = "" if after is None else f"@{after}"
         return f"{self.metric.name}{f'({spelled})' if spelled else ''}{cut}"
 
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
@@ -137,22 +173,29 @@ def _spelled(value: Value) -> str:
 def given_arguments(measure: Measure, settings: Settings) -> dict[str, Value]:
     """Return the values of a measure's parameters: from its name, else from the settings."""
     by_default = {
-        item.name: getattr(settings, item.setting)
+        item.name: item.default if item.setting is None else getattr(settings, item.setting)
         for item in measure.metric.parameters
-        if item.setting is not None
     }
     return {**by_default, **dict(measure.arguments)}
 
 
-def parse(text: str, metrics: tuple[Metric, ...]) -> Measure:
+def parse(
+    text: str,
+    metrics: tuple[Metric, ...],
+    *,
+    deepest: int = MAX_DEPTH,
+    rules: tuple[Parameter, ...] = (),
+) -> Measure:
     """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``.
 
     Parameters
     ----------
     text
-        A name in the grammar of ir_measures. ``@k`` must lie in 1..62.
+        A name in the grammar of ir_measures. ``@k`` must lie in 1..`deepest`.
     metrics
         The declared metrics to choose from.
+    rules
+        Parameters that every metric has beside its own.
 
     Raises
     ------
@@ -164,15 +207,32 @@ def parse(text: str, metrics: tuple[Metric, ...]) -> Measure:
     match = NAME.fullmatch(spelled)
     if match is None:
         raise SettingsError(f"metric {text!r}: expected a name like ERR, AP(rel=2) or AP(rel=2)@5")
-    depth = None if match["depth"] is None else int(match["depth"])
-    if depth is not None and not 1 <= depth <= MAX_DEPTH:
-        raise SettingsError(f"metric {text!r}: the depth after @ must lie in 1..{MAX_DEPTH}")
     whole = re.sub(r"\s", "", spelled.partition("@")[0]).replace('"', "'")
     alias = next((metric for metric in metrics if whole in metric.aliases), None)
     if alias is not None:
-        return Measure(alias, (), depth)
+        return Measure(alias, (), _depth(text, match["at"], deepest))
     metric = _find(match["name"], metrics)
-    return Measure(metric, _arguments(metric, match["arguments"] or ""), depth)
+    arguments = match["arguments"] or ""
+    if metric.at is not None and match["at"] is not None:
+        arguments, depth = f"{arguments},{metric.at}={match['at']}".strip(","), None
+    else:
+        depth = _depth(text, match["at"], deepest)
+    given = _arguments(metric, arguments, rules)
+    own = {item.name for item in metric.parameters}
+    return Measure(
+        metric,
+        tuple(item for item in given if item[0] in own),
+        depth,
+        tuple(item for item in given if item[0] not in own),
+    )
+
+
+def _depth(text: str, after: str | None, deepest: int) -> int | None:
+    if after is None:
+        return None
+    if not (after.isdecimal() and 1 <= int(after) <= deepest):
+        raise SettingsError(f"metric {text!r}: the depth after @ must lie in 1..{deepest}")
+    return int(after)
 
 
 def _find(name: str, metrics: tuple[Metric, ...]) -> Metric:
@@ -183,12 +243,13 @@ def _find(name: str, metrics: tuple[Metric, ...]) -> Metric:
     raise SettingsError(f"unknown metric {name}; known are {', '.join(known)}")
 
 
-def _arguments(metric: Metric, text: str) -> tuple[tuple[str, Value], ...]:
-    pieces = [piece.strip() for piece in text.split(",")] if text.strip() else []
+def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple[tuple[str, Value], ...]:
+    pieces = [piece.strip() for piece in _BETWEEN_ARGUMENTS.split(text)] if text.strip() else []
     given = {name.strip(): value.strip() for name, _, value in (piece.partition("=") for piece in pieces)}
-    known = [parameter.name for parameter in metric.parameters]
+    parameters = (*metric.parameters, *rules)
+    known = [parameter.name for parameter in parameters]
     if len(given) < len(pieces) or not set(given) <= set(known):
-        expected = ", ".join(map(_form, metric.parameters)) or "none"
+        expected = ", ".join(map(_form, parameters)) or "none"
         raise SettingsError(
             f"metric {metric.name}({text}): its parameters, each once at most, are: {expected}"
         )
@@ -197,7 +258,7 @@ def _arguments(metric: Metric, text: str) -> tuple[tuple[str, Value], ...]:
             raise SettingsError(
                 f"metric {metric.name}: {one} and {other} exclude each other; give one of them"
             )
-    spelled = [parameter for parameter in metric.parameters if parameter.name in given]
+    spelled = [parameter for parameter in parameters if parameter.name in given]
     return tuple((parameter.name, _value(metric, parameter, given[parameter.name])) for parameter in spelled)
 
 

@@ -5,41 +5,27 @@
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.contracts import BASELINES
-from pipeline.errors import JudgmentError, SettingsError
-from pipeline.metrics.base import Measure, Metric, Parameter, numbers, parse
-from pipeline.metrics.of_click_models import CLICK_MODELS, MODEL_METRICS, Expectation
+from pipeline.errors import JudgmentError
+from pipeline.metrics.base import Metric, Parameter, numbers, word
+from pipeline.metrics.discounts import FORMS, Grades, Values, discounted
 from pipeline.sample import Floats
-from pipeline.settings import Settings
-
-Grades = NDArray[np.integer]
-Values = tuple[float, ...]
 
 LARGEST = 1e12
 """Largest gain or utility that a name may give: sums and squares of values stay finite."""
 
 
-def dcg(grades: Grades, *, gains: Values | None = None) -> Floats:
+def dcg(grades: Grades, *, dcg: str = "exp-log2", gains: Values | None = None) -> Floats:
     """DCG = sum of (2^gi - 1) / log2(i + 1); 0 without a bound.
 
+    Another form is ``log2`` (gain g) or ``jk-log2`` (gain g, discounted by log2(i) from the second place on).
     With `gains`, one number for each grade from 0 up, theirs take the place of 2^g - 1.
     """
-    return _discounted(gained(grades, gains))
-
-
-def _discounted(gain: Floats) -> Floats:
-    total = np.zeros(len(gain))
-    for rank, column in enumerate(gain.T, start=1):
-        total += column / math.log2(rank + 1)
-    return total
+    return discounted(grades, dcg, gains)
 
 
 def gained(grades: Grades, gains: Values | None = None) -> Floats:
@@ -50,7 +36,9 @@ def gained(grades: Grades, gains: Values | None = None) -> Floats:
 
 def ndcg(grades: Grades, pool: Grades, *, gains: Values | None = None) -> Floats:
     """NDCG = DCG / DCG of the best k results of the pool, 0 when that is 0; 0..1. `gains` as for `dcg`."""
-    ideal = _discounted(ideal_gains(pool, grades.shape[1], gains))
+    ideal = np.zeros(len(pool))
+    for rank, gain in enumerate(ideal_gains(pool, grades.shape[1], gains).T, start=1):
+        ideal += gain / math.log2(rank + 1)
     return np.divide(dcg(grades, gains=gains), ideal, out=np.zeros(len(grades)), where=ideal > 0)
 
 
@@ -69,15 +57,19 @@ def ideal_grades(pool: Grades, depth: int) -> Grades:
     return ideal
 
 
-def ap(grades: Grades, pool: Grades, *, rel: int) -> Floats:
+def ap(
+    grades: Grades, pool: Grades, size: int | NDArray[np.int64] = 0, *, rel: int, over: str = "judged"
+) -> Floats:
     """AP = (sum of the precision at each relevant rank) / R, R = relevant results of the pool; 0..1.
 
-    R = 0 gives 0.
+    R = 0 gives 0. Others divide by the relevant results ``retrieved``, or by R but at most the ``cut``, which
+    is `size`.
     """
     relevant = grades >= rel
     precision = np.cumsum(relevant, axis=1) / np.arange(1, grades.shape[1] + 1)
     total = np.where(relevant, precision, 0).sum(axis=1)
-    value: Floats = total / np.maximum(pool[:, rel:].sum(axis=1), 1)
+    whole = relevant.sum(axis=1) if over == "retrieved" else pool[:, rel:].sum(axis=1)
+    value: Floats = total / np.maximum(np.minimum(whole, size) if over == "cut" else whole, 1)
     return value
 
 
@@ -135,10 +127,16 @@ def expected_utility(satisfied: Floats, utilities: Values) -> Floats:
     return total
 
 
-def rbp(grades: Grades, *, p: float, max_rel: int, gains: Values | None = None) -> Floats:
-    """RBP(p) = (1 - p) sum over ranks i of R(gi) p^(i - 1); 0..1. `gains` as for `err`."""
+def rbp(
+    grades: Grades, *, p: float, max_rel: int, gains: Values | None = None, rel: int | None = None
+) -> Floats:
+    """RBP(p) = (1 - p) sum over ranks i of R(gi) p^(i - 1); 0..1. `gains` as for `err`.
+
+    With `rel` a result is worth 1 from that grade on, and 0 below it.
+    """
+    worth = satisfaction(grades, max_rel, gains) if rel is None else (grades >= rel).astype(np.float64)
     total = np.zeros(len(grades))
-    for gain in satisfaction(grades, max_rel, gains).T[::-1]:
+    for gain in worth.T[::-1]:
         total = gain + p * total
     value: Floats = (1 - p) * total
     return value
@@ -168,12 +166,6 @@ def mean_grade(grades: Grades) -> Floats:
     return means
 
 
-def precision(grades: Grades, *, rel: int) -> Floats:
-    """Return the (N,) shares of the results whose grade is `rel` or more, 0..1."""
-    shares: Floats = (grades >= rel).mean(axis=1, dtype=np.float64)
-    return shares
-
-
 def _within(values: Values, high: float) -> bool:
     return bool(values) and all(0 <= value <= high for value in values)
 
@@ -182,7 +174,7 @@ def _rising(values: Values, high: float) -> bool:
     return _within(values, high) and list(values) == sorted(values)
 
 
-_REL = Parameter(
+REL = Parameter(
     name="rel",
     kind=int,
     meaning="lowest grade that counts as relevant",
@@ -190,8 +182,18 @@ _REL = Parameter(
     admits=lambda grade: 1 <= grade <= 30,
     setting="relevant_grade",
 )
-_MAX_REL = replace(_REL, name="max_rel", meaning="top grade of the scale", setting="max_grade")
-_GAMMA = Parameter(
+_FROM_GRADE = replace(REL, meaning="lowest grade that is worth 1; the others are worth 0", setting=None)
+_OVER = Parameter(
+    name="over",
+    kind=word,
+    meaning="the denominator: relevant results judged, retrieved, or judged but at most the cut",
+    expected="'judged', 'retrieved' or 'cut'",
+    admits=lambda over: over in ("judged", "retrieved", "cut"),
+    setting=None,
+    default="judged",
+)
+MAX_REL = replace(REL, name="max_rel", meaning="top grade of the scale", setting="max_grade")
+GAMMA = Parameter(
     name="gamma",
     kind=float,
     meaning="chance to go on when not satisfied; gamma^(r - 1) then takes the place of 1/r",
@@ -199,7 +201,7 @@ _GAMMA = Parameter(
     admits=lambda gamma: 0 < gamma <= 1,
     setting=None,
 )
-_P = Parameter(
+PERSISTENCE = Parameter(
     name="p",
     kind=float,
     meaning="persistence: the chance to look at the next result",
@@ -207,7 +209,7 @@ _P = Parameter(
     admits=lambda p: 0 < p < 1,
     setting="persistence",
 )
-_CHANCES = Parameter(
+CHANCES = Parameter(
     name="gains",
     kind=numbers,
     meaning="chance that a result satisfies, for each grade from 0 up; takes the place of R(g)",
@@ -215,14 +217,23 @@ _CHANCES = Parameter(
     admits=lambda chances: _rising(chances, 1),
     setting=None,
 )
-_GAINS = replace(
-    _CHANCES,
+GAINS = replace(
+    CHANCES,
     meaning="gain of each grade from 0 up; takes the place of 2^g - 1",
     expected="numbers of 0..1e12 that do not fall, with blanks between them, one for each grade from 0 up",
     admits=lambda gains: _rising(gains, LARGEST),
 )
-_UTILITIES = replace(
-    _CHANCES,
+DCG_FORM = Parameter(
+    name="dcg",
+    kind=word,
+    meaning="gains and discounts",
+    expected=f"one of {', '.join(map(repr, FORMS))}",
+    admits=lambda form: form in FORMS,
+    setting=None,
+    default="exp-log2",
+)
+UTILITIES = replace(
+    CHANCES,
     name="utilities",
     meaning="what it is worth to stop at each position from 1 down; takes the place of 1/r",
     expected="numbers of 0..1e12, the first above 0, with blanks between them, one for each position from 1",
@@ -234,20 +245,25 @@ _EXPONENTIAL = ("nDCG(dcg='exp-log2')", "NDCG(dcg='exp-log2')")
 
 EDITORIAL = (
     Metric(
-        "DCG", "gain of the results, discounted by rank", 0, math.inf, _FROM + "2", dcg, _GRADES, (_GAINS,)
+        "DCG", "gain of the results, discounted by rank", 0, math.inf, _FROM + "2", dcg, _GRADES,
+        (DCG_FORM, GAINS), (), (("dcg", "gains"),),
     ),
     Metric(
-        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, _POOLED, (_GAINS,), _EXPONENTIAL
+        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, _POOLED, (GAINS,), _EXPONENTIAL
     ),
-    Metric("AP", "mean precision at the relevant results", 0, 1, _FROM + "6.2", ap, _POOLED, (_REL,)),
-    Metric("RR", "reciprocal rank of the first relevant result", 0, 1, _FROM + "6.2", rr, _GRADES, (_REL,)),
+    Metric(
+        "AP", "mean precision at the relevant results", 0, 1, _FROM + "6.2", ap, (*_POOLED, "size"),
+        (REL, _OVER),
+    ),
+    Metric("RR", "reciprocal rank of the first relevant result", 0, 1, _FROM + "6.2", rr, _GRADES, (REL,)),
     Metric(
         "ERR", "expected 1/rank where the user stops", 0, 1, _FROM + "4", err, _GRADES,
-        (_MAX_REL, _CHANCES, _GAMMA, _UTILITIES), (), (("gains", "max_rel"), ("utilities", "gamma")),
+        (MAX_REL, CHANCES, GAMMA, UTILITIES), (), (("gains", "max_rel"), ("utilities", "gamma")),
     ),
     Metric(
         "RBP", "expected rate of gain of a patient user", 0, 1, _FROM + "2", rbp, _GRADES,
-        (_P, _MAX_REL, _CHANCES), (), (("gains", "max_rel"),),
+        (PERSISTENCE, _FROM_GRADE, MAX_REL, CHANCES), (),
+        (("gains", "max_rel"), ("rel", "max_rel"), ("rel", "gains")),
     ),
 )  # fmt: skip
 """The editorial metrics in the order of contracts.EDITORIAL_METRICS.
@@ -256,123 +272,5 @@ Bare names mean contract 6 under the run's settings, which is not what ir_measur
 (there ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains). ``DCG`` and ``max_rel`` are ours.
 """
 
-_PLAIN = (
-    Metric("MeanGrade", "mean grade, whatever the order", 0, 30, "ours", mean_grade, _GRADES),
-    Metric("P", "share of the results that are relevant", 0, 1, "trec_eval", precision, _GRADES, (_REL,)),
-)
-METRICS = EDITORIAL + _PLAIN + MODEL_METRICS
-"""Every editorial metric that a name can ask for."""
-
-
-def report_measures(settings: Settings) -> tuple[Measure, ...]:
-    """Return the measures of reports.
-
-    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the setting `metric` names.
-
-    Raises
-    ------
-    SettingsError
-        If the setting names what is no metric, or one that does not fit the scale or a depth of the run.
-    """
-    lower = settings.relevant_grade - 1
-    variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.parameters == (_REL,)]
-    plain = [parse(name, METRICS) for name in BASELINES]
-    own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    asked = [parse(name, METRICS) for name in settings.metric]
-    for measure in asked:
-        if measure.depth is not None and measure.depth > min(settings.depth):
-            raise SettingsError(
-                f"metric {measure}: the run has depth {min(settings.depth)}; cut it at that or above"
-            )
-        _check_fits(measure, measure.depth or max(settings.depth), settings)
-    return tuple(dict.fromkeys((*own, *asked)))
-
-
-def editorial_values(
-    grades: Grades,
-    pool: Grades | None,
-    settings: Settings,
-    measures: tuple[Measure, ...] | None = None,
-    click_models: Mapping[str, Expectation] = MappingProxyType({}),
-) -> tuple[tuple[str, ...], Floats]:
-    """Compute editorial metrics of N configurations.
-
-    Parameters
-    ----------
-    grades
-        (N, k) grades 0..g_max, best position first.
-    pool
-        (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
-        settings.pool is "shown": then the pool is the results shown. The pool has every result once, so
-        a list that shows a relevant result twice can bring NDCG and AP above 1 (contract 6, taken literally).
-    settings
-        relevant_grade, max_grade, persistence and pool.
-    measures
-        What to compute, see `pipeline.metrics.base.parse`; None = `report_measures`.
-    click_models
-        By name: what a fitted click model expects of (N, k) grades; for the measures of that name.
-
-    Returns
-    -------
-    The names of the E measures, and their (N, E) values.
-
-    Raises
-    ------
-    JudgmentError
-        If a grade is off the scale, or the pool does not fit the grades and the scale.
-    SettingsError
-        If a measure is to be cut deeper than k, or its relevant grade is above the scale.
-    """
-    measures = report_measures(settings) if measures is None else measures
-    _check(grades, pool, settings)
-    columns = [_column(measure, grades, pool, settings, click_models) for measure in measures]
-    values = np.array(columns, dtype=np.float64).reshape(len(measures), len(grades))
-    return tuple(str(measure) for measure in measures), np.ascontiguousarray(values.T)
-
-
-def _check(grades: Grades, pool: Grades | None, settings: Settings) -> None:
-    top = settings.max_grade
-    if grades.size and not 0 <= grades.min() <= grades.max() <= top:
-        raise JudgmentError(f"grades {grades.min()}..{grades.max()} are off the scale 0..{top}")
-    if settings.pool == "judged" and (pool is None or pool.shape != (len(grades), top + 1)):
-        found = "none" if pool is None else str(pool.shape)
-        raise JudgmentError(f"counts of judged results: found {found}, expected {(len(grades), top + 1)}")
-
-
-def _column(
-    measure: Measure,
-    grades: Grades,
-    pool: Grades | None,
-    settings: Settings,
-    click_models: Mapping[str, Expectation],
-) -> Floats:
-    depth = grades.shape[1] if measure.depth is None else measure.depth
-    if depth > grades.shape[1]:
-        raise SettingsError(f"metric {measure}: the results are only {grades.shape[1]} deep")
-    _check_fits(measure, depth, settings)
-    cut = grades[:, :depth]
-    judged = settings.pool == "judged" and pool is not None
-    known = pool if judged else shown_pool(cut, settings.max_grade)
-    return measure.compute({"grades": cut, "pool": known, CLICK_MODELS: click_models}, settings)
-
-
-def _check_fits(measure: Measure, depth: int, settings: Settings) -> None:
-    """Refuse parameters that the scale does not have, or that end above the depth of computation."""
-    given, top = dict[str, Any](measure.arguments), settings.max_grade
-    if given.get("rel", 1) > top:
-        raise SettingsError(f"metric {measure}: no grade of the scale 0..{top} is relevant")
-    if "gains" in given and len(given["gains"]) != top + 1:
-        raise SettingsError(
-            f"metric {measure}: gains has {len(given['gains'])} values, and the scale 0..{top} has {top + 1} "
-            "grades; give one for each"
-        )
-    if "utilities" in given and len(given["utilities"]) < depth:
-        raise SettingsError(
-            f"metric {measure}: utilities ends at position {len(given['utilities'])}, and it is computed to "
-            f"{depth}; give more, or cut the metric by @{len(given['utilities'])}"
-        )
-
-
-def shown_pool(grades: Grades, max_grade: int) -> NDArray[np.int64]:
-    """Count the results shown by grade: (N, max_grade + 1)."""
-    return np.stack([(grades == grade).sum(axis=1) for grade in range(max_grade + 1)], axis=1)
+PLAIN = (Metric("MeanGrade", "mean grade, whatever the order", 0, 30, "ours", mean_grade, _GRADES),)
+"""Metrics that know no order: a baseline."""

@@ -15,11 +15,17 @@ from pipeline.errors import SettingsError
 from pipeline.explorer.arithmetic import Graded, click_arithmetic, editorial_arithmetic, positions
 from pipeline.explorer.reading import Run, configuration, good_mask, open_run, points, query_labels
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import METRICS, editorial_values
+from pipeline.metrics.catalogue import METRICS, editorial_values
+from pipeline.metrics.editorial import EDITORIAL, PLAIN
 from pipeline.metrics.of_click_models import MODEL_METRICS
+from pipeline.metrics.ranked import RANKED, P
 from pipeline.settings import Settings
 
-OF_GRADES = [metric for metric in METRICS if metric not in MODEL_METRICS]
+OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
+WITHOUT_STEPS = [
+    *("RBP(rel=3)@2", "AP(over='cut')@2", "DCG(dcg='log2')@2", "IPrec@0.1"),
+    *(f"{metric.name}@2" for metric in RANKED if metric != P and metric.at is None),
+]
 RUN = open_run(SAMPLE, 1)
 TAKEN = 25
 """Configurations of each market and depth that are looked at: some of the heaviest, some of the lightest."""
@@ -67,7 +73,11 @@ def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_li
     }
     spellings = [
         metric.name,
-        *(f"{metric.name}({own[item.name]})" for item in metric.parameters if item.name in own),
+        *(
+            f"{metric.name}({own[item.name]})"
+            for item in metric.parameters
+            if item.name in own and (metric.name, item.name) != ("RBP", "rel")
+        ),
     ]
     for spelled in (*spellings, f"{spellings[-1]}@1"):
         name = str(parse(spelled, METRICS))
@@ -77,6 +87,17 @@ def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_li
         )
         assert steps.value == pytest.approx(known, abs=1e-12)
         assert steps.note == ""
+
+
+@pytest.mark.parametrize("name", WITHOUT_STEPS)
+def test_a_measure_without_written_steps_shows_the_grades_and_the_run_s_value(name):
+    metric = parse(name, METRICS).metric
+    shown = editorial_arithmetic(
+        name, Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {name: 0.3}), Settings()
+    )
+    assert (shown.value, shown.steps.columns) == (0.3, ["rank", "grade"])
+    assert shown.steps.height == (3 if metric.at else 2)
+    assert metric.source in shown.note
 
 
 @pytest.mark.parametrize("metric", MODEL_METRICS, ids=lambda metric: metric.name)

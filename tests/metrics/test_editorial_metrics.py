@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from pipeline.errors import JudgmentError, SettingsError
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import (
-    METRICS,
-    editorial_values,
-    expected_reciprocal_rank,
-    ideal_grades,
-    report_measures,
-    satisfaction,
-)
+from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
+from pipeline.metrics.editorial import expected_reciprocal_rank, ideal_grades, satisfaction
 from pipeline.metrics.of_click_models import MODEL_METRICS
 from pipeline.settings import Settings
 

@@ -14,7 +14,8 @@ from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import EDITORIAL, METRICS, editorial_values
+from pipeline.metrics.catalogue import METRICS, editorial_values
+from pipeline.metrics.editorial import EDITORIAL
 from pipeline.settings import Settings
 
 TREC = Path(__file__).parents[2] / "../shared/data/trec_eval_test"

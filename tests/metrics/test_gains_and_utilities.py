@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import METRICS, editorial_values, report_measures
+from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
 from pipeline.settings import Settings
 
 GRADES = st.lists(st.integers(0, 4), min_size=1, max_size=12)

@@ -6,8 +6,9 @@ import pytest
 from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import Measure, parse
+from pipeline.metrics.catalogue import METRICS, report_measures
 from pipeline.metrics.clicks import CLICKS
-from pipeline.metrics.editorial import EDITORIAL, METRICS, report_measures
+from pipeline.metrics.editorial import EDITORIAL
 from pipeline.settings import Settings
 
 

@@ -10,7 +10,7 @@ from pipeline.click_models.click_log import ClickLog
 from pipeline.click_models.expectation import expected_mean_rr
 from pipeline.errors import SettingsError
 from pipeline.metrics.base import parse
-from pipeline.metrics.editorial import METRICS, editorial_values
+from pipeline.metrics.catalogue import METRICS, editorial_values
 from pipeline.metrics.of_click_models import MODEL_METRICS
 from pipeline.run import analyse
 from pipeline.run_patterns import log_to_patterns

@@ -1,0 +1,183 @@
+"""Ranked lists with their grades: a run joined with judgments, as arrays."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Grades = NDArray[np.int16]
+Sizes = NDArray[np.int64]
+
+NO_GRADE = -100
+"""Grade of a result that the judgments lack; others below 0 say that it was to be judged, but was not."""
+
+MOST_CELLS = 20_000_000
+"""Places of a block of lists: what is computed at once."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Ranked lists of Q queries, best result first.
+
+    Attributes
+    ----------
+    queries
+        (Q,) names of the queries, sorted.
+    grades
+        (rows,) grade of each result, list after list: 0 or more, below 0 for what was to be judged but was
+        not, `NO_GRADE` for what the judgments lack.
+    starts
+        (Q + 1,) first row of each list; a query without results has none.
+    pool
+        (Q, g_max + 1) number of judged results of the query by grade.
+    known, known_relevant, expected
+        (rows,) whether the user knew the result; (Q,) relevant results the user knew; (Q,) relevant results
+        the user expects. None where nothing was told.
+    """
+
+    queries: tuple[str, ...]
+    grades: Grades
+    starts: Sizes
+    pool: Sizes
+    known: NDArray[np.bool_] | None = None
+    known_relevant: dict[int, Sizes] | None = None
+    expected: Sizes | None = None
+
+    @property
+    def returned(self) -> Sizes:
+        """(Q,) number of results of each list."""
+        return np.diff(self.starts)
+
+    @property
+    def max_grade(self) -> int:
+        """The largest grade that the pool counts."""
+        return int(self.pool.shape[1]) - 1
+
+    def judged_only(self) -> "Lists":
+        """Return the lists without the results that have no grade."""
+        kept = self.grades >= 0
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        known = None if self.known is None else self.known[kept]
+        return replace(self, grades=self.grades[kept], starts=starts, known=known)
+
+    def with_unjudged(self, grade: int) -> "Lists":
+        """Return the lists with this grade for results that have none; the pool stays."""
+        filled = np.where(self.grades < 0, np.int16(grade), self.grades).astype(np.int16)
+        return replace(self, grades=filled)
+
+    def blocks(self, cut: int | None, *, exact: bool) -> Iterator["Block"]:
+        """Yield the lists as arrays, some queries at a time; `exact` = lists of one length together."""
+        returned = self.returned if cut is None else np.minimum(self.returned, cut)
+        order = np.argsort(returned, kind="stable")
+        sorted_lengths = returned[order]
+        first = 0
+        while first < len(order):
+            last = _block_end(sorted_lengths, first, exact=exact)
+            yield self._block(order[first:last], returned, cut)
+            first = last
+
+    def _block(self, rows: Sizes, returned: Sizes, cut: int | None) -> "Block":
+        length = int(returned[rows].max(initial=0))
+        places = self.starts[rows, None] + np.arange(length)
+        there = np.arange(length) < returned[rows, None]
+        if there.all():
+            grades = self.grades[places]
+        else:
+            places = np.where(there, places, 0)
+            grades = np.where(there, self.grades[places] if self.grades.size else 0, np.int16(NO_GRADE))
+        known = None if self.known is None else there & self.known[places]
+        return Block(rows, grades.astype(np.int16, copy=False), returned[rows], cut, known)
+
+
+def _block_end(lengths: Sizes, first: int, *, exact: bool) -> int:
+    if exact:
+        return int(np.searchsorted(lengths, lengths[first], side="right"))
+    # lengths rise: the last list of a block is its longest
+    last = first + 1
+    step = len(lengths) - first
+    while step:
+        if last + step <= len(lengths) and (last + step - first) * lengths[last + step - 1] <= MOST_CELLS:
+            last += step
+        else:
+            step //= 2
+    return last
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lists of n queries side by side.
+
+    Attributes
+    ----------
+    rows
+        (n,) places of the queries in `Lists.queries`.
+    grades
+        (n, k) grades as in `Lists`, `NO_GRADE` where a list has ended.
+    returned
+        (n,) results of each list, to the cut.
+    cut
+        The cut; None = none.
+    known
+        (n, k) whether the user knew the result; None where nothing was told.
+    """
+
+    rows: Sizes
+    grades: Grades
+    returned: Sizes
+    cut: int | None
+    known: NDArray[np.bool_] | None
+
+
+def ranked_lists(
+    run: pl.DataFrame, qrels: pl.DataFrame, queries: tuple[str, ...], *, max_grade: int
+) -> Lists:
+    """Join a run with judgments.
+
+    Parameters
+    ----------
+    run
+        Columns query, doc (text), score (number); one row per query and doc.
+    qrels
+        Columns query, doc (text), grade (whole number); one row per query and doc.
+    queries
+        The queries to take, sorted; a query that the run lacks has an empty list.
+    max_grade
+        Largest grade that the pool has a place for; not below the grades of `qrels`.
+
+    Results are ranked as trec_eval ranks them: by falling score, and by falling doc (as bytes) among equals.
+    """
+    numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
+    graded = qrels.join(numbers, on="query").select("q", "doc", "grade")
+    found = (
+        run.join(numbers, on="query")
+        .join(graded, on=["q", "doc"], how="left", maintain_order="left")
+        .select("q", "doc", "score", pl.col("grade").fill_null(NO_GRADE).cast(pl.Int16))
+    )
+    order = _ranking(found)
+    counts = np.bincount(found["q"].to_numpy(), minlength=len(queries))
+    return Lists(
+        queries,
+        found["grade"].to_numpy()[order],
+        np.concatenate([[0], np.cumsum(counts)]),
+        _pool(graded, len(queries), max_grade),
+    )
+
+
+def _ranking(found: pl.DataFrame) -> Sizes:
+    """Return the rows by query, falling score, falling doc."""
+    query, score = found["q"].to_numpy(), found["score"].to_numpy()
+    order: Sizes = np.lexsort((-score, query))
+    tied = (np.diff(query[order]) == 0) & (np.diff(score[order]) == 0)
+    if tied.any():
+        ranked = found.select("q", "score", "doc").with_row_index("row")
+        by = ranked.sort("q", "score", "doc", descending=[False, True, True])
+        order = by["row"].to_numpy().astype(np.int64)
+    return order
+
+
+def _pool(graded: pl.DataFrame, number: int, max_grade: int) -> Sizes:
+    judged = graded.filter(pl.col("grade") >= 0)
+    cells = judged["q"].to_numpy().astype(np.int64) * (max_grade + 1) + judged["grade"].to_numpy()
+    return np.bincount(cells, minlength=number * (max_grade + 1)).reshape(number, max_grade + 1)

@@ -1,0 +1,140 @@
+"""Names of measures: one catalogue, in the grammar of ir_measures, with the names of trec_eval as aliases."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from pipeline.errors import SettingsError
+from pipeline.metrics.base import Measure, Metric, Parameter, flag, parse
+from pipeline.metrics.editorial import EDITORIAL, PLAIN
+from pipeline.metrics.ranked import JUDGED, OF_USERS, RANKED
+from pipeline.settings import Settings
+
+DEEPEST = 1_000_000
+"""The deepest cut that a name may have."""
+
+MEASURES: tuple[Metric, ...] = (
+    *(metric for metric in EDITORIAL if metric.name != "NDCG"),
+    *(*RANKED, JUDGED, *OF_USERS, *PLAIN),
+)
+"""Every measure that `evaluate` has."""
+
+JUDGED_ONLY = Parameter(
+    name="judged_only",
+    kind=flag,
+    meaning="leave results without a grade out, so that those below move up",
+    expected="True or False",
+    admits=lambda value: isinstance(value, bool),
+    setting=None,
+)
+UNJUDGED = Parameter(
+    name="unjudged",
+    kind=int,
+    meaning="the grade that results without one get",
+    expected="a grade of 0..30",
+    admits=lambda grade: 0 <= grade <= 30,
+    setting=None,
+)
+RULES = (JUDGED_ONLY, UNJUDGED)
+"""What a name may say of results without a grade; without a word they are worth grade 0."""
+
+ALIASES = {
+    "NDCG": "nDCG(dcg='exp-log2')",
+    "MAP": "AP",
+    "MRR": "RR",
+    "Precision": "P",
+    "Recall": "R",
+    "SetP": "P",
+    "SetR": "R",
+    "SetF": "F",
+}
+"""Other names of a measure; what stands in brackets and after @ is added."""
+
+_TREC: tuple[tuple[str, Callable[[str], str]], ...] = (
+    (r"map", lambda _: "AP(rel=1)"),
+    (r"map_cut_(\d+)", "AP(rel=1)@{}".format),
+    (r"ndcg", lambda _: "nDCG"),
+    (r"ndcg_cut_(\d+)", "nDCG@{}".format),
+    (r"recip_rank", lambda _: "RR(rel=1)"),
+    (r"recip_rank_cut_(\d+)", "RR(rel=1)@{}".format),
+    (r"P_(\d+)", "P(rel=1)@{}".format),
+    (r"recall_(\d+)", "R(rel=1)@{}".format),
+    (r"success_(\d+)", "Success(rel=1)@{}".format),
+    (r"Rprec", lambda _: "Rprec(rel=1)"),
+    (r"bpref", lambda _: "Bpref(rel=1)"),
+    (r"infAP", lambda _: "infAP(rel=1)"),
+    (r"iprec_at_recall_([01]\.\d+)", lambda level: f"IPrec(rel=1)@{float(level)}"),
+    (r"11pt_avg", lambda _: "IPrec(rel=1)"),
+    (r"set_P", lambda _: "P(rel=1)"),
+    (r"set_recall", lambda _: "R(rel=1)"),
+    (r"set_F", lambda _: "F(rel=1)"),
+)
+"""Names of trec_eval, and ours. A capital Rprec and infAP are names of both: bare, they are ours."""
+
+_FIRST = re.compile(r"[A-Za-z]\w*")
+_SEPARATOR = re.compile(r"[\s,;]+(?![^(]*\))")
+
+
+def parse_measures(text: str) -> tuple[Measure, ...]:
+    """Read names of measures with blanks or commas between them, each once.
+
+    Raises
+    ------
+    SettingsError
+        If one is unknown or spelled wrongly, or there is none.
+    """
+    names = [name for name in _SEPARATOR.split(text.strip()) if name]
+    if not names:
+        raise SettingsError("no measure is named; give some, as in -m 'nDCG@10 ERR@10 AP(rel=2)'")
+    return tuple(dict.fromkeys(parse_measure(name) for name in names))
+
+
+def parse_measure(text: str) -> Measure:
+    """Read the name of one measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``.
+
+    Raises
+    ------
+    SettingsError
+        If it is unknown or spelled wrongly.
+    """
+    return parse(_ours(text.strip()), MEASURES, deepest=DEEPEST, rules=RULES)
+
+
+def _ours(text: str) -> str:
+    """Return the name without aliases."""
+    for pattern, name in _TREC:
+        match = re.fullmatch(pattern, text)
+        if match is not None and text not in _NAMES:
+            return name(*match.groups() or ("",))
+    first = _FIRST.match(text)
+    alias = None if first is None else ALIASES.get(first[0])
+    if first is None or alias is None:
+        return text
+    rest = text[first.end() :].strip()
+    if alias.endswith(")") and rest.startswith("("):
+        return f"{alias[:-1]},{rest[1:]}".replace(",)", ")")
+    return alias + rest
+
+
+_NAMES = {metric.name for metric in MEASURES}
+
+
+def spelled_out(measure: Measure, settings: Settings) -> Measure:
+    """Return the measure with every parameter that the settings give, so that its name says all of it.
+
+    ``AP`` becomes ``AP(rel=1)``, ``ERR@10`` becomes ``ERR(max_rel=4)@10``; a bare ``DCG`` says its gains.
+    """
+    told = dict(measure.arguments)
+    outdone = {one for pair in measure.metric.exclusive for one in pair if told.keys() & (set(pair) - {one})}
+    full = {
+        item.name: told.get(item.name, getattr(settings, item.setting) if item.setting else item.default)
+        for item in measure.metric.parameters
+        if item.name in told
+        or (item.name not in outdone and (item.setting is not None or item.name in _ALWAYS_SAID))
+    }
+    if measure.metric.name == "nDCG" and full.get("dcg") == "log2":
+        del full["dcg"]  # as ir_measures prints it
+    return replace(measure, arguments=tuple(full.items()))
+
+
+_ALWAYS_SAID = {"dcg"}
