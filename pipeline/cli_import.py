@@ -1,5 +1,6 @@
 """`clickassay import`: foreign logs and judgments into canonical tables."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,14 @@ from pipeline.cli_options import OUT, QUIET
 from pipeline.cli_progress import shown_progress
 
 imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
+
+
+class Encoding(StrEnum):
+    """How the text of a file is encoded."""
+
+    utf_8 = "utf-8"
+    gb18030 = "gb18030"
+
 
 _OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
@@ -85,6 +94,86 @@ def import_letor(
 
     with shown_progress(quiet=quiet) as progress:
         imported = read(file, sizes=sizes, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("yahoo-l18")
+def import_yahoo_l18(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Its search logs: a page a line.")],
+    out: OUT,
+    judgments: Annotated[Path | None, typer.Option(help="Its judgments: query, url, grade.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import Yahoo's L18, anonymised search logs with relevance judgments.
+
+    Example:
+
+        clickassay import yahoo-l18 search_logs-v1.txt --judgments relevance_judgments-v1.txt --out l18
+    """
+    from pipeline.formats import import_yahoo_l18 as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(log, judgments=judgments, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("tiangong-st")
+def import_tiangong_st(
+    xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
+    out: OUT,
+    labels: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
+    encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = Encoding.utf_8,
+    quiet: QUIET = False,
+) -> None:
+    """Import the sessions and human labels of TianGong-ST.
+
+    Example:
+
+        clickassay import tiangong-st sessions.xml --labels human_labels.txt --out tiangong
+    """
+    from pipeline.formats import import_tiangong_st as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(xml, labels=labels, out=out, encoding=encoding.value, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("baidu-ultr")
+def import_baidu_ultr(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A part of its search sessions, unpacked.")],
+    out: OUT,
+    labels: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import searches and expert labels of Baidu-ULTR.
+
+    Example:
+
+        clickassay import baidu-ultr part-00000 --labels annotation_data_0522.txt --out baidu
+    """
+    from pipeline.formats import import_baidu_ultr as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, labels=labels, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("pyclick")
+def import_pyclick(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Pages QueryID, results : clicks;")],
+    out: OUT,
+    quiet: QUIET = False,
+) -> None:
+    """Import pages in the layout of PyClick's sample.
+
+    Example:
+
+        clickassay import pyclick trainSample --out sample
+    """
+    from pipeline.formats import import_pyclick as read  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, out=out, progress=progress)
     _tell_import(imported.folder, imported.counts, imported.notes)
 
 

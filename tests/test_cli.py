@@ -26,6 +26,7 @@ COMMANDS = [
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
     ("plan",), ("estimate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
+    ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",
@@ -274,6 +275,42 @@ def test_import_trec_session_makes_a_log(tmp_path):
     )
     searches = pl.read_parquet(tmp_path / "log" / "searches.parquet")
     assert f"  searches: {searches.height}" in printed.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("command", "case", "arguments", "expected"),
+    [
+        (
+            "yahoo-l18",
+            "yahoo_l18_log_and_judgments",
+            ("log.txt", "--judgments", "judgments.txt"),
+            [0, 1, 513],
+        ),
+        ("tiangong-st", "tiangong_st_gb18030", ("sessions.xml", "--encoding", "gb18030"), [1]),
+        (
+            "tiangong-st",
+            "tiangong_st_sessions_and_labels",
+            ("sessions.xml", "--labels", "labels.txt"),
+            [0, 1, 3],
+        ),
+        (
+            "baidu-ultr",
+            "baidu_ultr_searches_and_labels",
+            ("part.txt", "--labels", "labels.txt"),
+            [1, 1, 2, 2],
+        ),
+        ("pyclick", "pyclick_pages", ("pages.txt",), [0, 0, 1, 2, 5]),
+    ],
+)
+def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, arguments, expected):
+    folder = Path(__file__).parent / "formats" / "cases" / case
+    given = [folder / word if "." in word else word for word in arguments]
+    assert "Note: " in invoke("import", command, *given, "--out", tmp_path / "log")
+    searches, clicks = (tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks"))
+    invoke("patterns", "--searches", searches, "--clicks", clicks, "--depth", 10, "--out", tmp_path / "p")
+    patterns = pl.read_parquet(tmp_path / "p" / "patterns.parquet")
+    masks = patterns.select(pl.col("click_mask").repeat_by("sessions").explode())["click_mask"]
+    assert sorted(masks.to_list()) == expected
 
 
 # ---- query ------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ JUDGMENTS = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int
 _BATCH_ROWS = 100_000
 _LINES_PER_REPORT = 100_000
 _LONGEST_EXCERPT = 80
+_GZIP = b"\x1f\x8b"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 
@@ -75,13 +76,22 @@ def whole_number(text: str) -> int | None:
     return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
 
 
-def lines(file: Path, *, progress: Progress) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a UTF-8 text file, reporting progress.
+def lines(
+    file: Path, *, progress: Progress, encoding: str = "utf-8", hint: str = ""
+) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a text file, reporting progress.
+
+    Parameters
+    ----------
+    encoding
+        One whose line ends are those of ASCII, as UTF-8 and GB18030.
+    hint
+        What the message says behind the encoding where a line is not in it.
 
     Raises
     ------
     InputError
-        If the file is missing, unreadable or not UTF-8.
+        If the file is missing, unreadable, packed or not in this encoding.
     """
     done = 0
     try:
@@ -91,17 +101,20 @@ def lines(file: Path, *, progress: Progress) -> Iterator[tuple[int, str]]:
                 done += len(raw)
                 if number % _LINES_PER_REPORT == 0:
                     progress(f"reading {file.name}", min(1.0, done / size))
-                yield number, _decoded(file, number, raw).rstrip("\r\n")
+                try:
+                    text = raw.decode(encoding)
+                except UnicodeDecodeError as error:
+                    raise _undecodable(file, number, raw, encoding.upper() + " text" + hint) from error
+                yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"cannot read {file}: {reason}; expected a text file") from error
 
 
-def _decoded(file: Path, number: int, raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise malformed(file, number, repr(raw[:20]), expected="UTF-8 text") from error
+def _undecodable(file: Path, number: int, raw: bytes, expected: str) -> InputError:
+    if number == 1 and raw.startswith(_GZIP):
+        return InputError(f"{file} is packed with gzip; expected {expected}: unpack it first (gunzip)")
+    return malformed(file, number, repr(raw[:20]), expected=expected)
 
 
 class TableWriter:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from pipeline.errors import InputError
@@ -40,6 +41,9 @@ FEATURES = pa.schema(
 JUDGED = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int64()})
 
 _LAYOUT = "'grade qid:N feature:value ...' (LETOR), or without qid and a file of lines per query (LightGBM)"
+_LAST_FEATURE = 2**31 - 1  # the numbers are written in 32 bits
+_LARGEST_VALUE = float(np.finfo(np.float32).max)  # and so are the values
+_PAIR = f"a feature from 0 to {_LAST_FEATURE} with a finite value, at most {_LARGEST_VALUE:.2g} in size"
 _DOCUMENT = re.compile(r"\bdocid\s*=\s*(\S+)")
 _COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features")
 
@@ -156,4 +160,8 @@ def _document(file: Path, number: int, text: str, fields: list[str], query: str,
         raise malformed(file, number, text, expected=_LAYOUT) from None
     if grade is None:
         raise malformed(file, number, text, expected="a whole grade of 0 or more at the beginning")
+    for part, (name, value) in zip(fields[1:], pairs, strict=True):
+        # Written so that NaN, which no comparison holds for, is refused too.
+        if not (0 <= name <= _LAST_FEATURE and abs(value) <= _LARGEST_VALUE):
+            raise malformed(file, number, part, expected=_PAIR)
     return _Document(query, url, grade, [name for name, _ in pairs], [value for _, value in pairs])

@@ -27,6 +27,7 @@ from pipeline.formats.base import (
     write_judgments,
     write_record,
 )
+from pipeline.formats.session_xml import SessionTree, sessions_of
 from pipeline.normalise import normalise_query
 from pipeline.progress import Progress, silent
 
@@ -41,7 +42,6 @@ GRADES = {
 _DAY_MS = 24 * 60 * 60 * 1000
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]+)?")
-_BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 _DOCUMENT_IDS = ("clueweb09id", "clueweb12id")
 _QRELS_LAYOUT = "'topic 0 document grade' with a grade of the track"
 _COUNTS = (
@@ -97,9 +97,9 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
     """
     counts = dict.fromkeys(_COUNTS, 0)
     with publishing(out) as folder:
-        target = _Sessions(xml)
+        target = SessionTree(xml, GRADES)
         searches = list(_read_searches(xml, target, counts, progress))
-        topics = _read_qrels(qrels, GRADES[target.edition], counts, progress)
+        topics = _read_qrels(qrels, GRADES[target.root], counts, progress)
         searches = _named_by_topic(searches, counts)
         _write_log(folder, searches, counts)
         write_judgments(folder, _judgments(searches, topics, counts))
@@ -123,45 +123,11 @@ class _Search:
     clicks: tuple[tuple[int, str], ...]
 
 
-class _Sessions(ET.TreeBuilder):
-    """Hands over finished sessions one by one, so the tree never holds more than one."""
-
-    def __init__(self, source: Path) -> None:
-        super().__init__()
-        self.source = source
-        self.edition = ""
-        self.finished: list[ET.Element] = []
-        self._root: ET.Element | None = None
-
-    def doctype(self, name: str, _pubid: str | None, _system: str | None) -> NoReturn:
-        """Refuse: the track's files have no DOCTYPE, and entities declared there can grow without end."""
-        raise InputError(
-            f"{self.source} declares DOCTYPE {name}; expected XML without it: remove it if you trust the file"
-        )
-
-    def start(self, tag: str, attrs: dict[str, str], /) -> ET.Element:
-        """Open an element; the first one tells the year."""
-        element = super().start(tag, attrs)
-        if self._root is None:
-            if tag not in GRADES:
-                raise InputError(f"{self.source}: the root is <{tag}>; expected one of {', '.join(GRADES)}")
-            self._root, self.edition = element, tag
-        return element
-
-    def end(self, tag: str, /) -> ET.Element:
-        """Close an element; a session is taken out of the tree."""
-        element = super().end(tag)
-        if tag == "session" and self._root is not None:
-            self.finished.append(element)
-            self._root.clear()
-        return element
-
-
 def _read_searches(
-    xml: Path, target: _Sessions, counts: dict[str, int], progress: Progress
+    xml: Path, target: SessionTree, counts: dict[str, int], progress: Progress
 ) -> Iterator[_Search]:
     seen: set[int] = set()
-    for element in _elements(xml, target, counts, progress):
+    for element in sessions_of(target, counts, progress):
         session = _Session(xml, element, counts)
         if session.number in seen:
             session.fail("occurs twice", expected="each session once")
@@ -169,22 +135,6 @@ def _read_searches(
         yield from session.searches()
     if not counts["interactions"]:
         raise InputError(f"{xml} has no interaction; expected sessions of the TREC Session Track")
-
-
-def _elements(
-    xml: Path, target: _Sessions, counts: dict[str, int], progress: Progress
-) -> Iterator[ET.Element]:
-    parser = ET.XMLParser(target=target)  # noqa: S314 - the target refuses a DOCTYPE
-    try:
-        for _, text in lines(xml, progress=progress):
-            escaped, found = _BARE_AMPERSAND.subn("&amp;", text)
-            counts["ampersands_escaped"] += found
-            parser.feed(escaped + "\n")
-            yield from target.finished
-            target.finished.clear()
-        parser.close()
-    except ET.ParseError as error:
-        raise InputError(f"{xml} is not well-formed XML: {error}; get the file of the track again") from error
 
 
 class _Session:

@@ -12,7 +12,15 @@ import polars as pl
 import pytest
 
 from pipeline import errors
-from pipeline.formats import Imported, import_trec_session, import_yandex
+from pipeline.formats import (
+    Imported,
+    import_baidu_ultr,
+    import_pyclick,
+    import_tiangong_st,
+    import_trec_session,
+    import_yahoo_l18,
+    import_yandex,
+)
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 GOOD = [case for case in CASES if "_refuses_" not in case.name]
@@ -22,6 +30,10 @@ BAD = [case for case in CASES if "_refuses_" in case.name]
 def _read(case: Path, name: str) -> dict[str, Any]:
     file = case / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def _optional(case: Path, name: str) -> Path | None:
+    return case / name if (case / name).exists() else None
 
 
 def _yandex(case: Path, out: Path) -> Imported:
@@ -34,8 +46,29 @@ def _trec_session(case: Path, out: Path) -> Imported:
     return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
 
 
+def _yahoo_l18(case: Path, out: Path) -> Imported:
+    return import_yahoo_l18(case / "log.txt", judgments=_optional(case, "judgments.txt"), out=out)
+
+
+def _tiangong_st(case: Path, out: Path) -> Imported:
+    labels = _optional(case, "labels.txt")
+    return import_tiangong_st(case / "sessions.xml", labels=labels, out=out, **_read(case, "options.json"))
+
+
+def _baidu_ultr(case: Path, out: Path) -> Imported:
+    return import_baidu_ultr(case / "part.txt", labels=_optional(case, "labels.txt"), out=out)
+
+
+def _pyclick(case: Path, out: Path) -> Imported:
+    return import_pyclick(case / "pages.txt", out=out)
+
+
 IMPORTERS = {
+    "baidu_ultr": _baidu_ultr,
+    "pyclick": _pyclick,
+    "tiangong_st": _tiangong_st,
     "trec_session": _trec_session,
+    "yahoo_l18": _yahoo_l18,
     "yandex": _yandex,
 }
 """How the files of a case are given to its importer; a case is called after it."""

@@ -7,13 +7,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.formats import Imported, import_trec_session, import_yandex
+from pipeline.formats import Imported, import_pyclick, import_trec_session, import_yandex
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLARA = DATA / "clara2_naver"
 TREC = DATA / "trec_session_2012_2013"
+PYCLICK = DATA / "yandex_pyclick_sample"
 
 needs_clara = pytest.mark.skipif(not CLARA.exists(), reason="CLARA 2 is not beside the checkout")
+needs_pyclick = pytest.mark.skipif(not PYCLICK.exists(), reason="PyClick's sample is not beside the checkout")
 needs_trec = pytest.mark.skipif(not TREC.exists(), reason="TREC Session Track is not beside the checkout")
 
 
@@ -25,6 +27,12 @@ def clara(tmp_path_factory):
         query_map=CLARA / "derived_query_id_map.tsv",
         out=tmp_path_factory.mktemp("clara") / "out",
     )
+
+
+@pytest.fixture(scope="module", params=["trainSample", "testSample"])
+def sample(request, tmp_path_factory):
+    out = tmp_path_factory.mktemp("pyclick") / "out"
+    return PYCLICK / request.param, import_pyclick(PYCLICK / request.param, out=out)
 
 
 @pytest.fixture(scope="module", params=[2012, 2013])
@@ -123,3 +131,28 @@ def test_grades_of_2012_rise_with_the_labels_in_the_order_of_the_track(tmp_path)
     expected = {0: labels["0"] + labels["-2"], 1: labels["1"], 2: labels["4"], 3: labels["2"], 4: labels["3"]}
     assert grades == +Counter(expected)
     assert grades[2] > 0
+
+
+@needs_pyclick
+def test_the_sample_of_pyclick_has_the_pages_and_clicks_of_its_text(sample):
+    file, imported = sample
+    text = file.read_text(encoding="utf-8")
+    pages, clicks = {"trainSample": (35_064, 50_321), "testSample": (21_413, 35_853)}[file.name]
+    assert imported.counts["searches"] == text.count("\t") == pages
+    assert imported.counts["clicks"] == len(re.findall(r"[:,] \d", text)) == clicks
+    assert _table(imported, "searches")["query"].n_unique() == 20
+    assert set(_table(imported, "searches")["results"].list.len()) == {10}
+
+
+@needs_pyclick
+def test_the_sample_of_pyclick_keeps_its_pages_in_order_with_all_their_clicks(sample):
+    file, imported = sample
+    pages = re.findall(r"(\d+_\d+)\t([\d,]+) :([ \d,]*)", file.read_text(encoding="utf-8"))
+    searches = _table(imported, "searches").select("query", pl.col("results").list.join(",")).rows()
+    assert searches == [(query, results) for query, results, _ in pages]
+    clicked = [
+        (number, url) for number, (_, _, urls) in enumerate(pages, 1) for url in re.findall(r"\d+", urls)
+    ]
+    assert _table(imported, "clicks").select("search_id", "url").rows() == clicked
+    shown = [set(results.split(",")) for _, results, _ in pages]
+    assert imported.counts["clicks_elsewhere"] == sum(url not in shown[number - 1] for number, url in clicked)

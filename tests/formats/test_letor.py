@@ -41,6 +41,13 @@ def test_documents_have_names_grades_and_features(tmp_path):
     assert (record["importer"], record["counts"]) == ("letor", found.counts)
 
 
+def test_the_last_feature_and_the_largest_values_are_kept_as_they_are(tmp_path):
+    imported(tmp_path, "1 qid:1 0:3.4e38 2147483647:-3.4e38\n")
+    features = pl.read_parquet(tmp_path / "out" / "features.parquet")
+    assert features["features"].to_list() == [[0, 2_147_483_647]]
+    assert features["values"].to_list() == [[pytest.approx(3.4e38), pytest.approx(-3.4e38)]]
+
+
 def test_sizes_of_queries_take_the_place_of_qid(tmp_path):
     imported(tmp_path, "0 1:1\n3 1:2\n1\n", "2\n1\n")
     judgments = pl.read_parquet(tmp_path / "out" / "judgments.parquet")
@@ -57,6 +64,17 @@ def test_sizes_of_queries_take_the_place_of_qid(tmp_path):
         ("-1 qid:1 2:3\n", None, "a whole grade of 0 or more"),
         ("1 qid:1 2:x\n", None, "line 1"),
         ("1 qid:1 x:2\n", None, "line 1"),
+        (
+            "1 qid:1 99999999999:1\n",
+            None,
+            "line 1: found '99999999999:1', expected a feature from 0 to 2147483647",
+        ),
+        ("1 qid:1 1:1\n1 qid:1 2147483648:1\n", None, "line 2: found '2147483648:1'"),
+        ("1 qid:1 -1:1\n", None, "line 1: found '-1:1'"),
+        ("1 qid:1 1:1 2:nan\n", None, "line 1: found '2:nan', expected .* with a finite value"),
+        ("1 qid:1 2:inf\n", None, "line 1: found '2:inf'"),
+        ("1 qid:1 2:-Infinity\n", None, "line 1: found '2:-Infinity'"),
+        ("1 qid:1 2:1e39\n", None, "line 1: found '2:1e39'"),
         (
             "1 qid:1\n1 qid:2\n1 qid:1\n",
             None,
