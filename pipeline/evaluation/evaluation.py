@@ -1,9 +1,9 @@
 """`evaluate`: judgments and runs in, values by query, means with intervals and comparisons out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from pipeline.errors import InputError, SettingsError
 from pipeline.evaluation.comparing import comparison_table, mean_with_interval
 from pipeline.evaluation.forms import COMPARISONS, MEANS, PER_QUERY, RUNS, in_form
-from pipeline.evaluation.lists import Lists, ranked_lists
+from pipeline.evaluation.lists import Lists, lists_of_dicts, ranked_lists
 from pipeline.evaluation.names import parse_measure, parse_measures, spelled_out
-from pipeline.evaluation.tables import Source, read_numbers, read_pairs, read_qrels, read_run
+from pipeline.evaluation.tables import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
 from pipeline.evaluation.values import measure_bounds, measure_values
 from pipeline.metrics.base import Measure
 from pipeline.progress import Progress, silent
 from pipeline.sample import Floats
 from pipeline.settings import Settings
 
+_Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 Queries = Literal["judged", "both"]
-Measures = str | Measure | list[str | Measure] | tuple[str | Measure, ...]
+Measures = str | Measure | Iterable[object]
 
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
 
@@ -94,7 +95,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     runs
         A run (a TREC file, a frame with columns query, doc, score, or a dict), or a dict of them by name.
     measures
-        Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``.
+        Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
+        them, of `pipeline.measures` or text.
     relevant_grade
         Lowest grade that counts as relevant where a name does not say so by ``rel``; 1 as in trec_eval.
     max_grade
@@ -120,16 +122,16 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     """
     settings = _settings(relevant_grade, max_grade, persistence)
     asked = tuple(dict.fromkeys(spelled_out(measure, settings) for measure in _asked(measures)))
-    grades = read_qrels(qrels)
-    given = _by_name(runs)
     told = _Told(
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
     )
     wish = _Wish(asked, settings, queries, bounds, told)
+    progress("reading judgments and runs", None)
+    grades, given = _read(qrels, _by_name(runs), told)
     parts = {}
     for place, (name, run) in enumerate(given.items()):
         progress(f"evaluating {name}", place / len(given))
-        parts[name] = _Part.of(read_run(run), grades, wish)
+        parts[name] = _Part.of(run, grades, wish)
     _refuse_different_queries(parts)
     values = {name: part.values for name, part in parts.items()}
     names = tuple(map(str, asked))
@@ -154,7 +156,9 @@ def _asked(measures: Measures) -> tuple[Measure, ...]:
         return parse_measures(measures)
     if isinstance(measures, Measure):
         return (measures,)
-    return tuple(one if isinstance(one, Measure) else parse_measure(one) for one in measures)
+    if isinstance(measures, Iterable):
+        return tuple(one if isinstance(one, Measure) else parse_measure(str(one)) for one in measures)
+    return (parse_measure(str(measures)),)
 
 
 def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
@@ -164,6 +168,15 @@ def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
         if not isinstance(first, Mapping) or any(isinstance(one, Mapping) for one in first.values()):
             return dict(runs)
     return {_name(runs): runs}
+
+
+def _read(qrels: Source, runs: Mapping[str, Source], told: "_Told") -> tuple[_Grades, Mapping[str, _Grades]]:
+    """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
+    plain = plain_dict(qrels, int)
+    plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
+    if plain is not None and told == _Told(None, None) and None not in plain_runs.values():
+        return plain, {name: run for name, run in plain_runs.items() if run is not None}
+    return read_qrels(qrels), {name: read_run(run) for name, run in runs.items()}
 
 
 def _name(run: Source) -> str:
@@ -198,14 +211,14 @@ class _Part:
     judged: int
 
     @classmethod
-    def of(cls, run: pl.DataFrame, grades: pl.DataFrame, wish: _Wish) -> "_Part":
-        judged, there = set(grades["query"].unique()), set(run["query"].unique())
+    def of(cls, run: _Grades, grades: _Grades, wish: _Wish) -> "_Part":
+        judged, there = _queries(grades), _queries(run)
         if not judged & there:
             raise InputError(_no_query_in_both(judged, there))
         taken = judged if wish.queries == "judged" else judged & there
-        top = max(1, int(str(grades["grade"].max())))
-        lists = ranked_lists(run, grades, tuple(sorted(taken)), max_grade=top)
-        lists = _with_told(lists, run, grades, wish)
+        lists = _ranked(run, grades, tuple(sorted(taken)))
+        if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
+            lists = _with_told(lists, run, grades, wish)
         low = high = None
         if wish.bounds:
             found = [measure_bounds(measure, lists, wish.settings) for measure in wish.measures]
@@ -265,6 +278,20 @@ def _no_query_in_both(judged: set[str], there: set[str]) -> str:
 def _few(names: set[str]) -> str:
     shown = ", ".join(map(repr, sorted(names)[:3]))
     return f"{shown}{', …' if len(names) > 3 else ''}"
+
+
+def _queries(table: _Grades) -> set[str]:
+    return set(table["query"].unique()) if isinstance(table, pl.DataFrame) else set(table)
+
+
+def _ranked(run: _Grades, grades: _Grades, queries: tuple[str, ...]) -> Lists:
+    if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
+        top = max(1, int(str(grades["grade"].max())))
+        return ranked_lists(run, grades, queries, max_grade=top)
+    assert not isinstance(run, pl.DataFrame)  # noqa: S101 - `_read` gives both as dicts or both as tables
+    assert not isinstance(grades, pl.DataFrame)  # noqa: S101
+    top = max(1, *(max(judged.values(), default=0) for judged in grades.values()))
+    return lists_of_dicts(run, grades, queries, max_grade=int(top))
 
 
 def _with_told(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, wish: _Wish) -> Lists:

@@ -1,11 +1,14 @@
 """Ranked lists with their grades: a run joined with judgments, as arrays."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+
+from pipeline.sample import Floats
 
 Grades = NDArray[np.int16]
 Sizes = NDArray[np.int64]
@@ -70,6 +73,11 @@ class Lists:
     def blocks(self, cut: int | None, *, exact: bool) -> Iterator["Block"]:
         """Yield the lists as arrays, some queries at a time; `exact` = lists of one length together."""
         returned = self.returned if cut is None else np.minimum(self.returned, cut)
+        length = int(self.returned.max(initial=0))
+        if len(self.grades) == length * len(self.queries) <= MOST_CELLS and self.known is None:
+            side_by_side = self.grades.reshape(len(self.queries), length)[:, :cut]
+            yield Block(np.arange(len(self.queries)), side_by_side, returned, cut, None)
+            return
         order = np.argsort(returned, kind="stable")
         sorted_lengths = returned[order]
         first = 0
@@ -155,29 +163,65 @@ def ranked_lists(
         .join(graded, on=["q", "doc"], how="left", maintain_order="left")
         .select("q", "doc", "score", pl.col("grade").fill_null(NO_GRADE).cast(pl.Int16))
     )
-    order = _ranking(found)
-    counts = np.bincount(found["q"].to_numpy(), minlength=len(queries))
-    return Lists(
-        queries,
-        found["grade"].to_numpy()[order],
-        np.concatenate([[0], np.cumsum(counts)]),
-        _pool(graded, len(queries), max_grade),
-    )
+    if not found["q"].is_sorted():
+        found = found.sort("q", maintain_order=True)
+    starts = _starts(np.bincount(found["q"].to_numpy(), minlength=len(queries)))
+    order = _ranking(found["score"].to_numpy(), starts, found["doc"].to_list)
+    pool = _pool(graded["q"].to_numpy(), graded["grade"].to_numpy(), len(queries), max_grade)
+    return Lists(queries, found["grade"].to_numpy()[order], starts, pool)
 
 
-def _ranking(found: pl.DataFrame) -> Sizes:
-    """Return the rows by query, falling score, falling doc."""
-    query, score = found["q"].to_numpy(), found["score"].to_numpy()
-    order: Sizes = np.lexsort((-score, query))
-    tied = (np.diff(query[order]) == 0) & (np.diff(score[order]) == 0)
-    if tied.any():
-        ranked = found.select("q", "score", "doc").with_row_index("row")
-        by = ranked.sort("q", "score", "doc", descending=[False, True, True])
-        order = by["row"].to_numpy().astype(np.int64)
+def lists_of_dicts(
+    run: Mapping[str, Mapping[str, float]],
+    qrels: Mapping[str, Mapping[str, int]],
+    queries: tuple[str, ...],
+    *,
+    max_grade: int,
+) -> Lists:
+    """Do the same for ``{query: {doc: score}}`` and ``{query: {doc: grade}}``, without making tables."""
+    shown = [run.get(query, {}) for query in queries]
+    judged = [qrels[query] for query in queries]
+    counts = np.array(list(map(len, shown)), dtype=np.int64)
+    starts = _starts(counts)
+    score = np.fromiter(chain.from_iterable(one.values() for one in shown), np.float64, starts[-1])
+    found = (map(grades.get, docs, repeat(NO_GRADE)) for docs, grades in zip(shown, judged, strict=True))
+    grade = np.fromiter(chain.from_iterable(found), np.int16, starts[-1])
+    order = _ranking(score, starts, lambda: list(chain.from_iterable(shown)))
+    sizes = np.array(list(map(len, judged)), dtype=np.int64)
+    graded = np.fromiter(chain.from_iterable(one.values() for one in judged), np.int64, sizes.sum())
+    pool = _pool(np.repeat(np.arange(len(queries)), sizes), graded, len(queries), max_grade)
+    return Lists(queries, grade[order], starts, pool)
+
+
+def _starts(counts: Sizes) -> Sizes:
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
+    """Return the rows of each list by falling score, and by falling doc (as bytes) among equals."""
+    counts = np.diff(starts)
+    order = np.arange(len(score))
+    for length in np.unique(counts[counts > 1]):
+        rows = starts[:-1][counts == length, None] + np.arange(length)
+        order[rows] = np.take_along_axis(rows, np.argsort(-score[rows], axis=1, kind="stable"), axis=1)
+    ranked, of = score[order], np.repeat(np.arange(len(counts)), counts)
+    same = np.flatnonzero((ranked[1:] == ranked[:-1]) & (of[1:] == of[:-1]))
+    named = docs() if len(same) else []
+    for first, last in _stretches(same):
+        tied = order[first:last].tolist()
+        order[first:last] = sorted(tied, key=lambda row: named[row].encode(), reverse=True)
     return order
 
 
-def _pool(graded: pl.DataFrame, number: int, max_grade: int) -> Sizes:
-    judged = graded.filter(pl.col("grade") >= 0)
-    cells = judged["q"].to_numpy().astype(np.int64) * (max_grade + 1) + judged["grade"].to_numpy()
+def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
+    """Yield the ends of the stretches of places that are equal to the place after them."""
+    breaks = np.flatnonzero(np.diff(same) > 1)
+    firsts = same[np.concatenate([[0], breaks + 1])] if len(same) else same
+    lasts = same[np.concatenate([breaks, [len(same) - 1]])] + 2 if len(same) else same
+    yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
+
+
+def _pool(query: Sizes, grade: Sizes, number: int, max_grade: int) -> Sizes:
+    judged = grade >= 0
+    cells = query[judged].astype(np.int64) * (max_grade + 1) + grade[judged]
     return np.bincount(cells, minlength=number * (max_grade + 1)).reshape(number, max_grade + 1)

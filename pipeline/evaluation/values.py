@@ -1,5 +1,6 @@
 """Values of measures on ranked lists, and what results without a grade could make of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,10 +42,8 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
     given = given_arguments(measure, settings)
     values = np.zeros(len(lists.queries))
     for block in lists.blocks(measure.depth, exact=_gives_to_nothing(given)):
-        arrays = _arrays(block, lists, given)
-        values[block.rows] = measure.metric.function(
-            *(arrays[name] for name in measure.metric.needs), **given
-        )
+        needed = (_array(name, block, lists, given) for name in measure.metric.needs)
+        values[block.rows] = measure.metric.function(*needed, **given)
     return values
 
 
@@ -54,20 +53,25 @@ def _gives_to_nothing(given: dict[str, Any]) -> bool:
     return gains is not None and gains[0] != 0
 
 
-def _arrays(block: Block, lists: Lists, given: dict[str, Any]) -> dict[str, Any]:
-    known = lists.known_relevant
-    return {
-        "grades": np.maximum(block.grades, 0),
-        "judged": block.grades >= 0,
-        "pooled": (block.grades < 0) & (block.grades > NO_GRADE),
-        "pool": lists.pool[block.rows],
-        "returned": block.returned,
-        "size": block.returned if block.cut is None else block.cut,
-        "deepest": block.cut,
-        "known": block.known,
-        "known_relevant": None if known is None else known[given["rel"]][block.rows],
-        "expected": None if lists.expected is None else lists.expected[block.rows],
-    }
+_OF_BLOCK: dict[str, Callable[[Block], Any]] = {
+    "grades": lambda block: np.maximum(block.grades, 0),
+    "judged": lambda block: block.grades >= 0,
+    "pooled": lambda block: (block.grades < 0) & (block.grades > NO_GRADE),
+    "returned": lambda block: block.returned,
+    "size": lambda block: block.returned if block.cut is None else block.cut,
+    "deepest": lambda block: block.cut,
+    "known": lambda block: block.known,
+}
+"""What a measure may need of the lists (`pipeline.metrics.ranked`)."""
+
+
+def _array(name: str, block: Block, lists: Lists, given: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Return the array that a measure calls so."""
+    if name in _OF_BLOCK:
+        return _OF_BLOCK[name](block)
+    if name == "known_relevant":
+        return (lists.known_relevant or {})[given["rel"]][block.rows]
+    return getattr(lists, name)[block.rows]
 
 
 def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
