@@ -75,13 +75,20 @@ def whole_number(text: str) -> int | None:
     return int(text) if _WHOLE_NUMBER.fullmatch(text) else None
 
 
-def lines(file: Path, *, progress: Progress) -> Iterator[tuple[int, str]]:
-    """Yield (line number from 1, line without its end) of a UTF-8 text file, reporting progress.
+def lines(file: Path, *, progress: Progress, encoding: str | None = None) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, line without its end) of a text file, reporting progress.
+
+    Parameters
+    ----------
+    file
+        A text file; a byte order mark is passed by.
+    encoding
+        What the user says it is; None = UTF-8, and the importer offers no choice.
 
     Raises
     ------
     InputError
-        If the file is missing, unreadable or not UTF-8.
+        If the file is missing, unreadable or not in that encoding.
     """
     done = 0
     try:
@@ -91,17 +98,23 @@ def lines(file: Path, *, progress: Progress) -> Iterator[tuple[int, str]]:
                 done += len(raw)
                 if number % _LINES_PER_REPORT == 0:
                     progress(f"reading {file.name}", min(1.0, done / size))
-                yield number, _decoded(file, number, raw).rstrip("\r\n")
+                yield number, _decoded(file, number, raw, encoding).rstrip("\r\n")
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"cannot read {file}: {reason}; expected a text file") from error
 
 
-def _decoded(file: Path, number: int, raw: bytes) -> str:
+def _decoded(file: Path, number: int, raw: bytes, encoding: str | None) -> str:
     try:
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        text = raw.decode(encoding or "utf-8")
     except UnicodeDecodeError as error:
-        raise malformed(file, number, repr(raw[:20]), expected="UTF-8 text") from error
+        raise malformed(file, number, repr(raw[:20]), expected=f"{_named(encoding)} text") from error
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def _named(encoding: str | None) -> str:
+    """Name what a text was expected to be in, and the option by which another can be chosen."""
+    return "UTF-8" if encoding is None else f"{encoding} (or say which with --encoding, e.g. gb18030)"
 
 
 class TableWriter:

@@ -12,7 +12,14 @@ import polars as pl
 import pytest
 
 from pipeline import errors
-from pipeline.formats import Imported, import_trec_session, import_yandex
+from pipeline.formats import (
+    Choices,
+    HowToRead,
+    Imported,
+    import_judgments,
+    import_trec_session,
+    import_yandex,
+)
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 GOOD = [case for case in CASES if "_refuses_" not in case.name]
@@ -34,7 +41,21 @@ def _trec_session(case: Path, out: Path) -> Imported:
     return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
 
 
+def _judgments(case: Path, out: Path) -> Imported:
+    asides = ("expected.json", "options.json", "topics.tsv")
+    files = sorted(file for file in case.iterdir() if file.name not in asides)
+    options = _read(case, "options.json")
+    how = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in options.get("how", {}).items()
+    }
+    topics = case / "topics.tsv" if (case / "topics.tsv").exists() else None
+    choices = Choices(**options.get("choices", {}), topics=topics)
+    return import_judgments(files, out=out, how=HowToRead(**how), choices=choices)
+
+
 IMPORTERS = {
+    "judgments": _judgments,
     "trec_session": _trec_session,
     "yandex": _yandex,
 }
