@@ -56,7 +56,7 @@ def inspect(
 ) -> None:
     """Tell what a file or folder is, which command takes it in, and what a run would reject; write nothing.
 
-    Exit code 1: it is unknown, or a run would stop.
+    Exit code 1: it is unknown, or a run would stop or have nothing to correlate.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def inspect(
         write_out(json_text.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
     else:
         _tell(found)
-    if found.stops:
+    if found.obstacles:
         raise typer.Exit(1)
 
 
@@ -168,9 +168,9 @@ def _tell(found: "Inspection") -> None:
     _tell_positions(found)
     _tell_judged(found)
     _tell_lost(found)
-    for stop in found.stops:
-        say(f"A run would stop: {stop}")
-    if not found.stops:
+    for obstacle in found.obstacles:
+        say(f"In the way of a run: {obstacle}")
+    if not found.obstacles:
         say(found.command)
 
 

@@ -4,7 +4,7 @@ The rows are read, rejected and counted by the code of the run itself, so that t
 """
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -48,8 +48,8 @@ MOST_FILES = 50
 FOLDER_FILE = "patterns.parquet"
 
 _DEPTHS = (1, 3, 5, 10)
-_LOST = ("rejected", "repeated", "out of time", "unmatched")
-"""Steps of the funnel at which rows leave before sessions are formed."""
+_LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no query")
+"""Steps of the funnel at which rows leave, whatever the depth."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ class Inspection:
     sessions, queries
         Sessions that a run would form, and their distinct normalised queries; None if they were not counted.
     lost
-        Rows that a run would leave out before it forms sessions.
+        Rows that a run would leave out.
     positions, judged
         By position and by depth.
-    stops
-        Why a run would stop: one line each, as it would say it.
+    obstacles
+        Why a run would stop, in its own words, or would have nothing to correlate; one line each.
     """
 
     tables: tuple[TableFacts, ...]
@@ -135,7 +135,7 @@ class Inspection:
     lost: tuple[LostRows, ...] = ()
     positions: tuple[PositionFacts, ...] = ()
     judged: tuple[JudgedFacts, ...] = ()
-    stops: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
 
 
 def inspect_log(
@@ -254,36 +254,60 @@ def _counted(log: Log, judgments: Input | None, settings: Settings, progress: Pr
     """Return what counting says; tables and command are the caller's to add."""
     with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
         table = counted_pattern_table(engine, log, settings, progress=progress)
-    stops = [*_raised(lambda: check_log(table.funnel, settings.max_rejected))]
-    funnel = table.funnel
+    obstacles, funnel = list(_complaints(table, settings)), table.funnel
     judged: list[JudgedFacts] = []
-    if judgments is not None and table.queries.height:
+    if judgments is not None and table.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
-        stops += _raised(lambda: prepare_judgments(rows, table.queries, settings, by_market=by_market))
-        judged, of_judgments = _judged(table, rows, settings, by_market=by_market)
-        funnel = pl.concat([funnel, of_judgments])
+        judged = _judged(table, rows, settings, by_market=by_market)
+        try:
+            graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
+            funnel = pl.concat([funnel, graded.funnel])
+            obstacles += _nothing_to_measure(judged, settings)
+        except ClickassayError as error:
+            obstacles.append(str(error))
     return Inspection(
         (),
         "",
-        sessions=int(table.patterns["sessions"].sum()),
+        sessions=_rows(funnel, pl.col("source") == "sessions", pl.col("step") == "formed"),
         queries=table.queries["query"].n_unique(),
-        lost=tuple(_lost(funnel)),
+        lost=tuple(_lost(funnel, table.stored_depth)),
         positions=tuple(_positions(table)),
         judged=tuple(judged),
-        stops=tuple(stops),
+        obstacles=tuple(obstacles),
     )
 
 
-def _raised(check: Callable[[], object]) -> Iterator[str]:
-    """Yield what a check of the run complains of."""
+def _complaints(table: PatternTable, settings: Settings) -> Iterator[str]:
+    """Yield why a run would not take the log."""
     try:
-        check()
+        check_log(table.funnel, settings.max_rejected)
     except ClickassayError as error:
         yield str(error)
 
 
-def _lost(funnel: pl.DataFrame) -> Iterator[LostRows]:
-    left = funnel.filter(pl.col("step").is_in([*_LOST, "no query"]), pl.col("depth") == 0)
+def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:
+    """Say why no list would be measured at any depth of the run, if so."""
+    depths = [one for one in judged if one.depth in settings.depth]
+    if any(one.lists_judged for one in depths):
+        return
+    named = " or ".join(str(depth) for depth in settings.depth)
+    if any(one.lists for one in depths):
+        yield (
+            f"no list shown is judged in full at depth {named}: a run would have nothing to correlate; are "
+            "the queries and URLs of the judgments those of the log?"
+        )
+    else:
+        yield f"no list shown has as many results as depth {named}; choose a smaller --depth"
+
+
+def _rows(funnel: pl.DataFrame, *where: pl.Expr) -> int:
+    return int(funnel.filter(*where)["rows"].sum())
+
+
+def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
+    """Yield what is left out, the largest first; clicks on no result shown are those at the deepest cut."""
+    elsewhere = (pl.col("step") == "elsewhere") & (pl.col("depth") == depth)
+    left = funnel.filter((pl.col("step").is_in(_LOST) & (pl.col("depth") == 0)) | elsewhere)
     found = left.group_by("source", "step", "reason").agg(pl.col("rows").sum())
     ordered = found.sort("source", "rows", "reason", descending=[True, True, False])
     for row in ordered.iter_rows(named=True):
@@ -305,8 +329,8 @@ def _positions(table: PatternTable) -> Iterator[PositionFacts]:
 
 def _judged(
     table: PatternTable, rows: pl.DataFrame, settings: Settings, *, by_market: bool
-) -> tuple[list[JudgedFacts], pl.DataFrame]:
-    """Return what of the lists shown is judged, by any judge and whatever the grade; and the funnel."""
+) -> list[JudgedFacts]:
+    """Return how much of the lists shown is judged, by any judge and whatever the grade."""
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
     any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
     graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
@@ -323,7 +347,7 @@ def _judged(
     )
     longest = int(shown["position"].max() or 0)  # type: ignore[arg-type]
     depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})
-    return [_judged_to(shown, depth) for depth in depths], graded.funnel
+    return [_judged_to(shown, depth) for depth in depths]
 
 
 def _judged_to(shown: pl.DataFrame, depth: int) -> JudgedFacts:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import polars as pl
@@ -54,15 +55,16 @@ class Rating:
         The rating as it is written.
     rater
         Who gave it; None where the file does not say.
-    place
-        File and line, for messages.
     """
 
     query: str
     url: str
     value: str
     rater: str | None
-    place: str
+
+
+_Met = tuple[str, str, str, str, str | None]
+"""What readers yield: place for messages, query, URL, rating, rater."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class JudgmentFile:
         Where they came from, and as which of `FORMATS` it was read.
     ratings
         In the order of the file.
+    places
+        File and line where each value was met first.
     counts
         Rows without a rating, by the names of docs/formats.md.
     """
@@ -82,6 +86,7 @@ class JudgmentFile:
     file: Path
     format: str
     ratings: tuple[Rating, ...]
+    places: dict[str, str]
     counts: Counter[str]
 
 
@@ -117,10 +122,15 @@ def read_judgment_file(
     how = how or HowToRead()
     format_ = how.format or ("quepid" if how.rater_columns else _format_of(file))
     counts: Counter[str] = Counter()
-    ratings = tuple(_READERS[format_](file, how, counts, progress))
+    ratings: list[Rating] = []
+    places: dict[str, str] = {}
+    for place, query, url, value, rater in _READERS[format_](file, how, counts, progress):
+        # a query stands in many rows, a rating in most: each is kept once
+        ratings.append(Rating(intern(query), url, intern(value), rater))
+        places.setdefault(value, place)
     if not ratings:
         raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(FORMATS)}")
-    return JudgmentFile(file, format_, ratings, counts)
+    return JudgmentFile(file, format_, tuple(ratings), places, counts)
 
 
 def _format_of(file: Path) -> str:
@@ -146,7 +156,7 @@ class _Columns:
     width: int
 
 
-def _csv(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[Rating]:
+def _csv(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
     rows = _csv_rows(file, how, progress)
     number, head = next(rows, (1, []))
     columns = _columns(file, number, head, how)
@@ -183,6 +193,9 @@ def _columns(file: Path, number: int, head: list[str], how: HowToRead) -> _Colum
     if query is None or document is None or not ratings:
         expected = "a header with query, docid and rating (or query, url, grade)"
         raise malformed(file, number, ",".join(head), expected=expected)
+    named = [name for name in names if name in (*_QUERY, *_DOCUMENT, *_RATING, *_RATER)]
+    if len(named) > len(set(named)):
+        raise malformed(file, number, ",".join(head), expected="each column once")
     if "market" in names:
         raise malformed(file, number, ",".join(head), expected=_NO_MARKET)
     return _Columns(query, document, ratings, _place(names, _RATER), len(head))
@@ -212,7 +225,7 @@ def _rating_columns(file: Path, names: list[str], how: HowToRead) -> tuple[tuple
 
 def _csv_ratings(
     file: Path, number: int, row: list[str], columns: _Columns, counts: Counter[str]
-) -> Iterator[Rating]:
+) -> Iterator[_Met]:
     query, document = row[columns.query], row[columns.document]
     values = [(row[place].strip(), rater) for place, rater in columns.ratings]
     if not document.strip() and not any(value for value, _ in values) and query.strip():
@@ -225,13 +238,13 @@ def _csv_ratings(
             counts[_BLANK] += 1
             continue
         own = row[columns.rater].strip() or None if columns.rater is not None else rater
-        yield Rating(query, document, value, own, f"{file}, line {number}")
+        yield f"{file}, line {number}", query, document, value, own
 
 
 # ---- Parquet and JSON lines ---------------------------------------------------------------------
 
 
-def _table(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[Rating]:
+def _table(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
     if not _is_rows(file):
         yield from _csv(file, how, counts, progress)
         return
@@ -247,7 +260,7 @@ def _table(file: Path, how: HowToRead, counts: Counter[str], progress: Progress)
             counts[_BLANK] += 1
             continue
         rater = row["judge"] if by_judge else None
-        yield Rating(row["query"], row["url"], str(row["grade"]).strip(), rater, place)
+        yield place, row["query"], row["url"], str(row["grade"]).strip(), rater
 
 
 def _is_rows(file: Path) -> bool:
@@ -272,7 +285,7 @@ def _collected(file: Path, frame: pl.LazyFrame) -> pl.DataFrame:
 # ---- Search Relevance Workbench -----------------------------------------------------------------
 
 
-def _srw(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[Rating]:
+def _srw(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
     text = "\n".join(line for _, line in lines(file, progress=progress, encoding=how.encoding))
     try:
         found = json.loads(text)
@@ -304,7 +317,7 @@ def _judgment_ratings(file: Path, found: object) -> list[Any]:
     )
 
 
-def _srw_rating(place: str, query: str, rating: object, counts: Counter[str]) -> Iterator[Rating]:
+def _srw_rating(place: str, query: str, rating: object, counts: Counter[str]) -> Iterator[_Met]:
     found = rating if isinstance(rating, dict) else {}
     document, value = found.get("docId"), found.get("rating")
     if isinstance(document, bool) or not (_is_text(document) or isinstance(document, int)):
@@ -314,7 +327,7 @@ def _srw_rating(place: str, query: str, rating: object, counts: Counter[str]) ->
         return
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise _not_srw(place, rating, "a rating as text or number")
-    yield Rating(query, str(document), str(value).strip(), None, place)
+    yield place, query, str(document), str(value).strip(), None
 
 
 def _is_text(value: object) -> bool:
@@ -328,7 +341,7 @@ def _not_srw(place: str, found: object, expected: str) -> InputError:
 # ---- TREC qrels ---------------------------------------------------------------------------------
 
 
-def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[Rating]:
+def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
     for number, text in lines(file, progress=progress, encoding=how.encoding):
         fields = text.split()
         if not fields:
@@ -336,8 +349,8 @@ def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress)
             continue
         if len(fields) != 4:
             raise malformed(file, number, text, expected="'topic iteration document grade'")
-        yield Rating(fields[0], fields[2], fields[3], None, f"{file}, line {number}")
+        yield f"{file}, line {number}", fields[0], fields[2], fields[3], None
 
 
-_Reader = Callable[[Path, HowToRead, Counter[str], Progress], Iterator[Rating]]
+_Reader = Callable[[Path, HowToRead, Counter[str], Progress], Iterator[_Met]]
 _READERS: dict[str, _Reader] = {"table": _table, "quepid": _csv, "srw": _srw, "qrels": _qrels}

@@ -184,17 +184,18 @@ def _graded(
         )
     ]
     places: dict[str, str] = {}
-    for _, _, ratings in used:
+    for file, _, ratings in used:
         for rating, key in ratings:
-            places.setdefault(key, rating.place)
+            if key not in places:
+                places[key] = file.places[rating.value]
     if not places:
         raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
     grades = grades_of(places, gain_map=gain_map, max_grade=choices.max_grade)
     for file, judge, ratings in used:
-        query_of = _query_names(file, names, counts)
+        query_of, stem = _query_names(file, names, counts), file.file.stem
         for rating, key in ratings:
             query = query_of.get(rating.query, rating.query)
-            yield Graded(query, rating.url, grades[key], judge, rating.rater, file.file.stem)
+            yield Graded(query, rating.url, grades[key], judge, rating.rater, stem)
 
 
 def _used(
@@ -206,9 +207,10 @@ def _used(
     """
     counts["files"] += 1
     counts.update(file.counts)
+    counts["ratings_read"] += len(file.ratings)
+    keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     for rating in file.ratings:
-        counts["ratings_read"] += 1
-        key = value_key(rating.value)
+        key = keys[rating.value]
         is_below_0 = file.format == "qrels" and key.startswith("-") and key[1:].isdigit()
         if key in gain_map or not is_below_0:
             yield rating, key

@@ -76,7 +76,7 @@ def settled(rows: Sequence[Graded], rule: str, counts: Counter[str]) -> list[Gra
     counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in heard.values())
     counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in heard.values())
     if rule == "each":
-        return [replace(row, judge=_label(row) or (row.file if named else None)) for row in rows]
+        return [replace(row, judge=_label(row) or row.file) for row in rows] if named else list(rows)
     if rule == FINAL:
         return _final(rows, counts)
     return _by_rule(rows, heard, _COMBINED[rule], counts)

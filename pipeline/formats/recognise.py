@@ -20,6 +20,8 @@ _LINES = 50
 _SHOWN_LINES = 3
 _SHOWN_SIGNS = 100
 _GZIP, _PARQUET, _XML = b"\x1f\x8b", b"PAR1", "<"
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -157,14 +159,14 @@ def _head(file: Path) -> bytes:
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {file}: {reason}; expected a file of a log or of judgments") from error
-    if not raw.strip():
+    if not raw.removeprefix(_MARK).strip():
         raise InputError(f"{file} is empty; expected a log or judgments")
     return raw
 
 
 def _whole_lines(raw: bytes) -> list[str]:
     """Return the first lines that are not blank and end inside the head; bytes of any encoding are taken."""
-    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace")
+    text = raw.removeprefix(_MARK).decode("utf-8", errors="replace")
     lines = text.splitlines()
     whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
     return [line for line in whole if line.strip()][:_LINES]
@@ -204,8 +206,10 @@ def _of_text(lines: Sequence[str]) -> Layout:
         return _of_xml("\n".join(lines))
     if first.startswith(("{", "[")):
         return _of_json(first, "\n".join(lines))
-    found = (layout for layout, fits in _LINE_LAYOUTS if fits(lines))
-    return next(found, None) or _of_header(first)
+    named = _of_header(first)
+    if named is not UNKNOWN:
+        return named
+    return next((layout for layout, fits in _LINE_LAYOUTS if fits(lines)), UNKNOWN)
 
 
 def _of_xml(text: str) -> Layout:

@@ -66,7 +66,7 @@ def test_gains_are_refused_with_a_map_and_taken_with_one(tmp_path):
 
 
 def test_fractions_are_refused_and_ratings_by_a_model_are_taken(tmp_path):
-    with pytest.raises(InputError, match="query 1, rating 2: found the rating '0.9', a fraction"):
+    with pytest.raises(InputError, match=r"query 1, rating 2: found the rating '0\.9', a fraction"):
         imported(tmp_path, FORMATS / "srw_ImportJudgments.json")
     found, frame = imported(tmp_path, FORMATS / "srw_art_judgments_llm.json")
     assert found.counts["judgments"] == 1_080
