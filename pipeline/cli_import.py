@@ -110,7 +110,7 @@ def import_letor(
 
 @imports.command("judgments")
 def import_judgments(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Files of judgments.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
     out: OUT,
     layout: Annotated[
         JudgmentFormat | None, typer.Option("--format", help="Layout of the files. [default: by content]")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli_options import (
+    CONFLICTS,
     DEPTH,
     JSON,
     MAX_GRADE,
@@ -18,8 +19,10 @@ from pipeline.cli_options import (
     MEMORY_LIMIT,
     NORMALISE_URLS,
     QUIET,
+    RELEVANT_GRADE,
     SCALE,
     SETTINGS,
+    SUCCESS_GRADE,
     THREADS,
     chosen_settings,
 )
@@ -36,7 +39,7 @@ _BAR = 30
 
 
 def inspect(
-    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="A file or folder.")] = None,
+    path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob.")] = None,
     clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob.")] = None,
     judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob.")] = None,
@@ -48,6 +51,9 @@ def inspect(
     max_rejected: MAX_REJECTED = None,
     max_grade: MAX_GRADE = None,
     scale: SCALE = None,
+    relevant_grade: RELEVANT_GRADE = None,
+    success_grade: SUCCESS_GRADE = None,
+    conflicts: CONFLICTS = None,
     threads: THREADS = None,
     memory_limit: MEMORY_LIMIT = None,
     settings: SETTINGS = None,
@@ -88,14 +94,17 @@ def inspect(
 
 
 def _tables(path: Path) -> dict[str, str]:
-    """Return the canonical tables of a folder, or the file if it is one; none if it is something else."""
+    """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
     from pipeline.formats.recognise import recognise  # noqa: PLC0415
-    from pipeline.inspection import WANTED, own_folder, tables_of  # noqa: PLC0415
+    from pipeline.inspection import WANTED, files_of, own_folder, tables_of  # noqa: PLC0415
 
-    if path.is_dir():
-        return {} if own_folder(path) else tables_of(path)
-    name = recognise(path).layout.name
-    return {name: str(path)} if name in WANTED else {}
+    if path.is_dir() and own_folder(path):
+        return {}
+    tables = tables_of(path) if path.is_dir() else {}
+    if tables:
+        return tables
+    names = {recognise(file).layout.name for file in (files_of(path) if path.is_dir() else [path])}
+    return {name: str(path) for name in names & WANTED.keys()} if len(names) == 1 else {}
 
 
 # ---- files --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 import shlex
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,6 +15,7 @@ from pipeline.run_patterns import log_to_patterns
 from pipeline.settings import Settings
 
 DEPTH = ("--depth", "3", "--threads", "1", "--quiet")
+ROOT = Path(__file__).parents[1]
 SETTINGS = Settings(depth=(3,), threads=1)
 REVERSED = tiny.judgments().with_columns(grade=4 - pl.col("grade"))
 
@@ -71,6 +73,14 @@ def test_the_share_judged_counts_results_as_often_as_they_are_shown(tmp_path):
         assert one["lists_judged"] == sum(set(urls) <= known for urls in top)
     assert [one["depth"] for one in found["judged"]] == [1, 3]
     assert found["judged"][0]["judged"] < found["judged"][0]["results"]
+
+
+def test_lists_judged_in_full_are_the_sessions_that_the_sample_run_kept():
+    places = {name: str(ROOT / "data_samples" / f"{name}.parquet") for name in paths(ROOT)}
+    kept = pl.read_parquet(ROOT / "reports" / "sample" / "statistics.parquet").group_by("depth")
+    sums = dict(kept.agg(pl.col("n_sessions").sum()).iter_rows())
+    found = inspect_log(places, Settings(threads=1))
+    assert {one.depth: one.lists_judged for one in found.judged if one.depth in sums} == sums
 
 
 def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
@@ -178,6 +188,14 @@ def test_the_screen_shows_bars_that_grow_with_clicks(tmp_path):
     assert ended.out.splitlines()[-1].startswith("clickassay run --searches ")
 
 
+def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
+    seconds = tiny.searches().with_columns(pl.col("timestamp").dt.epoch("s"))
+    ended = tiny.inside("inspect", str(folder(tmp_path / "log", searches=seconds)), *DEPTH)
+    assert "24 searches of 24 users, no usable time" in ended.out
+    assert any(line.split()[:4] == ["searches", "24", "rejected", "time"] for line in ended.out.splitlines())
+    assert "In the way of a run: searches: 24 of 24 rows are unusable" in ended.out
+
+
 # ---- files and folders --------------------------------------------------------------------------
 
 
@@ -213,6 +231,15 @@ def test_a_single_table_is_told_with_its_columns(tmp_path):
     log = folder(tmp_path / "log")
     ended = tiny.inside("inspect", str(log / "judgments.parquet"))
     assert (ended.code, "query String, url String, grade Int64" in ended.out) == (0, True)
+
+
+def test_a_folder_of_parts_of_one_table_is_that_table(tmp_path):
+    for day, rows in enumerate(tiny.searches().iter_slices(12)):
+        (tmp_path / "log" / f"day={day}").mkdir(parents=True)
+        rows.write_parquet(tmp_path / "log" / f"day={day}" / "part.parquet")
+    found, code = told(tmp_path / "log")
+    assert (found["tables"][0]["name"], found["tables"][0]["files"], code) == ("searches", 2, 0)
+    assert found["log"]["searches"] == 24
 
 
 def test_folders_that_clickassay_wrote_are_named(tmp_path):

@@ -274,12 +274,19 @@ def _settings(read: Sequence[JudgmentFile], how: HowToRead, choices: Choices) ->
     }
 
 
+def _scale_options(top: int) -> str:
+    """Return the options of a run on a scale 0..`top`; its defaults are for 0..4."""
+    lower = {"relevant": 3, "success": 2}
+    more = [f"--{name}-grade {top}" for name, usual in lower.items() if top < usual]
+    return " ".join([f"--max-grade {top}", *more])
+
+
 def _notes(
     rows: Sequence[_Row], read: Sequence[JudgmentFile], choices: Choices, counts: Mapping[str, int]
 ) -> Iterator[str]:
     highest = max(grade for _, _, grade, _ in rows)
     if highest != _USUAL_TOP:
-        yield f"Grades go up to {highest}: give a run --max-grade {max(1, highest)}, or the top of the scale."
+        yield f"Grades go up to {highest}: give a run {_scale_options(max(1, highest))}, or the scale's own."
     judges = sorted({judge for *_, judge in rows if judge is not None})
     if judges and not choices.judges and choices.raters is None:
         yield (

@@ -1,11 +1,15 @@
 """Ratings become grades by rules that are worked out here by hand, or by the definitions in plain loops."""
 
+import re
+
 import numpy as np
 import pytest
 
 from pipeline.errors import InputError
+from pipeline.formats import Choices, HowToRead, import_judgments
 from pipeline.formats.judgment_scales import grades_of, parse_gain_map, suggested_map, value_key
 from pipeline.formats.raters import majority, median
+from pipeline.settings import load_settings
 
 
 def met(*values):
@@ -48,6 +52,17 @@ def test_a_declared_scale_may_have_gaps_and_an_end():
 
 def test_a_map_takes_any_text_on_its_left():
     assert parse_gain_map("Very bad=0, a=b=1,10.0=3") == {"very bad": 0, "a=b": 1, "10": 3}
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 5, 8])
+def test_the_note_on_the_scale_has_options_that_a_run_takes(top, tmp_path):
+    (tmp_path / "r.csv").write_text(f"query,docid,rating\nq,a,{top}\n")
+    how, choices = HowToRead(), Choices(max_grade=top)
+    imported = import_judgments([tmp_path / "r.csv"], out=tmp_path / "out", how=how, choices=choices)
+    note = next(note for note in imported.notes if "go up to" in note)
+    options = re.findall(r"--([a-z-]+) (\d+)", note)
+    settings = load_settings(**{name.replace("-", "_"): int(value) for name, value in options})
+    assert settings.max_grade == top
 
 
 def test_a_suggested_map_can_be_given_back_as_it_is():
