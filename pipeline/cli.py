@@ -16,6 +16,7 @@ from pipeline.cli_diff import diff
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
 from pipeline.cli_import import imports
+from pipeline.cli_inspect import inspect
 from pipeline.cli_label_plan import estimate, plan
 from pipeline.cli_learn import learn
 from pipeline.cli_options import (
@@ -174,6 +175,7 @@ def run(
     _tell_findings(out, findings)
 
 
+app.command()(inspect)
 app.command()(patterns)
 app.command("sql")(written_sql)
 app.command()(power)

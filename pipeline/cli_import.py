@@ -21,6 +21,24 @@ class Encoding(StrEnum):
     gb18030 = "gb18030"
 
 
+class JudgmentFormat(StrEnum):
+    """Layouts of judgments."""
+
+    table = "table"
+    quepid = "quepid"
+    srw = "srw"
+    qrels = "qrels"
+
+
+class Raters(StrEnum):
+    """What becomes of several raters of one result."""
+
+    each = "each"
+    majority = "majority"
+    median = "median"
+    final = "final"
+
+
 _OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
@@ -174,6 +192,58 @@ def import_pyclick(
 
     with shown_progress(quiet=quiet) as progress:
         imported = read(file, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("judgments")
+def import_judgments(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
+    out: OUT,
+    layout: Annotated[
+        JudgmentFormat | None, typer.Option("--format", help="Layout of the files. [default: by content]")
+    ] = None,
+    gain_map: Annotated[
+        str | None, typer.Option(help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4 or bad=0,good=2.")
+    ] = None,
+    max_grade: Annotated[
+        int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
+    ] = None,
+    raters: Annotated[
+        Raters | None,
+        typer.Option(
+            help="Several raters: each a judge, one grade by majority or median, or final_rating. "
+            "[default: each]"
+        ),
+    ] = None,
+    rater_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A CSV column with one rater's ratings. [default: *_rating]"),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
+    ] = None,
+    topics: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
+    quiet: QUIET = False,
+) -> None:
+    """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, tables.
+
+    Examples
+    --------
+        clickassay import judgments ratings.csv --raters majority --out quepid
+
+        clickassay import judgments esci.json --gain-map 0=0,1=1,10=3,100=4 --out esci
+
+        clickassay import judgments editors.csv llm.json --judge editors --judge llm --out both
+    """
+    from pipeline.formats import Choices, HowToRead  # noqa: PLC0415
+    from pipeline.formats import import_judgments as read  # noqa: PLC0415
+
+    how = HowToRead(layout.value if layout else None, encoding, tuple(rater_column or ()))
+    choices = Choices(gain_map, max_grade, raters.value if raters else None, tuple(judge or ()), topics)
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(files, out=out, how=how, choices=choices, progress=progress)
     _tell_import(imported.folder, imported.counts, imported.notes)
 
 

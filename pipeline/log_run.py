@@ -72,7 +72,29 @@ def build_pattern_table(
     *,
     progress: Progress,
 ) -> PatternTable:
-    """Turn a log into its pattern table (contract 2 to 4).
+    """Turn a log into its pattern table, as `counted_pattern_table` does, if enough of it is usable.
+
+    Raises
+    ------
+    InputError
+        If too many rows are unusable, or no usable search is left.
+    EngineError
+        If the engine gives up, or a check of the step fails.
+    """
+    table = counted_pattern_table(engine, log, settings, judged_queries, progress=progress)
+    check_log(table.funnel, settings.max_rejected)
+    return table
+
+
+def counted_pattern_table(
+    engine: Engine,
+    log: Log,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None = None,
+    *,
+    progress: Progress,
+) -> PatternTable:
+    """Turn a log into its pattern table (contract 2 to 4), however much of it is unusable.
 
     Parameters
     ----------
@@ -87,8 +109,6 @@ def build_pattern_table(
 
     Raises
     ------
-    InputError
-        If too many rows are unusable, or no usable search is left.
     EngineError
         If the engine gives up, or a check of the step fails.
     """
@@ -106,9 +126,7 @@ def build_pattern_table(
         carry = builder.add(batch, reporter(windows, number, progress), progress)
     progress("collecting the pattern table", 1.0)
     table = builder.closed(is_last=True)
-    table = replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
-    check_log(table.funnel, settings.max_rejected)
-    return table
+    return replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
 
 
 def planned(log: Log, settings: Settings) -> tuple[Window, ...]:

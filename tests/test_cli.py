@@ -27,6 +27,7 @@ COMMANDS = [
     ("plan",), ("estimate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
     ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
+    ("import", "judgments"), ("inspect",),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",

@@ -33,6 +33,7 @@ OTHERS = [
         "docs/report.md",
         "docs/diff.md",
         "docs/explore.md",
+        "docs/inspect.md",
         "docs/click-models.md",
         "docs/learn.md",
         "docs/labelling.md",

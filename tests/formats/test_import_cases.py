@@ -13,8 +13,11 @@ import pytest
 
 from pipeline import errors
 from pipeline.formats import (
+    Choices,
+    HowToRead,
     Imported,
     import_baidu_ultr,
+    import_judgments,
     import_pyclick,
     import_tiangong_st,
     import_trec_session,
@@ -63,8 +66,22 @@ def _pyclick(case: Path, out: Path) -> Imported:
     return import_pyclick(case / "pages.txt", out=out)
 
 
+def _judgments(case: Path, out: Path) -> Imported:
+    asides = ("expected.json", "options.json", "topics.tsv")
+    files = sorted(file for file in case.iterdir() if file.name not in asides)
+    options = _read(case, "options.json")
+    how = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in options.get("how", {}).items()
+    }
+    topics = case / "topics.tsv" if (case / "topics.tsv").exists() else None
+    choices = Choices(**options.get("choices", {}), topics=topics)
+    return import_judgments(files, out=out, how=HowToRead(**how), choices=choices)
+
+
 IMPORTERS = {
     "baidu_ultr": _baidu_ultr,
+    "judgments": _judgments,
     "pyclick": _pyclick,
     "tiangong_st": _tiangong_st,
     "trec_session": _trec_session,

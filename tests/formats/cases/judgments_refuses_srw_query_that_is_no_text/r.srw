@@ -1,0 +1,1 @@
+{"judgmentRatings": [{"query": 3, "ratings": []}]}

@@ -1,0 +1,15 @@
+{
+ "name": "n",
+ "type": "IMPORT_JUDGMENT",
+ "judgmentRatings": [
+  {
+   "query": "q",
+   "ratings": [
+    {
+     "doc": "a",
+     "rating": "1"
+    }
+   ]
+  }
+ ]
+}

@@ -1,0 +1,1 @@
+{"judgmentRatings": [{"query": "q", "ratings": {"a": 1}}]}

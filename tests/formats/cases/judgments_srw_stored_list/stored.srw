@@ -1,0 +1,1 @@
+{"_id": "x", "_source": {"judgmentRatings": [{"query": "c", "ratings": [{"docId": "B1", "rating": "3.000"}, {"docId": "B2", "rating": 4}]}]}}
