@@ -26,6 +26,7 @@ COMMANDS = [
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
     ("plan",), ("estimate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
+    ("import", "ubi"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from pipeline import errors
-from pipeline.formats import Imported, import_trec_session, import_yandex
+from pipeline.formats import Imported, import_trec_session, import_ubi, import_yandex
 
 CASES = sorted((Path(__file__).parent / "cases").iterdir())
 GOOD = [case for case in CASES if "_refuses_" not in case.name]
@@ -34,8 +34,14 @@ def _trec_session(case: Path, out: Path) -> Imported:
     return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
 
 
+def _ubi(case: Path, out: Path) -> Imported:
+    files = sorted(file for file in case.iterdir() if file.suffix != ".json")
+    return import_ubi(files, out=out, **_read(case, "options.json"))
+
+
 IMPORTERS = {
     "trec_session": _trec_session,
+    "ubi": _ubi,
     "yandex": _yandex,
 }
 """How the files of a case are given to its importer; a case is called after it."""
