@@ -60,9 +60,12 @@ def without_judgments(
         return ()
     if shown.is_empty():
         return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
-    proposed = _first_to_judge(frames["next_judgments"])
+    judge = (
+        f", judge {visible(graded.judges[0])}" if len(graded.judges) > 1 else ""
+    )  # the first stands for all
+    proposed = _first_to_judge(frames["next_judgments"], judge)
     return (
-        *_why(shown, settings, frames),
+        *_why(shown, settings, frames, judge),
         *proposed,
         *_clicks_alone(table, max(settings.depth)),
         *_remedies(shown, graded, settings, has_proposed=bool(proposed)),
@@ -85,7 +88,9 @@ def _shown(table: PatternTable, graded: Judgments, deepest: int) -> pl.DataFrame
     return results.join(known, on=on, how="left", maintain_order="left")
 
 
-def _why(shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame]) -> list[str]:
+def _why(
+    shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str
+) -> list[str]:
     every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
     deepest = max(settings.depth)
     told = [
@@ -99,7 +104,7 @@ def _why(shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFr
         own = own.filter(pl.col("judge") == pl.col("judge").min()).group_by("step").agg(pl.col("rows").sum())
         rows = dict(own.iter_rows())
         parts = [plural(rows[step], *words) for step, words in _STEPS.items() if rows.get(step)]
-        told.append(f"  depth {depth}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
+        told.append(f"  depth {depth}{judge}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
     return told
 
 
@@ -115,7 +120,7 @@ def _weight(results: pl.DataFrame) -> int:
     return int(results["sessions"].sum())
 
 
-def _first_to_judge(proposed: pl.DataFrame) -> list[str]:
+def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
     depth = int(proposed["depth"].min() or 0)  # type: ignore[arg-type]
     own = proposed.filter(pl.col("aim") == "coverage", pl.col("depth") == depth)
     own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MOST_QUERIES)
@@ -126,7 +131,7 @@ def _first_to_judge(proposed: pl.DataFrame) -> list[str]:
         f" (completes {plural(row['sessions'], 'session')})"
         for row in own.iter_rows(named=True)
     ]
-    return [f"To judge first, for the most sessions a label at depth {depth}:", *rows]
+    return [f"To judge first, for the most sessions a label at depth {depth}{judge}:", *rows]
 
 
 def _urls(urls: Sequence[str]) -> str:

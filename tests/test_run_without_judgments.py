@@ -137,6 +137,17 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
     )
 
 
+def test_of_several_judges_the_first_is_named(tmp_path):
+    judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
+    _, lines = ended(tmp_path, judged, "--depth", "3")
+    assert lines[3].startswith("  depth 3, judge ann: of 4 sessions,")
+    assert lines[4:6] == [
+        "To judge first, for the most sessions a label at depth 3, judge ann:",
+        "  tv: c (completes 2 sessions)",
+    ]
+    assert any("depth 1 (3 sessions), 2 (3 sessions)" in line for line in lines)  # all ann's
+
+
 def test_texts_of_the_log_cannot_move_the_terminal(tmp_path):
     odd = [search(1, 0, ["u\x1b[2J", "v"], query="tv\u202e")]
     _, lines = ended(tmp_path, [{"query": "tv\u202e", "url": "v", "grade": 1}], "--depth", "2", searches=odd)
