@@ -5,7 +5,7 @@ Exit codes: 0 fine, 1 a finding, 2 something the user can mend (one line on stde
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -63,6 +63,9 @@ from pipeline.cli_said import command_line
 from pipeline.cli_sql import sql as written_sql
 from pipeline.cli_store import patterns, stores
 from pipeline.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pipeline.run import Finished
 
 app = typer.Typer(
     name="clickassay",
@@ -153,6 +156,8 @@ def run(
 ) -> None:
     """Do the whole job: logs and judgments to a report.
 
+    Exit code 1 if too little is judged for any correlation: it says what to judge first.
+
     Example:
 
         clickassay run --searches logs/searches --clicks logs/clicks --judgments grades.csv --out reports/june
@@ -161,7 +166,7 @@ def run(
 
     chosen = chosen_settings(settings, locals())
     with shown_progress(quiet=quiet) as progress:
-        findings = make_run(
+        finished = make_run(
             searches,
             clicks,
             judgments,
@@ -172,7 +177,7 @@ def run(
             force=force,
             progress=progress,
         )
-    _tell_findings(out, findings)
+    _tell_findings(out, finished)
 
 
 app.command()(inspect)
@@ -214,6 +219,8 @@ def report(
 ) -> None:
     """Second half of `run`: a stored pattern table and judgments to a report, in seconds.
 
+    Exit code 1 if too little is judged for any correlation: it says what to judge first.
+
     Example:
 
         clickassay report --patterns june-patterns --judgments grades.csv --relevant-grade 2 --out june-2
@@ -222,10 +229,10 @@ def report(
 
     chosen = chosen_settings(settings, locals())
     with shown_progress(quiet=quiet) as progress:
-        findings = make_report(
+        finished = make_report(
             patterns, judgments, queries, out, chosen, command=command_line(), force=force, progress=progress
         )
-    _tell_findings(out, findings)
+    _tell_findings(out, finished)
 
 
 @app.command()
@@ -304,9 +311,12 @@ def _say(text: str) -> None:
     _OUT.print(printable(text))
 
 
-def _tell_findings(out: Path, findings: tuple[str, ...]) -> None:
+def _tell_findings(out: Path, finished: "Finished") -> None:
     _say(f"Report: {out / 'report.html'}")
-    for number, finding in enumerate(findings, start=1):
+    if finished.undecided:
+        _say("\n".join(finished.undecided))
+        raise typer.Exit(1)
+    for number, finding in enumerate(finished.findings, start=1):
         _say(f"{number}. {finding}")
 
 

@@ -247,6 +247,39 @@ def import_judgments(
     _tell_import(imported.folder, imported.counts, imported.notes)
 
 
+@imports.command("ubi")
+def import_ubi(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH", help="Queries and events: bulk or JSON lines, Parquet, CSV, or folders."
+        ),
+    ],
+    out: OUT,
+    click_action: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="An action_name that is a click on a result; repeat for several. "
+            "[default: click, click_through, item_click, product_click, result_click]",
+        ),
+    ] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import queries and events of OpenSearch User Behavior Insights (UBI).
+
+    Example:
+
+        clickassay import ubi ubi_queries.ndjson ubi_events.ndjson --out shop
+    """
+    from pipeline.formats import import_ubi as read  # noqa: PLC0415
+    from pipeline.formats.ubi import CLICK_ACTIONS  # noqa: PLC0415
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
 def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
     _say(f"Canonical log: {folder}")
     for what, rows in counts.items():

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,29 @@ from pipeline.run_measured import (
 )
 from pipeline.run_models import click_tables, run_models
 from pipeline.run_patterns import collected, log_to_patterns, plain_settings, versions, writing_tables
+from pipeline.run_without_judgments import nothing_told, without_judgments
 from pipeline.sample import Sample
 from pipeline.settings import Settings
 from pipeline.store import PatternStore
 from pipeline.store_files import MARK
 
 Frames = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a finished run has to say.
+
+    Attributes
+    ----------
+    findings
+        The main findings of the report.
+    undecided
+        Lines that say what there is where judgments are too few for any correlation; else empty.
+    """
+
+    findings: tuple[str, ...]
+    undecided: tuple[str, ...]
 
 
 def analyse(
@@ -217,8 +235,8 @@ def make_report(
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
-) -> tuple[str, ...]:
-    """Turn a stored pattern table and judgments into a run folder; return the main findings."""
+) -> Finished:
+    """Turn a stored pattern table and judgments into a run folder; return what there is to say."""
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
     _check_names(settings)
@@ -263,8 +281,8 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
-) -> tuple[str, ...]:
-    """Turn logs and judgments into a run folder; return the main findings."""
+) -> Finished:
+    """Turn logs and judgments into a run folder; return what there is to say."""
     check_apart(out, searches, clicks, judgments, queries)
     read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
     _check_names(settings)
@@ -284,7 +302,7 @@ def _write_run(
     settings: Settings,
     command: str,
     progress: Progress,
-) -> tuple[str, ...]:
+) -> Finished:
     graded, attributes = read_input("judgments", judgments, JUDGMENTS), _attributes(queries)
     frames = _analyse(table, graded, attributes, settings, progress)
     info = _info(table, graded, queries, attributes, settings, command)
@@ -298,7 +316,16 @@ def _write_run(
     progress("drawing the report", None)
     from pipeline.report.render import write_report  # noqa: PLC0415 - charts take a second to import
 
-    return write_report(frames, info, folder)
+    return Finished(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
+
+
+def _undecided(table: PatternTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
+    if not nothing_told(frames):
+        return ()
+    settings = _as_the_log(table, settings)
+    by_market = "market" in judgments.columns
+    graded = prepare_judgments(collected(judgments), table.queries, settings, by_market=by_market)
+    return without_judgments(table, graded, settings, frames)
 
 
 def _info(

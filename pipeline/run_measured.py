@@ -183,7 +183,7 @@ def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Prog
     measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
     found = [
         next_judgments(parts.measured, graded, measured, judge=judge, depth=depth)
-        for judge in graded.judges
+        for judge in graded.judges or (EVERY,)
         for depth in settings.depth
     ]
     return pl.concat([NEXT_JUDGMENTS.empty(), *found])

@@ -28,6 +28,7 @@ COMMANDS = [
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
     ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
     ("import", "judgments"), ("inspect",),
+    ("import", "ubi"),
 ]  # fmt: skip
 RUN_FILES = {
     "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",

@@ -24,3 +24,6 @@ __all__ = [
     "import_yahoo_l18",
     "import_yandex",
 ]
+from pipeline.formats.ubi import import_ubi
+
+__all__ = ["Imported", "import_letor", "import_trec_session", "import_ubi", "import_yandex"]

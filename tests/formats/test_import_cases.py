@@ -21,6 +21,7 @@ from pipeline.formats import (
     import_pyclick,
     import_tiangong_st,
     import_trec_session,
+    import_ubi,
     import_yahoo_l18,
     import_yandex,
 )
@@ -79,6 +80,11 @@ def _judgments(case: Path, out: Path) -> Imported:
     return import_judgments(files, out=out, how=HowToRead(**how), choices=choices)
 
 
+def _ubi(case: Path, out: Path) -> Imported:
+    files = sorted(file for file in case.iterdir() if file.suffix != ".json")
+    return import_ubi(files, out=out, **_read(case, "options.json"))
+
+
 IMPORTERS = {
     "baidu_ultr": _baidu_ultr,
     "judgments": _judgments,
@@ -86,6 +92,7 @@ IMPORTERS = {
     "tiangong_st": _tiangong_st,
     "trec_session": _trec_session,
     "yahoo_l18": _yahoo_l18,
+    "ubi": _ubi,
     "yandex": _yandex,
 }
 """How the files of a case are given to its importer; a case is called after it."""
