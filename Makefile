@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report explore test lint samples truth pictures site pages pins clean
+.PHONY: report explore test test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
@@ -17,7 +17,11 @@ explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
 
 test: $(VENV)/installed $(VENV)/tools lint
-	$(BIN)/pytest -n auto --dist loadfile --cov --cov-report=term --cov-fail-under=95
+	$(BIN)/pytest -n auto --dist loadfile
+
+# Also what takes long and repeats on more data what the others test; and how much of the code they reach.
+test-all: $(VENV)/installed $(VENV)/tools lint
+	$(BIN)/pytest -n auto --dist loadfile --thorough --cov --cov-report=term --cov-fail-under=95
 
 lint: $(VENV)/tools
 	$(BIN)/ruff check .

@@ -13,6 +13,22 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
+
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="also run what takes minutes: make test-all")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thorough: takes long and repeats on more data what others test")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--thorough"):
+        left = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
     "--no-sandbox",

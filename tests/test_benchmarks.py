@@ -88,6 +88,7 @@ def test_a_peer_counts_the_pattern_table_of_clickassay(script, log, patterns, tm
     assert pattern_check(peer(script, log, tmp_path / "peer")) == pattern_check(patterns)
 
 
+@pytest.mark.thorough
 def test_the_peer_in_pandas_finds_the_numbers_of_a_run(log, tmp_path):
     pytest.importorskip("pandas")
     few = ("--iterations", 20)  # what is compared does not depend on chance
@@ -305,6 +306,7 @@ def test_judged_queries_are_spread_evenly_over_popularity(benchmark_module, week
     assert judged.height == len(expected)
 
 
+@pytest.mark.thorough
 def test_a_log_too_large_for_the_disk_is_made_smaller_measured_and_removed(scripts):
     size = ("--searches", 40_000, "--reference", 2_000, "--judged", 50, "--most-disk", 0.002)
     printed = output_of(scripts / "paper_size.py", *size)

@@ -58,6 +58,7 @@ def test_the_page_of_calibration_has_the_tables_made_and_says_which_are_not(cove
     assert "$" not in page
 
 
+@pytest.mark.thorough
 def test_calibration_gives_the_same_numbers_from_one_process(coverage_of_two_worlds, tmp_path):
     calibrated(tmp_path, "--only", "coverage", "--worlds", 2, "--processes", 1)
     names = {path.name for path in tmp_path.iterdir()}

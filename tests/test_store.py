@@ -66,7 +66,9 @@ def assert_same(table, whole):
         assert found.equals(expected), name
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 6))]
+)
 def test_files_that_come_one_after_the_other_give_the_table_of_the_whole_log(log, whole, tmp_path, seed):
     searches, clicks = cut(log, tmp_path, some_times(log, 1 + seed, seed))
     for number in range(2 + seed):
@@ -186,7 +188,7 @@ def test_forgetting_the_first_batches_keeps_their_files_known(log, tmp_path):
     assert grow_store(str(searches), str(clicks), store, SETTINGS).batches == 0
 
 
-@pytest.mark.parametrize("kills", [30])
+@pytest.mark.parametrize("kills", [6, pytest.param(30, marks=pytest.mark.thorough)])
 def test_a_run_killed_at_any_moment_goes_on_to_the_same_table(log, whole, tmp_path, kills):
     searches, clicks = cut(log, tmp_path, some_times(log, 7, 1))
     store, rng = tmp_path / "store", random.Random(2)  # noqa: S311

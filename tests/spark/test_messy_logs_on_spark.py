@@ -13,7 +13,9 @@ def packed():
     return packs()
 
 
-@pytest.mark.parametrize("number", range(len(SHAPES)))
+@pytest.mark.parametrize(
+    "number", [0, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(1, len(SHAPES)))]
+)
 def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_pack_of_messy_logs(
     spark, packed, number, tmp_path
 ):

@@ -47,6 +47,7 @@ def files_of(store):
     }
 
 
+@pytest.mark.thorough
 def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path):
     stores = {engine: tmp_path / engine for engine in ("duckdb", "spark")}
     told = {engine: grown(engine, log, store) for engine, store in stores.items()}
