@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from explorer.test_explorer_page import Visit, server
 
