@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -23,6 +24,9 @@ MEASURES = "nDCG@10 ERR@10 AP RR P@10"
 
 WIDTH = 160
 """Columns that tables take where nobody says how wide the output is."""
+
+NARROWEST, WIDEST = 9, 10_000
+"""Columns of a name that is folded, and of the widest table."""
 
 
 class Format(StrEnum):
@@ -160,11 +164,15 @@ def _show_table(
     title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
 ) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for head in heads:
-        table.add_column(Text(head), justify="right" if head in right else "left", overflow="fold")
+        if head in right:
+            table.add_column(Text(head), justify="right", no_wrap=True)
+        else:
+            table.add_column(Text(head), overflow="fold", min_width=NARROWEST)
     for row in rows:
         table.add_row(*map(Text, row))
+    # a number that is cut short would be another number
+    needed = Measurement.get(console, console.options.update(width=WIDEST), table).minimum
+    console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
     console.print(table)

@@ -49,7 +49,7 @@ def conventions(found: Evaluation, *, queries: Queries) -> tuple[Convention, ...
     }
     told = [(what, _grouped(found.measures, how)) for what, how in about.items()]
     pairs = found.comparisons.height
-    tests = f"paired t test and randomisation test; Holm over all {pairs:,} rows"
+    tests = f"paired t test and randomisation test; Holm over {pairs:,} row{'' if pairs == 1 else 's'}"
     return (
         *((what, words) for what, words in told if words),
         ("Order of results", TIES),

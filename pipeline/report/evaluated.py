@@ -18,7 +18,7 @@ PLACES = 4
 MOST_BARS = 120
 """Queries of the picture of differences."""
 
-_SINGLE = "an interval needs two queries"
+_SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
 LARGER = "Better: the larger value, worse: the smaller one, whichever is wanted of the measure."
@@ -65,7 +65,8 @@ def comparisons_table(frame: pl.DataFrame) -> Table:
 
 def _comparison_row(row: Mapping[str, Any]) -> Row:
     ends = [_fixed(row[end], _SINGLE) for end in ("ci_low", "ci_high")]
-    tests = [_chance(row[name]) for name in ("p_value", "p_randomised", "p_holm")]
+    reason = _SINGLE if row["ci_low"] is None else _ALIKE
+    tests = [_chance(row[name], reason) for name in ("p_value", "p_randomised", "p_holm")]
     counts = [row[name] for name in ("better", "worse", "equal")]
     cells = (_fixed(row["difference"], "no query"), *ends, *tests, *counts)
     return Row(f"{row['other']} {MINUS} {row['run']}", row["measure"], cells)
@@ -130,10 +131,10 @@ def _fixed(value: float | None, reason: str) -> Cell:
     return Estimate(None, reason=reason) if value is None else Spelled(number(value, PLACES), value)
 
 
-def _chance(p: float | None) -> Cell:
+def _chance(p: float | None, reason: str) -> Cell:
     smallest = 10**-PLACES
     if p is None:
-        return Estimate(None, reason=_ALIKE)
+        return Estimate(None, reason=reason)
     return Spelled(f"< {smallest:g}" if p < smallest else number(p, PLACES), p)
 
 

@@ -233,17 +233,17 @@ def markdown_table(table: Table) -> str:
 def plain_rows(table: Table) -> list[list[str]]:
     """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
 
-    A head over several columns stands on a line of its own above each.
+    A head over several columns stands on a line of its own above the first of them.
     """
     grouped = any(row.group for row in table.shown)
     rows = [
         [*([row.group] if grouped else []), row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)]
         for row in table.shown
     ]
-    above = _above(table)
+    above = {start: words for words, start, _ in table.spanners}
     names = [*([table.group_head] if grouped else []), table.name_head]
     shown = [visible(head, limit=2_000) for head in table.heads]
-    heads = [f"{above[place]}\n{head}" if place in above else head for place, head in enumerate(shown)]
+    heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
     return [[*names, *heads], *plain]
 

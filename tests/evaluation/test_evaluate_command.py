@@ -191,6 +191,16 @@ def test_markdown_latex_and_text_have_the_numbers_to_four_places(files, numbers)
     assert {form: values[: len(expected)] for form, values in read.items()} == dict.fromkeys(read, expected)
 
 
+def test_a_narrow_terminal_cuts_no_number(files, numbers, monkeypatch):
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = CliRunner().invoke(app, ["evaluate", *map(str, files), "-q"], env={"COLUMNS": "60"})
+    found = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
+    assert "…" not in found
+    for name in ("p_value", "p_holm", "difference"):
+        assert [one for one in numbers.comparisons[name] if f" {one:.4f} " not in found] == []
+
+
 def test_text_says_the_conventions_before_the_numbers(files):
     head = printed(*files).split("Queries and results")[0]
     for words in ("gain g / log2(rank + 1)", "gain (2^g - 1) / log2(rank + 1)", "grade 1 or more",
@@ -380,6 +390,9 @@ def test_the_folder_has_names_as_text(hostile, tmp_path):
     page = page_of(out)
     assert page.tags.count("script") == 2
     assert "b" not in page.tags
+    markdown = (out / "report.md").read_text(encoding="utf-8")
+    assert "<" not in markdown.replace("max(1, log2", "")
+    assert not set("\x1b\u202e") & set(markdown + (out / "report.html").read_text(encoding="utf-8"))
     for file in (out / "tables").glob("*.csv"):
         with file.open(encoding="utf-8", newline="") as stream:
             cells = [cell for row in csv.reader(stream) for cell in row]
