@@ -13,6 +13,7 @@ from rich.console import Console
 from pipeline import __version__
 from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
+from pipeline.cli_evaluate import evaluate
 from pipeline.cli_exit import end_on_sigterm, keep_memory, printable, run_command, write_anything
 from pipeline.cli_explore import explore
 from pipeline.cli_import import imports
@@ -184,6 +185,7 @@ app.command()(inspect)
 app.command()(patterns)
 app.command("sql")(written_sql)
 app.command()(power)
+app.command()(evaluate)
 app.command()(learn)
 app.command()(plan)
 app.command()(estimate)

@@ -155,7 +155,7 @@ def _csv_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, list, Mapping)):
-        return _quoted(_json_text(value))
+        return _quoted(json_line(value))
     if isinstance(value, (int, float, Decimal)):
         return str(value)
     text = _text(value)
@@ -170,12 +170,13 @@ def _quoted(text: str) -> str:
 
 def as_json(frame: pl.DataFrame) -> str:
     """Return `frame` as a JSON array of records, a record a line; what JSON lacks (NaN, infinity) is null."""
-    records = (_json_text(row) for row in frame.iter_rows(named=True))
+    records = (json_line(row) for row in frame.iter_rows(named=True))
     body = ",\n".join(f"  {record}" for record in records)
     return f"[\n{body}\n]\n" if body else "[]\n"
 
 
-def _json_text(value: object) -> str:
+def json_line(value: object) -> str:
+    """Return `value` as JSON on one line, without a character that a terminal obeys."""
     text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
     # A terminal obeys these characters though JSON allows them raw; escaped, they stay what they are.
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -225,7 +226,7 @@ def _display(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join("null" if item is None else _display(item) for item in value)
     if isinstance(value, Mapping):
-        return printable(_json_text(value))
+        return printable(json_line(value))
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (float, Decimal)):

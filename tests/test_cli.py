@@ -24,7 +24,7 @@ COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
-    ("plan",), ("estimate",),
+    ("plan",), ("estimate",), ("evaluate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
     ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
     ("import", "judgments"), ("inspect",),

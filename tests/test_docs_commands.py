@@ -32,6 +32,7 @@ OTHERS = [
         "README.md",
         "docs/report.md",
         "docs/diff.md",
+        "docs/evaluate.md",
         "docs/explore.md",
         "docs/inspect.md",
         "docs/click-models.md",

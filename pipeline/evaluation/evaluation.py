@@ -19,7 +19,7 @@ from pipeline.evaluation.values import measure_bounds, measure_values
 from pipeline.metrics.base import Measure
 from pipeline.progress import Progress, silent
 from pipeline.sample import Floats
-from pipeline.settings import Settings
+from pipeline.settings import Settings, load_settings
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 Queries = Literal["judged", "both"]
@@ -146,7 +146,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
 
 
 def _settings(relevant_grade: int, max_grade: int, persistence: float) -> Settings:
-    return Settings(
+    return load_settings(
         relevant_grade=relevant_grade, success_grade=1, max_grade=max_grade, persistence=persistence
     )
 

@@ -70,7 +70,43 @@ RUNS = Table(
     ),
     key=("run",),
 )
-EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS)
+RECALL_PRECISION = Table(
+    "recall_precision",
+    "one row per run and level of recall",
+    (
+        _RUN,
+        Column("recall", pl.Float64, "level of recall: 0, 0.1, ... 1"),
+        Column("precision", pl.Float64, "interpolated precision there, mean over the queries"),
+    ),
+    key=("run", "recall"),
+)
+GAIN_CURVES = Table(
+    "gain_curves",
+    "one row per run and rank",
+    (
+        _RUN,
+        Column("rank", pl.Int64, "rank, from 1"),
+        Column("cg", pl.Float64, "sum of the grades up to the rank, mean over the queries"),
+        Column("dcg", pl.Float64, "the same with each grade divided by max(1, log2 of its rank)"),
+        Column("ideal_cg", pl.Float64, "cg of the best lists that the judgments allow"),
+        Column("ideal_dcg", pl.Float64, "dcg of these lists"),
+        Column("ncg", pl.Float64, "cg / ideal_cg"),
+        Column("ndcg", pl.Float64, "dcg / ideal_dcg"),
+    ),
+    key=("run", "rank"),
+)
+R_PRECISIONS = Table(
+    "r_precision_differences",
+    "one row per query, where there are two runs",
+    (
+        Column("run", pl.String, "the first run"),
+        Column("other", pl.String, "the run it is compared with"),
+        Column("query", pl.String, "name of the query"),
+        Column("difference", pl.Float64, "R-precision of the other run - that of the first"),
+    ),
+    key=("run", "other", "query"),
+)
+EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, RECALL_PRECISION, GAIN_CURVES, R_PRECISIONS)
 
 
 def in_form(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

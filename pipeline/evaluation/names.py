@@ -119,6 +119,17 @@ def _ours(text: str) -> str:
 _NAMES = {metric.name for metric in MEASURES}
 
 
+def other_names(metric: Metric) -> tuple[str, ...]:
+    """Return the names that a metric has in trec_eval and elsewhere; K is a depth, L a level of recall."""
+    ours = [alias for alias in ALIASES if parse_measure(alias).metric is metric]
+    trec = [
+        pattern.replace(r"(\d+)", "K").replace(r"([01]\.\d+)", "L")
+        for pattern, name in _TREC
+        if parse_measure(name("1")).metric is metric
+    ]
+    return tuple(name for name in (*trec, *ours) if name != metric.name)
+
+
 def spelled_out(measure: Measure, settings: Settings) -> Measure:
     """Return the measure with every parameter that the settings give, so that its name says all of it.
 

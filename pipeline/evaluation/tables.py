@@ -191,8 +191,12 @@ def _fields(file: Path, what: str, layout: str, places: Iterable[int]) -> pl.Dat
 
 
 def _lines(file: Path, what: str) -> pl.DataFrame:
+    if file.is_dir():
+        raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
     try:
-        frame = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1).collect()
+        # a name such as run[1].txt is no pattern
+        lines = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        frame = lines.collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error

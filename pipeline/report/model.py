@@ -76,7 +76,7 @@ class Table:
     title, name_head, heads
         Title in words, head of the name column, heads of the cells.
     rows
-        Shown rows, at most `ROWS_SHOWN`.
+        All rows; the first `most` are shown.
     spanners
         Heads over several columns: (words, index of the first column, number of columns).
     notes
@@ -87,6 +87,10 @@ class Table:
         Whether the table is also written as LaTeX.
     group_head
         Head of the column of groups.
+    explained
+        Whether its words link to the glossary of the page.
+    most
+        Rows that are shown.
     """
 
     name: str
@@ -99,17 +103,19 @@ class Table:
     data: pl.DataFrame | None = None
     for_papers: bool = True
     group_head: str = "Sample"
+    explained: bool = True
+    most: int = ROWS_SHOWN
 
     @property
     def shown(self) -> tuple[Row, ...]:
         """The rows that fit the page."""
-        return self.rows[:ROWS_SHOWN]
+        return self.rows[: self.most]
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes, doubts about intervals, reasons of missing values, and whether rows are left out."""
         cut = len(self.rows) - len(self.shown)
-        left = (f"The first {ROWS_SHOWN} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
+        left = (f"The first {self.most} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
         return (*self.notes, *doubts(self.shown), *missing_reasons(self.shown), *left)
 
 

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +33,7 @@ from pipeline.report.sections.provenance import command, provenance_section
 from pipeline.report.sections.readers import readers_section
 from pipeline.report.sections.unjudged import unjudged_sections
 from pipeline.report.sections.yardsticks import yardsticks_section
-from pipeline.report.tables import csv_text, html_table, latex_table, markdown_rows
+from pipeline.report.tables import csv_text, html_table, latex_table, markdown_table
 
 _OPTIONS: Mapping[str, Any] = MappingProxyType(
     {
@@ -129,32 +129,39 @@ def write_report(
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
     report = build_report(tables, info)
     try:
-        _write(folder / "report.html", html_report(report))
-        _write(folder / "report.md", markdown_report(report))
+        write_text(folder / "report.html", html_report(report))
+        write_text(folder / "report.md", markdown_report(report))
         (folder / "tables").mkdir(exist_ok=True)
         for table in [table for section in report.sections for table in section.every_table]:
-            _write_table(folder / "tables", table)
+            write_table_files(folder / "tables", table)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return tuple(finding.text for finding in report.findings)
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8 with the line ends that it has."""
     path.write_bytes(text.encode("utf-8"))
 
 
-def _write_table(folder: Path, table: Table) -> None:
-    _write(folder / f"{table.name}.csv", csv_text(table))
+def write_table_files(folder: Path, table: Table) -> None:
+    """Write a table as CSV, and as LaTeX where a page can hold it."""
+    write_text(folder / f"{table.name}.csv", csv_text(table))
     if table.for_papers:
-        _write(folder / f"{table.name}.tex", latex_table(table))
+        write_text(folder / f"{table.name}.tex", latex_table(table))
 
 
 def markdown_report(report: Report) -> str:
     """Return the report as Markdown: the same words and tables, no pictures."""
+    return markdown_page("report.md.j2", report=report)
+
+
+def markdown_page(template: str, **content: object) -> str:
+    """Fill a template of Markdown; every value is escaped."""
     # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
     environment = Environment(autoescape=False, finalize=_marked_down, **_OPTIONS)  # noqa: S701
     environment.globals["pipe_table"] = _pipe_table
-    return environment.get_template("report.md.j2").render(report=report).strip() + "\n"
+    return environment.get_template(template).render(**content).strip() + "\n"
 
 
 def _marked_down(value: object) -> object:
@@ -163,20 +170,29 @@ def _marked_down(value: object) -> object:
 
 def html_report(report: Report) -> str:
     """Return the report as one HTML file: works offline, forbids any network, shows without script."""
-    environment = Environment(autoescape=True, **_OPTIONS)
-    environment.globals.update(html_table=html_table)
-    environment.filters["tied"] = _tied
-    environment.filters["linked"] = lambda text: linked(_tied(text))
-    script = page.script()
-    style = _source("report.css")
-    return environment.get_template("report.html.j2").render(
+    return html_page(
+        "report.html.j2",
+        mark=linked,
         report=report,
         terms=terms(),
         files=page.downloads(report.sections, report.shown),
+    )
+
+
+def html_page(template: str, *, mark: Callable[[str], Markup], **content: object) -> str:
+    """Fill a template of HTML with the script and the style of every page; `mark` escapes prose."""
+    environment = Environment(autoescape=True, **_OPTIONS)
+    environment.globals.update(html_table=html_table)
+    environment.filters["tied"] = _tied
+    environment.filters["linked"] = lambda text: mark(_tied(text))
+    script = page.script()
+    style = _source("report.css")
+    return environment.get_template(template).render(
         script=Markup(script),  # noqa: S704 - our own file
         style=Markup(style),  # noqa: S704 - our own file
         script_hash=_digest(script),
         style_hash=_digest(style),
+        **content,
     )
 
 
@@ -195,5 +211,4 @@ def _tied(text: str) -> str:
 
 
 def _pipe_table(table: Table) -> Markup:
-    lines = ["| " + " | ".join(cells) + " |" for cells in markdown_rows(table)]
-    return Markup("\n".join(lines))  # noqa: S704 - cells are escaped by markdown_rows
+    return Markup(markdown_table(table))  # noqa: S704 - its cells are escaped

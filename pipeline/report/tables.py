@@ -76,12 +76,13 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     deep = ' rowspan="2"' if table.spanners else ""
     own = {"group": table.group_head} if grouped else {}
     first = "".join(
-        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{linked(words)}</th>'
+        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{_words(table, words)}</th>'
         for name, words in {**own, "name": table.name_head}.items()
     )
+    columns = [f'id="t-{table.name}-c{place}" scope="col"' for place in range(len(table.heads))]
     rest = "".join(
-        f'<th id="t-{table.name}-c{place}" scope="col" class="{_side(table, place)}">{_head(head)}</th>'
-        for place, head in enumerate(table.heads)
+        f'<th {column} class="{_side(table, place)}">{_words(table, table.heads[place])}</th>'
+        for place, column in enumerate(columns)
     )
     if not table.spanners:
         yield f"<tr>{first}{rest}</tr>"
@@ -91,20 +92,21 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     yield f"<tr>{rest}</tr>"
 
 
-def _head(words: str) -> Markup:
-    return linked(visible(words, limit=2_000))
+def _words(table: Table, text: str) -> Markup:
+    shown = visible(text, limit=2_000)
+    return linked(shown) if table.explained else escape(shown)
 
 
 def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
     if not words:
         return f'<td colspan="{width}"></td>'
     name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
-    return f"<th {name}>{_head(words)}</th>"
+    return f"<th {name}>{_words(table, words)}</th>"
 
 
 def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
     group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
-    own = linked_name(visible(row.name, limit=400))
+    own = (linked_name if table.explained else escape)(visible(row.name, limit=400))
     yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
     over = {
         start + more: f"t-{table.name}-s{start} "
@@ -223,6 +225,29 @@ def markdown_rows(table: Table) -> list[list[str]]:
     return [[markdown(head) for head in lines[0]], rule, *body]
 
 
+def markdown_table(table: Table) -> str:
+    """Return the pipe table, every cell escaped."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))
+
+
+def plain_rows(table: Table) -> list[list[str]]:
+    """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
+
+    A head over several columns stands on a line of its own above the first of them.
+    """
+    grouped = any(row.group for row in table.shown)
+    rows = [
+        [*([row.group] if grouped else []), row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)]
+        for row in table.shown
+    ]
+    above = {start: words for words, start, _ in table.spanners}
+    names = [*([table.group_head] if grouped else []), table.name_head]
+    shown = [visible(head, limit=2_000) for head in table.heads]
+    heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
+    plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
+    return [[*names, *heads], *plain]
+
+
 def csv_text(table: Table) -> str:
     """Return the table as CSV in full precision that a spreadsheet cannot take for formulas.
 
@@ -259,5 +284,9 @@ def _is_number(table: Table, place: int) -> bool:
 
 
 def _full_heads(table: Table) -> list[str]:
-    above = {start + offset: words for words, start, width in table.spanners for offset in range(width)}
+    above = _above(table)
     return [f"{above[place]}, {head}" if place in above else head for place, head in enumerate(table.heads)]
+
+
+def _above(table: Table) -> dict[int, str]:
+    return {start + offset: words for words, start, width in table.spanners for offset in range(width)}
