@@ -24,6 +24,7 @@ COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
+    ("audit",),
     ("plan",), ("estimate",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
 ]  # fmt: skip
@@ -33,7 +34,7 @@ RUN_FILES = {
     "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
     "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
     "click_models.parquet", "click_positions.parquet", "click_grades.parquet", "unjudged.parquet",
-    "next_judgments.parquet",
+    "next_judgments.parquet", "conventions.parquet",
 }  # fmt: skip
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 

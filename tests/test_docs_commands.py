@@ -35,6 +35,7 @@ OTHERS = [
         "docs/explore.md",
         "docs/click-models.md",
         "docs/learn.md",
+        "docs/audit.md",
         "docs/labelling.md",
         "docs/unjudged.md",
         "data_samples/README.md",
