@@ -18,21 +18,20 @@ EXAMPLES = {
 def table(name: str) -> str:
     """Return the Markdown table of one list."""
     rows = audited_list(EXAMPLES[name], READING).iter_rows(named=True)
-    lines = [
-        f"| {row['quantity']} | `{row['convention']}` | {row['value']:.4f} | {row['choice']} | {row['tools']} |"
+    head = ("metric", "convention", "value", "choice", "reported by")
+    cells = [
+        (row["quantity"], f"`{row['convention']}`", f"{row['value']:.4f}", row["choice"], row["tools"])
         for row in rows
     ]
-    return "\n".join(
-        ["| metric | convention | value | choice | reported by |", "|---|---|---|---|---|", *lines]
-    )
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *cells))
 
 
 def with_tables(page: str) -> str:
     """Return the page with its tables as they are today."""
     for name in EXAMPLES:
-        found = rf"(<!-- {name} -->\n).*?(\n<!-- end -->)"
+        found = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
         page = re.sub(
-            found, lambda match, name=name: match[1] + table(name) + match[2], page, flags=re.DOTALL
+            found, lambda match, name=name: f"{match[1]}{table(name)}\n{match[2]}", page, flags=re.DOTALL
         )
     return page
 

@@ -91,16 +91,16 @@ def audit_run(
     progress("computing conventions", None)
     reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
     found = conventions(reading)
-    reasons = {one.name(reading): why for one in found if (why := _why_not(one, sample, known, settings))}
+    reasons = {one.measure: why for one in found if (why := _why_not(one, sample, known, settings))}
     columns = {
-        one.name(reading): _values(one, sample, known, reading, settings)
+        one.measure: _values(one, sample, known, reading, settings)
         for one in found
-        if one.name(reading) not in reasons
+        if one.measure not in reasons
     }
     if known.whole_pool:
         _check_own(run, sample, known, reading, settings)
     audited = with_conventions(sample, columns)
-    tables = audit_tables(audited, found, reading, reasons, pool=settings.pool, progress=progress)
+    tables = audit_tables(audited, found, reasons, pool=settings.pool, progress=progress)
     return Audit(audited, reading, known.holes, *tables)
 
 

@@ -38,9 +38,9 @@ def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFra
     reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
     found = conventions(reading)
     lists = _lists(judged, sample)
-    columns = {one.name(reading): one.values(lists, reading) for one in found}
+    columns = {one.measure: one.values(lists, reading) for one in found}
     headline = one_click(sample, sample.click_names.index(HEADLINE_CLICK))
-    return audit_tables(with_conventions(headline, columns), found, reading, {}, pool=settings.pool)[0]
+    return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]
 
 
 def _lists(judged: Judged, sample: Sample) -> Lists:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pipeline.correlation.comparisons import difference_spread
 from pipeline.correlation.jackknife import Deviations, difference_interval, left_out, no_rounding
-from pipeline.correlation.weighted import correlation_matrix
+from pipeline.correlation.weighted import correlation_matrix, without_rounding
 from pipeline.sample import Floats, Sample
 
 SAME = 1e-12
@@ -44,7 +44,8 @@ def mean_gaps(sample: Sample, of: NDArray[np.intp]) -> Gap:
     (E,) mean of the convention - mean of the other.
     """
     values = sample.editorial_values
-    weighted = (values - values[:, of]) * sample.sessions[:, None]
+    apart = without_rounding(values - values[:, of], np.abs(values).max(axis=0, initial=0))
+    weighted = apart * sample.sessions[:, None]
     rows = np.concatenate([sample.sessions[:, None].astype(np.float64), weighted], axis=1)
     starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
     sums = np.add.reduceat(rows, starts, axis=0)

@@ -28,8 +28,8 @@ class Convention:
     quantity
         The name under which all of them report it.
     measure
-        The name of what is computed, in the grammar of measures; with `function` a label for it. Braces
-        stand for what a `Reading` fills in.
+        The name of what is computed, in the grammar of measures; with `function` a label for it. In the
+        declared table braces stand for what a `Reading` fills in, also in `choice` and `tools`.
     choice
         What is chosen, in words.
     tools
@@ -56,29 +56,40 @@ class Convention:
     own: tuple[str, ...] = ()
     column: str = ""
 
-    def name(self, reading: Reading) -> str:
-        """Return the name with everything filled in."""
-        filled = self.measure.format(
-            k=reading.depth,
-            rel=reading.relevant,
-            top=reading.top,
-            p=reading.persistence,
-            more=reading.top + 1,
-            less=reading.top - 1,
-            half=(reading.top + 1) // 2,
-            shares=_numbers([grade / reading.top for grade in range(reading.top + 1)]),
-            exponential=_numbers([(2**g - 1) / (2**reading.top - 1) for g in range(reading.top + 1)]),
-            cut=_numbers([g if g >= reading.relevant else 0 for g in range(reading.top + 1)]),
+    def filled(self, reading: Reading) -> "Convention":
+        """Return the same for these lists, with everything filled in."""
+        values = _fillers(reading)
+        name, choice, tools = (text.format(**values) for text in (self.measure, self.choice, self.tools))
+        return replace(
+            self,
+            measure=name if self.function is not None else str(parse_measure(name)),
+            choice=choice,
+            tools=tools,
         )
-        return str(parse_measure(filled)) if self.function is None else filled
 
     def values(self, lists: Lists, reading: Reading) -> Floats:
-        """Return the (Q,) values of the lists."""
+        """Return the (Q,) values of the lists; of a convention that is filled in."""
         if self.function is not None:
             return self.function(lists, reading)
         # the name says every parameter: no setting but the top of the scale is asked
         settings = Settings(max_grade=reading.top, relevant_grade=1, success_grade=0)
-        return measure_values(parse_measure(self.name(reading)), lists, settings)
+        return measure_values(parse_measure(self.measure), lists, settings)
+
+
+def _fillers(reading: Reading) -> dict[str, object]:
+    grades = range(reading.top + 1)
+    return {
+        "k": reading.depth,
+        "rel": reading.relevant,
+        "top": reading.top,
+        "p": reading.persistence,
+        "more": reading.top + 1,
+        "less": reading.top - 1,
+        "half": (reading.top + 1) // 2,
+        "shares": _numbers([grade / reading.top for grade in grades]),
+        "exponential": _numbers([(2**grade - 1) / (2**reading.top - 1) for grade in grades]),
+        "cut": _numbers([grade if grade >= reading.relevant else 0 for grade in grades]),
+    }
 
 
 def _numbers(values: list[float]) -> str:
@@ -203,7 +214,7 @@ CONVENTIONS = (
         "some learning-to-rank libraries", beyond=True,
     ),
     Convention(
-        "RR", "RR(rel={rel})@{k}", "relevant from the run's grade on",
+        "RR", "RR(rel={rel})@{k}", "grade {rel} is relevant",
         "trec_eval -l{rel}, ir_measures, ranx with -l{rel}", own=BOTH, column="RR",
     ),
     Convention(
@@ -276,12 +287,10 @@ BESIDE = (
 """Measures made for lists with results without a grade: what to look at when conventions differ there."""
 
 
-def conventions(reading: Reading) -> tuple[Convention, ...]:
-    """Return the conventions with different names: some coincide, as where grade 1 is what is relevant."""
+def conventions(reading: Reading, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
+    """Return the conventions for these lists; those that coincide, as where grade 1 is relevant, are one."""
     found: dict[str, Convention] = {}
-    for one in CONVENTIONS:
-        name, tools = one.name(reading), one.tools.replace("{rel}", str(reading.relevant))
-        first = found.get(name)
-        joined = tools if first is None else f"{first.tools}; {tools}"
-        found[name] = replace(first or one, tools=joined)
+    for one in (each.filled(reading) for each in declared):
+        first = found.get(one.measure)
+        found[one.measure] = one if first is None else replace(first, tools=f"{first.tools}; {one.tools}")
     return tuple(found.values())

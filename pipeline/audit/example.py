@@ -71,7 +71,7 @@ def read_grades(option: str, text: str) -> list[int | None]:
 def audited_list(lists: Lists, reading: Reading) -> pl.DataFrame:
     """Return what each convention makes of one list, in the columns of `ONE_LIST`."""
     rows = [
-        (one.quantity, one.name(reading), float(one.values(lists, reading)[0]), one.choice, one.tools)
-        for one in (*conventions(reading), *BESIDE)
+        (one.quantity, one.measure, float(one.values(lists, reading)[0]), one.choice, one.tools)
+        for one in (*conventions(reading), *conventions(reading, BESIDE))
     ]
     return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pipeline.audit.comparing import Gap, change, correlation_gaps, mean_gaps, same_values, weighted_means
 from pipeline.audit.conventions import Convention
-from pipeline.audit.elsewhere import Reading
 from pipeline.contracts_audit import CHANGED, CONVENTIONS
 from pipeline.correlation.classes import everything
 from pipeline.correlation.tables import correlations
@@ -30,7 +29,6 @@ def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
 def audit_tables(
     sample: Sample,
     found: Sequence[Convention],
-    reading: Reading,
     reasons: Mapping[str, str],
     *,
     pool: str,
@@ -49,8 +47,8 @@ def audit_tables(
     pool
         The run's setting of that name, which tells its own conventions.
     """
-    own = {one.quantity: one.name(reading) for one in found if pool in one.own}
-    facts = _facts(sample, found, reading, own, reasons)
+    own = {one.quantity: one.measure for one in found if pool in one.own}
+    facts = _facts(sample, found, own, reasons)
     label: Row = {"market": sample.market, "depth": sample.depth, "judge": sample.judge}
     audited: list[Row] = []
     changed: list[Row] = []
@@ -88,18 +86,17 @@ def _places(sample: Sample, own: Mapping[str, str]) -> NDArray[np.intp]:
 def _facts(
     sample: Sample,
     found: Sequence[Convention],
-    reading: Reading,
     own: Mapping[str, str],
     reasons: Mapping[str, str],
 ) -> list[Row]:
     """Return what is the same for every click metric: words, and means."""
-    quantities = {one.name(reading): one.quantity for one in found}
+    quantities = {one.measure: one.quantity for one in found}
     of = [sample.editorial_names.index(own[quantities[name]]) for name in sample.editorial_names]
     means, gaps = weighted_means(sample), mean_gaps(sample, np.array(of))
     same = _same(sample, quantities)
     rows: list[Row] = []
     for place, one in enumerate(found, start=1):
-        name = one.name(reading)
+        name = one.measure
         row: Row = {
             "quantity": one.quantity, "convention": name, "place": place, "own": own[one.quantity] == name,
             "choice": one.choice, "tools": one.tools, "same_as": same.get(name), "reason": reasons.get(name),
