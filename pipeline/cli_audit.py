@@ -243,7 +243,7 @@ def _say_changed(changed: "pl.DataFrame") -> None:
         ]
         say(f"  {convention}: {'; '.join(told)}")
     if within:
-        say(f"{within} more orders are reversed, but were and are within noise.")
+        say(f"Reversed as well, but within noise before and after: {within}")
 
 
 def _print_or_none(table: Table) -> None:

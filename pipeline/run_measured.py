@@ -128,7 +128,8 @@ class Cells:
     measured
         The metrics.
     collapses, conventions
-        Rows of the tables of these names; of the latter only under the rule that the run follows.
+        Rows of the tables of these names; of the latter only at the smallest depth,
+        under the rule that the run follows.
     """
 
     measured: list[Measured]
@@ -152,7 +153,7 @@ def measured_cells(
         set_apart = SetApart(apart, models)
         found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
         found.collapses.append(collapses(judged, judge=judge, depth=depth))
-        if rule == main_rule(settings):
+        if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
             found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
     return found
 

@@ -93,7 +93,7 @@ def _facts(
     quantities = {one.measure: one.quantity for one in found}
     of = [sample.editorial_names.index(own[quantities[name]]) for name in sample.editorial_names]
     means, gaps = weighted_means(sample), mean_gaps(sample, np.array(of))
-    same = _same(sample, quantities)
+    same = _same(sample, quantities, means)
     rows: list[Row] = []
     for place, one in enumerate(found, start=1):
         name = one.measure
@@ -108,13 +108,15 @@ def _facts(
     return rows
 
 
-def _same(sample: Sample, quantities: Mapping[str, str]) -> dict[str, str]:
+def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[str, str]:
     """Return by name the first convention of the quantity that has the same values, where it is another."""
     names = sample.editorial_names
     found: dict[str, str] = {}
     for place, name in enumerate(names):
         for before, other in enumerate(names[:place]):
-            if quantities[other] == quantities[name] and same_values(sample.editorial_values, before, place):
+            near = np.isclose(means[before], means[place])  # whole columns are compared where it is likely
+            alike = quantities[other] == quantities[name] and near
+            if alike and same_values(sample.editorial_values, before, place):
                 found[name] = other
                 break
     return found
