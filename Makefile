@@ -66,6 +66,7 @@ site: $(VENV)/installed $(VENV)/documents
 
 pages: $(VENV)/installed
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_audit.py
 	$(BIN)/python docs/make_questions.py
 
 pictures: $(VENV)/installed $(VENV)/tools

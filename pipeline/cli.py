@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from pipeline import __version__
+from pipeline.cli_audit import audit
 from pipeline.cli_clicks import clicks as click_models
 from pipeline.cli_diff import diff
 from pipeline.cli_evaluate import evaluate
@@ -187,6 +188,7 @@ app.command("sql")(written_sql)
 app.command()(power)
 app.command()(evaluate)
 app.command()(learn)
+app.command()(audit)
 app.command()(plan)
 app.command()(estimate)
 app.command()(diff)

@@ -19,6 +19,7 @@ from pipeline.contract_columns import (
     noise_corrected,
 )
 from pipeline.contracts_active import NEXT_JUDGMENTS
+from pipeline.contracts_audit import CONVENTIONS
 from pipeline.contracts_clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, UNJUDGED
 from pipeline.table_form import Column, Table
 
@@ -337,5 +338,6 @@ RUN_TABLES = (
     CLICK_GRADES,
     UNJUDGED,
     NEXT_JUDGMENTS,
+    CONVENTIONS,
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

@@ -121,7 +121,7 @@ def _analyse(
     check_judged(table, judged_queries(rows, by_market=by_market))
     parts = parted(table, settings)
     passes = {
-        rule: measured_cells(parts, judgments, settings, progress)
+        rule: measured_cells(parts, judgments, settings, progress, rule=rule)
         for rule, judgments in judgments_by_rule(parts, graded, settings).items()
     }
     measured = passes[main_rule(settings)].measured
@@ -141,6 +141,7 @@ def _analyse(
         "judge_comparisons": judge_comparisons(samples),
         **_clicked(passes[DROP].measured, settings, progress),
         "next_judgments": proposed,
+        "conventions": pl.concat(passes[main_rule(settings)].conventions),
         "unjudged": unjudged_table({rule: cells.measured for rule, cells in passes.items()}),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}

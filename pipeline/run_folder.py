@@ -1,11 +1,13 @@
 """A finished run read back from its folder: its tables, and what is said of a broken one."""
 
+import json
 from pathlib import Path
 
 import polars as pl
 
 from pipeline.errors import ReportError
 from pipeline.inputs import READ_ERRORS, first_line
+from pipeline.settings import Settings
 from pipeline.table_form import ContractError, Table
 
 
@@ -24,6 +26,24 @@ def read_table(run: Path, contract: Table) -> pl.DataFrame:
         return contract.canonical(pl.read_parquet(file, glob=False))
     except (*READ_ERRORS, ContractError) as error:
         raise broken(file, first_line(error)) from error
+
+
+def settings_of_run(folder: Path) -> Settings:
+    """Return the settings of a run.
+
+    Raises
+    ------
+    ReportError
+        If its settings.json is missing or broken.
+    """
+    try:
+        written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
+        known = {name: written[name] for name in Settings.model_fields if name in written}
+        if len(known["scale"]) != known["max_grade"] + 1:  # --max-grade alone: the scale has no labels
+            del known["scale"]
+        return Settings(**known)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ReportError(f"{folder / 'settings.json'} is missing or broken; make the run again") from error
 
 
 def no_run(folder: Path, name: str) -> ReportError:

@@ -26,6 +26,7 @@ from pipeline.metrics.of_click_models import MODEL_METRICS, Expectation
 from pipeline.next_judgments import next_judgments
 from pipeline.patterns import PatternTable
 from pipeline.progress import Progress
+from pipeline.run_conventions import conventions_table
 from pipeline.settings import Settings
 from pipeline.unjudged import RULES, always, drawn_from_clicks, filled, unjudged_results
 
@@ -126,19 +127,23 @@ class Cells:
     ----------
     measured
         The metrics.
-    collapses
-        Rows of the table of this name.
+    collapses, conventions
+        Rows of the tables of these names; of the latter only at the smallest depth,
+        under the rule that the run follows.
     """
 
     measured: list[Measured]
     collapses: list[pl.DataFrame]
+    conventions: list[pl.DataFrame]
 
 
-def measured_cells(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> Cells:
+def measured_cells(
+    parts: Parts, graded: Judgments, settings: Settings, progress: Progress, *, rule: str
+) -> Cells:
     """Measure the lists whose results all have a grade, for every judge and depth."""
     formed, apart = formed_sessions(parts.measured.funnel), parts.apart
     cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
-    found = Cells([], [])
+    found = Cells([], [], [])
     for number, (judge, depth) in enumerate(cells):
         progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
         if number % len(settings.depth) == 0:
@@ -148,6 +153,8 @@ def measured_cells(parts: Parts, graded: Judgments, settings: Settings, progress
         set_apart = SetApart(apart, models)
         found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
         found.collapses.append(collapses(judged, judge=judge, depth=depth))
+        if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
+            found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
     return found
 
 

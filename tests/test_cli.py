@@ -24,7 +24,7 @@ COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
     ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
     ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
-    ("plan",), ("estimate",), ("evaluate",),
+    ("plan",), ("estimate",), ("evaluate",), ("audit",),
     ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
     ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
     ("import", "judgments"), ("inspect",),
@@ -36,7 +36,7 @@ RUN_FILES = {
     "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
     "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
     "click_models.parquet", "click_positions.parquet", "click_grades.parquet", "unjudged.parquet",
-    "next_judgments.parquet",
+    "next_judgments.parquet", "conventions.parquet",
 }  # fmt: skip
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 

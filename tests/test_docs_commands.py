@@ -37,6 +37,7 @@ OTHERS = [
         "docs/inspect.md",
         "docs/click-models.md",
         "docs/learn.md",
+        "docs/audit.md",
         "docs/labelling.md",
         "docs/unjudged.md",
         "data_samples/README.md",

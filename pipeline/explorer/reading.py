@@ -1,6 +1,5 @@
 """Reads what the page shows from the Parquet tables of a run folder, no more than a choice asks for."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pipeline.errors import ReportError
 from pipeline.explorer.hiding import labels
 from pipeline.inputs import READ_ERRORS, first_line
 from pipeline.metrics.null import null_success
+from pipeline.run_folder import settings_of_run
 from pipeline.sample import Integers
 from pipeline.settings import Settings
 
@@ -109,23 +109,12 @@ def open_run(folder: Path, min_users: int = DEFAULT_MIN_USERS) -> Run:
     keys = tuple(Key(*row) for row in rows.iter_rows())
     for name in NEEDED:
         _columns(folder, name)
-    return Run(folder, _settings(folder), keys, names, _users(folder), min_users)
+    return Run(folder, settings_of_run(folder), keys, names, _users(folder), min_users)
 
 
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
     """Look into the run folder that the server says a request is about (serving.guarded)."""
     return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
-
-
-def _settings(folder: Path) -> Settings:
-    try:
-        written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
-        known = {name: written[name] for name in Settings.model_fields if name in written}
-        if len(known["scale"]) != known["max_grade"] + 1:  # --max-grade alone: the scale has no labels
-            del known["scale"]
-        return Settings(**known)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReportError(f"{folder / 'settings.json'} is missing or broken; make the run again") from error
 
 
 def _users(folder: Path) -> pl.DataFrame | None:

@@ -23,6 +23,7 @@ from pipeline.report.sections.beside import beside_section
 from pipeline.report.sections.classes import classes_section, frequency_section
 from pipeline.report.sections.collapses import collapses_section
 from pipeline.report.sections.comparisons import comparisons_section
+from pipeline.report.sections.conventions import conventions_section
 from pipeline.report.sections.correlations import correlations_section, good_section
 from pipeline.report.sections.data import data_line, funnel_section, statistics_section
 from pipeline.report.sections.differences import differences_section
@@ -79,6 +80,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         *judges_sections(run),
         readers_section(run),
         *unjudged_sections(run),
+        conventions_section(run),
         next_judgments_section(run),
         *_beside(run),
         provenance_section(run),

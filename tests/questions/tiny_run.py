@@ -153,6 +153,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "click_grades": [],
         "unjudged": [],
         "next_judgments": [],
+        "conventions": [],
     }
     frames = {
         table.name: pl.DataFrame(rows[table.name], schema=table.empty().schema, orient="row")

@@ -1,0 +1,40 @@
+"""Write the example tables of docs/audit.md, from what the code makes of the two lists: `make pages`."""
+
+import re
+from pathlib import Path
+
+from pipeline.audit.elsewhere import Reading
+from pipeline.audit.example import audited_list, one_list
+
+PAGE = Path(__file__).parent / "audit.md"
+READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)
+EXAMPLES = {
+    "holes": one_list((3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0), READING.top),
+    "whole": one_list((3, 2, 4, 0, 1), (), READING.top),
+}
+"""The lists of the page: one with a result that nobody judged, one whose results are all that is judged."""
+
+
+def table(name: str) -> str:
+    """Return the Markdown table of one list."""
+    rows = audited_list(EXAMPLES[name], READING).iter_rows(named=True)
+    head = ("metric", "convention", "value", "choice", "reported by")
+    cells = [
+        (row["quantity"], f"`{row['convention']}`", f"{row['value']:.4f}", row["choice"], row["tools"])
+        for row in rows
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *cells))
+
+
+def with_tables(page: str) -> str:
+    """Return the page with its tables as they are today."""
+    for name in EXAMPLES:
+        found = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        page = re.sub(
+            found, lambda match, name=name: f"{match[1]}{table(name)}\n{match[2]}", page, flags=re.DOTALL
+        )
+    return page
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
