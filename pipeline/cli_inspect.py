@@ -34,6 +34,7 @@ from pipeline.times import utc_text
 if TYPE_CHECKING:
     from pipeline.formats.recognise import Recognised
     from pipeline.inspection import Inspection, TableFacts
+    from pipeline.settings import Settings
 
 _BAR = 30
 
@@ -70,15 +71,20 @@ def inspect(
 
         clickassay inspect logs
 
+        clickassay inspect ubi_events.ndjson --judgments grades.parquet
+
         clickassay inspect --searches logs/searches --clicks logs/clicks --judgments grades.csv
     """
     from pipeline.inspection import inspect_log  # noqa: PLC0415 - keeps --help fast
 
     given = {"searches": searches, "clicks": clicks, "judgments": judgments}
     tables = {name: table for name, table in given.items() if table is not None}
+    chosen = chosen_settings(settings, locals())
+    if path is not None and not tables.keys() - {"judgments"} and _foreign_log(path) and not quick:
+        _tell_foreign_log(path, tables, chosen, json=json, quiet=quiet)
+        return
     if (path is None) == (not tables):
         raise InputError("give a file or folder, or --searches, --clicks and --judgments; one of both")
-    chosen = chosen_settings(settings, locals())
     tables = tables if path is None else _tables(path)
     if path is not None and not tables:
         _tell_place(path, json=json)
@@ -88,6 +94,36 @@ def inspect(
     if json:
         write_out(json_text.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
     else:
+        _tell(found)
+    if found.obstacles:
+        raise typer.Exit(1)
+
+
+def _foreign_log(path: Path) -> str:
+    """Return the layout of a file that an importer takes as it is; empty if none does."""
+    from pipeline.foreign_preview import IMPORTERS  # noqa: PLC0415
+    from pipeline.formats.recognise import recognise  # noqa: PLC0415
+
+    layout = recognise(path).layout.name if path.is_file() else ""
+    return layout if layout in IMPORTERS else ""
+
+
+def _tell_foreign_log(
+    file: Path, judgments: dict[str, str], chosen: "Settings", *, json: bool, quiet: bool
+) -> None:
+    from pipeline.foreign_preview import foreign_log  # noqa: PLC0415
+    from pipeline.formats.recognise import recognise  # noqa: PLC0415
+
+    taken = recognise(file)
+    with shown_progress(quiet=quiet) as progress:
+        imported, found = foreign_log(file, taken.layout.name, judgments, chosen, progress)
+    if json:
+        told = {**_plain(file, taken), "imported": imported.counts, "log": asdict(found)}
+        write_out(json_text.dumps([told], indent=2, ensure_ascii=False) + "\n")
+    else:
+        _tell_file(file, taken)
+        say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
+        say(*(f"Note: {note}" for note in imported.notes))
         _tell(found)
     if found.obstacles:
         raise typer.Exit(1)

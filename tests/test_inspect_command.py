@@ -211,6 +211,29 @@ def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
     assert (out / "judgments.parquet").exists()
 
 
+@pytest.mark.parametrize("case", ["ubi_bulk_with_hits", "yandex_clara", "pyclick_pages"])
+def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(case, tmp_path):
+    place = Path(__file__).parent / "formats" / "cases" / case
+    (file,) = (file for file in place.iterdir() if file.stem in ("log", "pages"))
+    expected = json.loads((place / "expected.json").read_text(encoding="utf-8"))
+    ended = tiny.inside("inspect", str(file), "--json", "--max-rejected", "1", "--depth", "1")
+    (told,) = json.loads(ended.out)
+    assert told["command"].endswith("--out FOLDER")
+    assert told["log"]["log"]["searches"] == len(expected["searches"])
+    assert told["imported"]["clicks"] == len(expected["clicks"])
+    assert str(tmp_path) not in ended.out
+    screen = tiny.inside("inspect", str(file), "--max-rejected", "1", "--depth", "1")
+    assert screen.code == ended.code
+    assert "clickassay run --searches FOLDER/searches.parquet" in screen.out
+    assert "/clickassay-inspect-" not in screen.out
+
+
+def test_quick_names_the_layout_of_a_foreign_log_alone():
+    file = Path(__file__).parent / "formats" / "cases" / "yandex_clara" / "log.tsv"
+    ended = tiny.inside("inspect", str(file), "--quick")
+    assert len(ended.out.splitlines()) == 2
+
+
 def test_an_unknown_file_is_shown_and_ends_with_code_1(tmp_path):
     (tmp_path / "x").write_text("one\n\x1b[31mtwo\nthree\nfour\n")
     ended = tiny.inside("inspect", str(tmp_path / "x"))
