@@ -174,7 +174,7 @@ def _read(qrels: Source, runs: Mapping[str, Source], told: "_Told") -> tuple[_Gr
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
     plain = plain_dict(qrels, int)
     plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
-    if plain is not None and told == _Told(None, None) and None not in plain_runs.values():
+    if plain is not None and told.known is None and told.expected is None and None not in plain_runs.values():
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
     return read_qrels(qrels), {name: read_run(run) for name, run in runs.items()}
 

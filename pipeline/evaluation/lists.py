@@ -76,7 +76,7 @@ class Lists:
         length = int(self.returned.max(initial=0))
         if len(self.grades) == length * len(self.queries) <= MOST_CELLS and self.known is None:
             side_by_side = self.grades.reshape(len(self.queries), length)[:, :cut]
-            yield Block(np.arange(len(self.queries)), side_by_side, returned, cut, None)
+            yield Block(np.arange(len(self.queries)), _never_empty(side_by_side), returned, cut, None)
             return
         order = np.argsort(returned, kind="stable")
         sorted_lengths = returned[order]
@@ -96,7 +96,14 @@ class Lists:
             places = np.where(there, places, 0)
             grades = np.where(there, self.grades[places] if self.grades.size else 0, np.int16(NO_GRADE))
         known = None if self.known is None else there & self.known[places]
-        return Block(rows, grades.astype(np.int16, copy=False), returned[rows], cut, known)
+        return Block(rows, _never_empty(grades.astype(np.int16, copy=False)), returned[rows], cut, known)
+
+
+def _never_empty(grades: Grades) -> Grades:
+    """Return the grades, or one place without a result where no list has any: the first can be asked for."""
+    if grades.shape[1]:
+        return grades
+    return np.full((len(grades), 1), NO_GRADE, dtype=np.int16)
 
 
 def _block_end(lengths: Sizes, first: int, *, exact: bool) -> int:

@@ -41,7 +41,8 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
         lists = lists.with_unjudged(int(str(rules["unjudged"])))
     given = given_arguments(measure, settings)
     values = np.zeros(len(lists.queries))
-    for block in lists.blocks(measure.depth, exact=_gives_to_nothing(given)):
+    exact = measure.metric.name == "MeanGrade" or _gives_to_nothing(given)
+    for block in lists.blocks(measure.depth, exact=exact):
         needed = (_array(name, block, lists, given) for name in measure.metric.needs)
         values[block.rows] = measure.metric.function(*needed, **given)
     return values
