@@ -190,11 +190,12 @@ CONVENTIONS = (
     ),
     Convention(
         "AP", "AP(rel={rel})@{k}", "divided by all relevant judged results",
-        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx, rankkit, cwl_eval", beyond=True, own=("judged",),
+        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx, rankkit", beyond=True, own=("judged",),
         column="AP",
     ),
     Convention(
-        "AP", "AP(rel={rel},over='retrieved')@{k}", "divided by the relevant results shown", "ad-hoc code",
+        "AP", "AP(rel={rel},over='retrieved')@{k}", "divided by the relevant results shown",
+        "cwl_eval AP, ad-hoc code",
         own=("shown",), column="AP",
     ),
     Convention(

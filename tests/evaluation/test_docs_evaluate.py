@@ -83,3 +83,16 @@ def test_the_example_prints_what_the_page_shows(tmp_path):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ended.stdout == shown
+
+
+def test_the_block_of_python_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    (tmp_path / "qrels.txt").write_text("q 0 a 3\nq 0 b 1\nr 0 a 2\n")
+    for run in ("run1", "run2"):
+        (tmp_path / f"{run}.txt").write_text("q Q0 b 1 2.0 x\nq Q0 a 2 1.0 x\nr Q0 a 1 1.0 x\n")
+    monkeypatch.chdir(tmp_path)
+    block = PAGE.partition("```python\n")[2].partition("```")[0]
+    names = {}
+    exec(block, names)  # noqa: S102 - our own page
+    assert names["found"].means.height == 6
+    assert names["found"].comparisons.height == 3
+    assert "gains and discounts" in capsys.readouterr().out
