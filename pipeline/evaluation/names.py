@@ -1,10 +1,10 @@
 """Names of measures: one catalogue, in the grammar of ir_measures, with the names of trec_eval as aliases."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.errors import SettingsError
+from pipeline.metrics.aliases import OTHER_NAMES, TREC, without_aliases
 from pipeline.metrics.base import Measure, Metric, Parameter, flag, parse
 from pipeline.metrics.editorial import EDITORIAL, PLAIN
 from pipeline.metrics.ranked import JUDGED, OF_USERS, RANKED
@@ -38,40 +38,9 @@ UNJUDGED = Parameter(
 RULES = (JUDGED_ONLY, UNJUDGED)
 """What a name may say of results without a grade; without a word they are worth grade 0."""
 
-ALIASES = {
-    "NDCG": "nDCG(dcg='exp-log2')",
-    "MAP": "AP",
-    "MRR": "RR",
-    "Precision": "P",
-    "Recall": "R",
-    "SetP": "P",
-    "SetR": "R",
-    "SetF": "F",
-}
-"""Other names of a measure; what stands in brackets and after @ is added."""
+ALIASES = {"NDCG": "nDCG(dcg='exp-log2')", **OTHER_NAMES}
+"""Other names of a measure. In a run NDCG is a metric of its own, the one of contract 6."""
 
-_TREC: tuple[tuple[str, Callable[[str], str]], ...] = (
-    (r"map", lambda _: "AP(rel=1)"),
-    (r"map_cut_(\d+)", "AP(rel=1)@{}".format),
-    (r"ndcg", lambda _: "nDCG"),
-    (r"ndcg_cut_(\d+)", "nDCG@{}".format),
-    (r"recip_rank", lambda _: "RR(rel=1)"),
-    (r"recip_rank_cut_(\d+)", "RR(rel=1)@{}".format),
-    (r"P_(\d+)", "P(rel=1)@{}".format),
-    (r"recall_(\d+)", "R(rel=1)@{}".format),
-    (r"success_(\d+)", "Success(rel=1)@{}".format),
-    (r"Rprec", lambda _: "Rprec(rel=1)"),
-    (r"bpref", lambda _: "Bpref(rel=1)"),
-    (r"infAP", lambda _: "infAP(rel=1)"),
-    (r"iprec_at_recall_([01]\.\d+)", lambda level: f"IPrec(rel=1)@{float(level)}"),
-    (r"11pt_avg", lambda _: "IPrec(rel=1)"),
-    (r"set_P", lambda _: "P(rel=1)"),
-    (r"set_recall", lambda _: "R(rel=1)"),
-    (r"set_F", lambda _: "F(rel=1)"),
-)
-"""Names of trec_eval, and ours. A capital Rprec and infAP are names of both: bare, they are ours."""
-
-_FIRST = re.compile(r"[A-Za-z]\w*")
 _SEPARATOR = re.compile(r"[\s,;]+(?![^(]*\))")
 
 
@@ -97,26 +66,10 @@ def parse_measure(text: str) -> Measure:
     SettingsError
         If it is unknown or spelled wrongly.
     """
-    return parse(_ours(text.strip()), MEASURES, deepest=DEEPEST, rules=RULES)
+    return parse(without_aliases(text.strip(), _NAMES, ALIASES), MEASURES, deepest=DEEPEST, rules=RULES)
 
 
-def _ours(text: str) -> str:
-    """Return the name without aliases."""
-    for pattern, name in _TREC:
-        match = re.fullmatch(pattern, text)
-        if match is not None and text not in _NAMES:
-            return name(*match.groups() or ("",))
-    first = _FIRST.match(text)
-    alias = None if first is None else ALIASES.get(first[0])
-    if first is None or alias is None:
-        return text
-    rest = text[first.end() :].strip()
-    if alias.endswith(")") and rest.startswith("("):
-        return f"{alias[:-1]},{rest[1:]}".replace(",)", ")")
-    return alias + rest
-
-
-_NAMES = {metric.name for metric in MEASURES}
+_NAMES = frozenset(metric.name for metric in MEASURES)
 
 
 def other_names(metric: Metric) -> tuple[str, ...]:
@@ -124,7 +77,7 @@ def other_names(metric: Metric) -> tuple[str, ...]:
     ours = [alias for alias in ALIASES if parse_measure(alias).metric is metric]
     trec = [
         pattern.replace(r"(\d+)", "K").replace(r"([01]\.\d+)", "L")
-        for pattern, name in _TREC
+        for pattern, name in TREC
         if parse_measure(name("1")).metric is metric
     ]
     return tuple(name for name in (*trec, *ours) if name != metric.name)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pipeline.contracts import BASELINES
 from pipeline.errors import JudgmentError, SettingsError
+from pipeline.metrics.aliases import without_aliases
 from pipeline.metrics.base import Measure, parse
 from pipeline.metrics.discounts import Grades
 from pipeline.metrics.editorial import EDITORIAL, PLAIN
@@ -19,6 +20,9 @@ from pipeline.settings import Settings
 
 METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
 """Every editorial metric that a name can ask for."""
+
+
+_NAMES = frozenset(metric.name for metric in METRICS)
 
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
@@ -35,7 +39,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
     plain = [parse(name, METRICS) for name in BASELINES]
     own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    asked = [parse(name, METRICS) for name in settings.metric]
+    asked = [parse(without_aliases(name.strip(), _NAMES), METRICS) for name in settings.metric]
     for measure in asked:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(

@@ -75,6 +75,25 @@ def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr_and_has_the_base
     ]
 
 
+def test_a_run_takes_the_names_of_trec_eval_and_the_whole_catalogue_and_prints_ours():
+    asked = (
+        "ndcg_cut_5",
+        "map",
+        "MAP@5",
+        "MRR",
+        "Rprec",
+        "F(beta=2)@5",
+        "IPrec@0.1",
+        "NDCG@3",
+        "nDCG(dcg='jk-log2')",
+    )
+    found = [str(measure) for measure in report_measures(Settings(metric=asked))]
+    assert found[-8:] == [
+        "nDCG@5", "AP(rel=1)", "AP@5", "Rprec", "F(beta=2.0)@5", "IPrec@0.1", "NDCG@3", "nDCG(dcg='jk-log2')",
+    ]  # fmt: skip
+    assert found.count("RR") == 1
+
+
 def test_there_is_no_variant_when_no_grade_lies_below_the_relevant_one():
     settings = Settings(scale=("no", "yes"), relevant_grade=1, success_grade=1)
     assert [str(measure) for measure in report_measures(settings)] == [*EDITORIAL_METRICS, *BASELINES]
