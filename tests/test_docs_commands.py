@@ -138,7 +138,14 @@ def check(shell, command, lines, code):
         assert pattern(lines).fullmatch(said), f"$ {command}\n{said}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+LONG = ("spark.md", "nightly-run.md")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.thorough if page.name in LONG else ()) for page in PAGES],
+    ids=name_of,
+)
 def test_every_block_of_a_page_runs_and_prints_what_the_page_says(page, shell):
     for language, name, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if language == "console":

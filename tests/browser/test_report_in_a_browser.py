@@ -51,7 +51,7 @@ def test_pictures_stand_there_without_any_script(opened, folder):
         assert page.locator("button[data-file]:visible").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_the_accessibility_checker_finds_nothing(opened, folder, scheme):
     with opened(folder, color_scheme=scheme, **DESK) as page:
         unfold(page)

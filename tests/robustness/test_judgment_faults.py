@@ -138,7 +138,8 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     frame = tiny.judgments().with_columns(query=pl.format("other {}", "query"))
     log = tiny.write_log(tmp_path, judgments=frame)
     outcome = tiny.inside(*log.options())
-    assert outcome.code == 0, outcome
+    assert outcome.code == 1, outcome
+    assert "are they spelled alike?" in outcome.out
     assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
     assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
     assert (

@@ -154,7 +154,7 @@ TEXT = (
 KINDS = {"whole": WHOLE, "text": TEXT}
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=["whole", pytest.param("text", marks=pytest.mark.thorough)])
 def kind(request):
     return request.param
 

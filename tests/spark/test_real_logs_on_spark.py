@@ -33,9 +33,8 @@ LOGS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "trec-2012" else pytest.mark.thorough) for name in LOGS]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", LOGS)
 def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_real_log(spark, name, tmp_path):
     folder, imported, sessions = LOGS[name]
     if not folder.exists():

@@ -12,6 +12,8 @@ from spark.spark_cluster import WORKERS, executors, running_cluster, until
 from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("pyspark")
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
@@ -49,7 +51,6 @@ def test_two_workers_leave_the_bytes_of_one_machine(cluster, expected, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.thorough
 def test_an_executor_that_is_killed_on_the_way_changes_nothing(cluster, expected, tmp_path):
     running = subprocess.Popen(arguments(cluster, tmp_path / "out"), stderr=subprocess.PIPE, text=True)
     try:
@@ -68,7 +69,6 @@ def test_an_executor_that_is_killed_on_the_way_changes_nothing(cluster, expected
     assert tables_of(tmp_path / "out") == expected
 
 
-@pytest.mark.thorough
 def test_workers_that_do_not_share_the_staging_folder_are_found_out(cluster, tmp_path):
     # /proc is a folder that Spark cannot write: as good as one that workers do not reach
     done = subprocess.run(

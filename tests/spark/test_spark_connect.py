@@ -13,6 +13,8 @@ from spark.spark_cluster import free_port, until
 from pipeline.run_patterns import make_patterns
 from pipeline.settings import load_settings
 
+pytestmark = pytest.mark.thorough
+
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 SAMPLES = Path(__file__).parents[2] / "data_samples"
