@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -120,6 +120,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     InputError, SettingsError, JudgmentError
         If an input, a name or a grade is not what it must be.
     """
+    if queries not in get_args(Queries):
+        raise SettingsError(f"queries is {queries!r}, expected 'judged' or 'both'")
     settings = _settings(relevant_grade, max_grade, persistence)
     asked = tuple(dict.fromkeys(spelled_out(measure, settings) for measure in _asked(measures)))
     told = _Told(
@@ -164,7 +166,9 @@ def _asked(measures: Measures) -> tuple[Measure, ...]:
 def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
     """Return runs by name; a dict ``{query: {doc: score}}`` is a run, others hold runs."""
     if isinstance(runs, Mapping):
-        first = next(iter(runs.values()), None)
+        if not runs:
+            raise InputError("no run is given; give a run, or a dict of runs by name")
+        first = next(iter(runs.values()))
         if not isinstance(first, Mapping) or any(isinstance(one, Mapping) for one in first.values()):
             return dict(runs)
     return {_name(runs): runs}
@@ -276,7 +280,7 @@ def _no_query_in_both(judged: set[str], there: set[str]) -> str:
 
 
 def _few(names: set[str]) -> str:
-    shown = ", ".join(map(repr, sorted(names)[:3]))
+    shown = ", ".join(map(repr, sorted(names)[:3])) or "none"
     return f"{shown}{', …' if len(names) > 3 else ''}"
 
 

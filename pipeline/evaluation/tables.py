@@ -89,18 +89,25 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
 
 
 def read_numbers(source: Source) -> pl.DataFrame:
-    """Return rows (query, number) of a file of two columns with white space between, or of a dict."""
+    """Return rows (query, number) of a file of two columns with white space between, or of a dict.
+
+    Raises
+    ------
+    InputError
+        If a number is not finite or below 0, or a query comes twice.
+    """
     if isinstance(source, Mapping):
-        pairs = [(str(query), float(str(number))) for query, number in source.items()]
-        return pl.DataFrame(pairs, {"query": pl.String, "number": pl.Float64}, orient="row")
-    return _numbers_of_lines(_fields(Path(source), "expected results", "query number", (0, 1)), source)
-
-
-def _numbers_of_lines(rows: pl.DataFrame, source: Source) -> pl.DataFrame:
-    numbers = rows.select(
-        query=pl.col("field_0"), number=pl.col("field_1").str.strip_chars().cast(pl.Float64, strict=False)
-    )
-    _refuse(numbers, rows, pl.col("number").is_null() | (pl.col("number") < 0), "number", source)
+        pairs = [(str(query), str(number)) for query, number in source.items()]
+        rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
+    else:
+        lines = _fields(Path(source), "expected results", "query number", (0, 1))
+        rows = lines.rename({"field_0": "query", "field_1": "number"})
+    numbers = rows.select("query", pl.col("number").str.strip_chars().cast(pl.Float64, strict=False))
+    usable = (pl.col("number").is_finite() & (pl.col("number") >= 0)).fill_null(False)
+    _refuse(numbers, rows, ~usable, "number", source)
+    repeated = numbers.filter(pl.col("query").is_duplicated())
+    if repeated.height:
+        raise InputError(f"{source}: query {repeated['query'][0]!r} comes twice; keep one of its numbers")
     return numbers
 
 
@@ -236,10 +243,8 @@ def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, 
     row = frame.filter(wrong).row(0, named=True)
     if "line" in row:
         raise _malformed(source, frame.filter(wrong), _EXPECTED[name])
-    raise InputError(
-        f"query {row.get('query')!r}, doc {row.get('doc')!r}: {name} is {row[name]!r}, "
-        f"expected {_EXPECTED[name]}"
-    )
+    where = ", ".join(f"{what} {row[what]!r}" for what in ("query", "doc") if what in row)
+    raise InputError(f"{where}: {name} is {row[name]!r}, expected {_EXPECTED[name]}")
 
 
 def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str) -> None:

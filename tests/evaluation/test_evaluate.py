@@ -288,6 +288,25 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(qrels, run, asked, erro
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"queries": "some"}, SettingsError, "expected 'judged' or 'both'"),
+        ({"runs": {}}, InputError, "no run is given"),
+        ({"runs": {"q8": {}}}, InputError, "the run has none"),
+        ({"expected": {"q1": "many"}}, InputError, "many"),
+        ({"expected": {"q1": -1}}, InputError, "a number of 0 or more"),
+        ({"expected": {"q1": math.nan}}, InputError, "a number of 0 or more"),
+        ({"expected": {"1": 2, 1: 3}}, InputError, "comes twice"),
+    ],
+)
+def test_options_that_say_nothing_sensible_are_refused_in_one_line(options, error, says):
+    given = {"qrels": QRELS, "runs": RUN, "measures": "RelativeRecall", "expected": {"q1": 2}} | options
+    with pytest.raises(error, match=says) as caught:
+        evaluate(**given)
+    assert "\n" not in str(caught.value)
+
+
 def test_rbp_and_p_take_lists_of_gains_in_python():
     found = evaluate(QRELS, RUN, [RBP(p=0.5, gains=[0, 0.25, 0.5, 0.75, 1]), P(rel=3) @ 1])
     expected = (0.5 * (0.75 * 0.25 + 0.25 * 0.125) + 0.5 * 0.5 * 0.5) / 3
