@@ -108,10 +108,11 @@ class Bounds:
 def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds:
     """Return the (Q,) worst and best values over grades of the results in the list that have none.
 
-    The grades tried are 0 for some and the top of the scale for the others, placed best and placed worst, for
-    every number of others; results that are given a grade join the judged ones of the query. This reaches the
-    bounds of every measure with two grades, and of DCG, ERR, RBP and CG with more; the upper bound of nDCG
-    and NCG with more than two grades may be beaten a little by grades between.
+    The grades tried are 0 for some and the top of the scale for the others, placed best and placed
+    worst, for every number of others; results that are given a grade join the judged ones of the query.
+    This reaches the bounds of every measure with two grades, and of DCG, ERR without utilities, RBP and
+    CG with more; the upper bound of nDCG and NCG with more than two grades may be beaten a little by
+    grades between.
     """
     if measure.metric.name in _OF_JUDGED_RESULTS or dict(measure.rules):
         values = measure_values(measure, lists, settings)
@@ -124,7 +125,9 @@ def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds
     base = measure_values(measure, _graded(lists, places, np.zeros(0, dtype=np.int64), top), settings)
     low, high = base.copy(), base.copy()
     most = int(np.bincount(places[0], minlength=1).max(initial=0))
-    for number in [most] if measure.metric.name in _BY_EXTREMES else range(1, most + 1):
+    # utilities that rise make it worth while to stop later: a better grade may then lower ERR
+    alike = measure.metric.name in _BY_EXTREMES and given.get("utilities") is None
+    for number in [most] if alike else range(1, most + 1):
         for order in (places[1] < number, places[2] < number):
             values = measure_values(measure, _graded(lists, places, np.flatnonzero(order), top), settings)
             np.minimum(low, values, out=low)
