@@ -26,9 +26,9 @@ test-all: $(VENV)/installed $(VENV)/tools lint
 lint: $(VENV)/tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy pipeline
+	$(BIN)/mypy
 	$(BIN)/sqlfluff lint sql
-	$(BIN)/lint-imports
+	PYTHONPATH=pipeline $(BIN)/lint-imports
 
 # The wheel is what is installed and tested, never the tree.
 $(VENV)/installed: $(VENV)/pinned $(SOURCES) README.md

@@ -24,8 +24,8 @@ from measuring import WORK, Cost, clickassay, elsewhere, machine, measured, midd
 from numpy.typing import NDArray
 from scan_ratio import made_log
 
-from pipeline.patterns import FOLDER_TABLES, PatternTable, read_patterns
-from pipeline.store import PatternStore
+from clickassay.patterns import FOLDER_TABLES, PatternTable, read_patterns
+from clickassay.store import PatternStore
 
 IDS = ("ascending", "random", "text")
 TABLES = ("searches", "clicks")

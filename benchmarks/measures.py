@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from measuring import machine
 
-from pipeline import evaluate
+from clickassay import evaluate
 
 OURS = "AP nDCG nDCG@10 RR P@10 R@100 Rprec Success@10 P@100 nDCG@100"
 TREC = (

@@ -98,7 +98,7 @@ def middle(costs: Sequence[Cost], what: str) -> float:
 
 def clickassay(*options: object) -> list[str]:
     """Return the command line of the installed clickassay."""
-    return [sys.executable, "-m", "pipeline.cli", *map(str, options)]
+    return [sys.executable, "-m", "clickassay", *map(str, options)]
 
 
 def machine() -> str:

@@ -19,14 +19,14 @@ import polars as pl
 from measuring import WORK, clickassay, machine, measured, middle
 from scan_ratio import made_log
 
-from pipeline.correlation.rankers import Within, monte_carlo, within_queries
-from pipeline.inputs import JUDGMENTS, read_input
-from pipeline.judged import configuration_id, judge_configurations
-from pipeline.judgments import prepare_judgments
-from pipeline.measure import formed_sessions, measure
-from pipeline.patterns import read_patterns
-from pipeline.sample import Sample
-from pipeline.settings import load_settings
+from clickassay.correlation.rankers import Within, monte_carlo, within_queries
+from clickassay.inputs import JUDGMENTS, read_input
+from clickassay.judged import configuration_id, judge_configurations
+from clickassay.judgments import prepare_judgments
+from clickassay.measure import formed_sessions, measure
+from clickassay.patterns import read_patterns
+from clickassay.sample import Sample
+from clickassay.settings import load_settings
 
 ITERATIONS = 1000
 OF_THE_LOOP = 20

@@ -18,13 +18,13 @@ import numpy as np
 import polars as pl
 from measuring import WORK, machine
 
-from pipeline.contracts import BASELINES
-from pipeline.normalise import normalise_query, normalise_url
-from pipeline.patterns import PatternTable
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
+from clickassay.contracts import BASELINES
+from clickassay.normalise import normalise_query, normalise_url
+from clickassay.patterns import PatternTable
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
 
 DEPTH = 5
 KEY = ["market", "editorial_metric"]

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from pipeline.audit.elsewhere import Reading
-from pipeline.audit.example import audited_list, one_list
+from clickassay.audit.elsewhere import Reading
+from clickassay.audit.example import audited_list, one_list
 
 PAGE = Path(__file__).parent / "audit.md"
 READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.contracts import RUN_TABLES
-from pipeline.database import write_database
-from pipeline.questions import DATABASE, Question, ask, cells, questions
+from clickassay.contracts import RUN_TABLES
+from clickassay.database import write_database
+from clickassay.questions import DATABASE, Question, ask, cells, questions
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "questions.md"

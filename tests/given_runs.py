@@ -9,15 +9,15 @@ from pathlib import Path
 
 import polars as pl
 import typer
-from robustness.tiny import Outcome
 
-from pipeline.cli_diff import diff
-from pipeline.cli_exit import run_command
-from pipeline.contracts import RUN_TABLES
-from pipeline.patterns import write_table
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns, plain_settings, versions
-from pipeline.settings import Settings
+from clickassay.cli_diff import diff
+from clickassay.cli_exit import run_command
+from clickassay.contracts import RUN_TABLES
+from clickassay.patterns import write_table
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns, plain_settings, versions
+from clickassay.settings import Settings
+from robustness.tiny import Outcome
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "data_samples"

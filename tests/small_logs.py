@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
 
 NOON = 1_236_000_000_000  # 2009-03-02T13:20Z, near enough
 MINUTE = 60_000

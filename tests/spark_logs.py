@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from pipeline.run_patterns import make_patterns
-from pipeline.settings import load_settings
+from clickassay.run_patterns import make_patterns
+from clickassay.settings import load_settings
 
 ENGINES = ("duckdb", "spark")
 """The embedded engine first: what it leaves is what the others must leave."""

@@ -12,13 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from clickassay.contracts import COLLAPSES, COMPARISONS, CONFIGURATIONS, CORRELATIONS, DIFFERENCES, DRAWS
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
 from oracle.messy_logs import seeded_log
 from oracle.oracle_run import oracle
-
-from pipeline.contracts import COLLAPSES, COMPARISONS, CONFIGURATIONS, CORRELATIONS, DIFFERENCES, DRAWS
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
 
 LOGS, CHUNK = 320, 10
 NO_MODELS = ("NONE",)

@@ -5,16 +5,16 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
+
+from clickassay import log_run
+from clickassay.errors import InputError
+from clickassay.patterns import FOLDER_TABLES
+from clickassay.run_patterns import log_to_patterns
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from clickassay.store import PatternStore
 from oracle.messy_logs import seeded_log
 from test_agreement import write_log
-
-from pipeline import log_run
-from pipeline.errors import InputError
-from pipeline.patterns import FOLDER_TABLES
-from pipeline.run_patterns import log_to_patterns
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
-from pipeline.store import PatternStore
 
 WINDOWS = (2, 4, 9, 21)
 BEYOND_MS = 2**62

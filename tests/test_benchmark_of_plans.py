@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from pipeline.active.drawing import draw
-from pipeline.active.estimate import estimate
+from clickassay.active.drawing import draw
+from clickassay.active.estimate import estimate
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 POINT = [

@@ -36,7 +36,7 @@ def output_of(*command, code=0):
 def clickassay(command, log, out, *tables, options=()):
     """Run a command of clickassay on tables of a log."""
     files = [part for name in tables for part in (f"--{name}", log / f"{name}.parquet")]
-    output_of("-m", "pipeline.cli", command, *files, *options, "--out", out, "--quiet")
+    output_of("-m", "clickassay", command, *files, *options, "--out", out, "--quiet")
     return out
 
 
@@ -56,7 +56,7 @@ def log(tmp_path_factory):
     """Return a log that the peers can read."""
     folder = tmp_path_factory.mktemp("log") / "web"
     size = ("--searches", 3000, "--queries", 40, "--seed", 5)
-    output_of("-m", "pipeline.cli", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
+    output_of("-m", "clickassay", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
     searches, clicks = (pl.read_parquet(folder / f"{name}.parquet") for name in ("searches", "clicks"))
     holds_null = pl.col("results").list.eval(pl.element().is_null()).list.any()
     usable = searches.drop_nulls().filter(pl.col("results").list.len() > 0, ~holds_null)
@@ -169,7 +169,7 @@ def week(tmp_path_factory):
     """Return a simulated week of the world `web`."""
     folder = tmp_path_factory.mktemp("week") / "web"
     size = ("--searches", 4200, "--queries", 50, "--seed", 2)
-    output_of("-m", "pipeline.cli", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
+    output_of("-m", "clickassay", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
     return folder
 
 
@@ -270,7 +270,7 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
     files = [part for name in ("searches", "clicks") for part in (f"--{name}", week / f"{name}.parquet")]
     store, out = tmp_path / "store", tmp_path / "patterns"
     for where in (("--store", store), ("--out", out)):
-        output_of("-m", "pipeline.cli", "patterns", *files, *where, "--quiet")
+        output_of("-m", "clickassay", "patterns", *files, *where, "--quiet")
     differing = benchmark_module("increment").differing
     assert differing(store, out) == []
     table = pl.read_parquet(out / "patterns.parquet")

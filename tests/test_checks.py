@@ -3,10 +3,10 @@
 import duckdb
 import polars as pl
 import pytest
-from small_logs import click, patterns_of, search
 
-from pipeline.errors import EngineError
-from pipeline.sqlfiles import sql_text
+from clickassay.errors import EngineError
+from clickassay.sqlfiles import sql_text
+from small_logs import click, patterns_of, search
 
 SEARCHES = [
     search(1, 0, "ab", user=1, query="q"),

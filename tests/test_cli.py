@@ -10,15 +10,15 @@ import duckdb
 import polars as pl
 import pytest
 import typer
-from small_logs import simulated
 from typer.testing import CliRunner
 
-from pipeline import __version__
-from pipeline.cli import app, main, run_command
-from pipeline.cli_progress import shown_progress
-from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
-from pipeline.errors import Interrupted, SettingsError
-from pipeline.questions import questions
+from clickassay import __version__
+from clickassay.cli import app, main, run_command
+from clickassay.cli_progress import shown_progress
+from clickassay.contracts import CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
+from clickassay.errors import Interrupted, SettingsError
+from clickassay.questions import questions
+from small_logs import simulated
 
 COMMANDS = [
     (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
@@ -224,7 +224,7 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     commands = typer.main.get_command(app).commands
     options = {parameter.name for parameter in commands["run"].params}
     paths = {"searches", "clicks", "judgments", "queries", "out", "force", "quiet", "settings"}
-    from pipeline.settings import Settings
+    from clickassay.settings import Settings
 
     of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
     assert (options - paths) | of_stores == set(Settings.model_fields)

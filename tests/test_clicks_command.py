@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.click_models.catalogue import CLICK_MODELS
-from pipeline.click_models.tables import CLICK_DOCUMENTS, CLICK_POSITIONS
-from pipeline.click_models.tables import CLICK_MODELS as MODELS_FORM
-from pipeline.patterns import read_patterns
+from clickassay.click_models.catalogue import CLICK_MODELS
+from clickassay.click_models.tables import CLICK_DOCUMENTS, CLICK_POSITIONS
+from clickassay.click_models.tables import CLICK_MODELS as MODELS_FORM
+from clickassay.patterns import read_patterns
+from robustness import tiny
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"
 LOG = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks")]

@@ -5,16 +5,16 @@ import random
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
+
+from clickassay.collapses import collapses
+from clickassay.contracts import COLLAPSES
+from clickassay.judged import configuration_id
+from clickassay.run import analyse
+from clickassay.settings import load_settings
 from oracle.oracle_collapses import collapses as collapses_by_loops
 from oracle.oracle_metrics import Configuration
-from polars.testing import assert_frame_equal
 from tiny_table import judged_at, judgment_rows, table_of
-
-from pipeline.collapses import collapses
-from pipeline.contracts import COLLAPSES
-from pipeline.judged import configuration_id
-from pipeline.run import analyse
-from pipeline.settings import load_settings
 
 REACH = 1.9599639845400545
 """The normal quantile of 0.975: one pair is compared."""

@@ -5,7 +5,7 @@ import itertools
 import polars as pl
 import pytest
 
-from pipeline.contracts import (
+from clickassay.contracts import (
     CONFIGURATIONS,
     FUNNEL,
     PATTERN_CONFIGURATIONS,
@@ -13,7 +13,7 @@ from pipeline.contracts import (
     PATTERNS,
     RUN_TABLES,
 )
-from pipeline.table_form import Column, ContractError, Table
+from clickassay.table_form import Column, ContractError, Table
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
 PAIR = Table(

@@ -10,12 +10,12 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from pipeline.engines import dialect
-from pipeline.engines.dialect import translated
-from pipeline.errors import EngineError
-from pipeline.logs import NEVER_MS, step_values
-from pipeline.settings import Settings
-from pipeline.sqlfiles import sql_names, sql_text
+from clickassay.engines import dialect
+from clickassay.engines.dialect import translated
+from clickassay.errors import EngineError
+from clickassay.logs import NEVER_MS, step_values
+from clickassay.settings import Settings
+from clickassay.sqlfiles import sql_names, sql_text
 
 FOLDERS = ("reading", "sessions", "patterns", "counts", "checks")
 STEPS = [f"{folder}/{name}" for folder in FOLDERS for name in sql_names(folder)]

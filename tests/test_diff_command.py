@@ -8,11 +8,11 @@ import shutil
 
 import polars as pl
 import pytest
+
+from clickassay.run_diff_numbers import BEYOND, NO_VALUE, NOT_JUDGED, WITHIN
+from clickassay.run_diff_reading import ONLY_A, ONLY_B, SAME
 from given_runs import COMMITTED, ROOT, changed_info, changed_table, compared, judgments, made
 from robustness import tiny
-
-from pipeline.run_diff_numbers import BEYOND, NO_VALUE, NOT_JUDGED, WITHIN
-from pipeline.run_diff_reading import ONLY_A, ONLY_B, SAME
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]\n"
 NUMBERS = ("a", "b", "change", "ci_low", "ci_high", "p_value", "p_adjusted")

@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.cli_options import Conflicts
-from pipeline.contracts import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, RUN_TABLES
-from pipeline.judgments import prepare_judgments
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import Settings, load_settings
+from clickassay.cli_options import Conflicts
+from clickassay.contracts import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS, RUN_TABLES
+from clickassay.judgments import prepare_judgments
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import Settings, load_settings
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "data_samples"
@@ -89,7 +89,7 @@ def documented_steps():
 @pytest.fixture(scope="module")
 def words_of_the_code():
     """Return all string literals of the modules that count, and all literals of the SQL that rejects rows."""
-    trees = [ast.parse(text_of(f"pipeline/{name}")) for name in FUNNEL_MODULES]
+    trees = [ast.parse(text_of(f"pipeline/clickassay/{name}")) for name in FUNNEL_MODULES]
     words = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     return words | {reason for reasons in sql_reasons().values() for reason in reasons}
 

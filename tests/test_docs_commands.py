@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from pipeline.cli import app
+from clickassay.cli import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
@@ -89,14 +89,14 @@ def shell(tmp_path):
     """Return a function that runs a line in the page's folder, where `clickassay` is this checkout's."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name, module in (("clickassay", "-m pipeline.cli"), ("python", "")):
+    for name, module in (("clickassay", "-m clickassay"), ("python", "")):
         tool = tools / name
         tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n', encoding="utf-8")
         tool.chmod(0o755)
     (tmp_path / "page").mkdir()
     environment = os.environ | {
-        "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "COLUMNS": "110", "TERM": "dumb",
-        "NO_COLOR": "1", "LC_ALL": "C.UTF-8", "POLARS_MAX_THREADS": "2",
+        "PATH": f"{tools}:{os.environ['PATH']}", "COLUMNS": "110", "TERM": "dumb", "NO_COLOR": "1",
+        "LC_ALL": "C.UTF-8", "POLARS_MAX_THREADS": "2",
     }  # fmt: skip
 
     def run(line):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import app
+from clickassay.cli import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -15,26 +15,26 @@ import polars as pl
 import pytest
 import pytrec_eval
 import rankkit
-from correlation.given_sample import sample_of
 from rankkit.data import Run
 from scipy import stats
 from sklearn.metrics import dcg_score, ndcg_score
 
-from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
-from pipeline.correlation.jackknife import holm
-from pipeline.correlation.rankers import (
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
+from clickassay.correlation.jackknife import holm
+from clickassay.correlation.rankers import (
     exact_correlations,
     monte_carlo,
     query_covariances,
     within_queries,
 )
-from pipeline.correlation.tables import correlations
-from pipeline.correlation.weighted import weighted_correlation
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
-from pipeline.metrics.clicks import CLICKS, click_values
-from pipeline.sample import Split
-from pipeline.settings import Settings
+from clickassay.correlation.tables import correlations
+from clickassay.correlation.weighted import weighted_correlation
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures
+from clickassay.metrics.clicks import CLICKS, click_values
+from clickassay.sample import Split
+from clickassay.settings import Settings
+from correlation.given_sample import sample_of
 
 ROOT = Path(__file__).parents[1]
 PAGE, WHY = (

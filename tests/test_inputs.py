@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pipeline.inputs import CLICKS, QUERIES, SEARCHES, as_text_ids, find_files, first_line, read_input
+from clickassay.inputs import CLICKS, QUERIES, SEARCHES, as_text_ids, find_files, first_line, read_input
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.inspection import inspect_log
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import Settings
+from clickassay.inspection import inspect_log
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import Settings
+from robustness import tiny
 
 DEPTH = ("--depth", "3", "--threads", "1", "--quiet")
 ROOT = Path(__file__).parents[1]

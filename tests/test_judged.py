@@ -3,9 +3,9 @@
 import hashlib
 
 import pytest
-from tiny_table import judged_at, judgment_rows, table_of
 
-from pipeline.judged import configuration_id
+from clickassay.judged import configuration_id
+from tiny_table import judged_at, judgment_rows, table_of
 
 
 def md5(text):

@@ -2,11 +2,11 @@
 
 import polars as pl
 import pytest
-from tiny_table import judgment_rows
 
-from pipeline.errors import JudgmentError
-from pipeline.judgments import prepare_judgments
-from pipeline.settings import load_settings
+from clickassay.errors import JudgmentError
+from clickassay.judgments import prepare_judgments
+from clickassay.settings import load_settings
+from tiny_table import judgment_rows
 
 LOG_QUERIES = pl.DataFrame({"market": ["uk", "us"], "query": ["q", "r"]})
 

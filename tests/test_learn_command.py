@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.learning.grade_map import GradeMap
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS
-from pipeline.run_learn import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
+from clickassay.learning.grade_map import GradeMap
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS
+from clickassay.run_learn import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
+from robustness import tiny
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"
 PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)

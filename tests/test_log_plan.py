@@ -7,16 +7,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
+from clickassay import log_plan, log_run
+from clickassay.log_plan import FilesToRead, RunPlan, free_bytes, order_note, size
+from clickassay.log_windows import Piece, Window
+from clickassay.run_plan import plan_store, plan_table
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from clickassay.store import PatternStore
 from robustness import tiny
 from small_logs import MINUTE, NOON, click, search, write_rows
-
-from pipeline import log_plan, log_run
-from pipeline.log_plan import FilesToRead, RunPlan, free_bytes, order_note, size
-from pipeline.log_windows import Piece, Window
-from pipeline.run_plan import plan_store, plan_table
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
-from pipeline.store import PatternStore
 
 DAY = 24 * 60
 DAYS, SEARCHES_A_DAY = 4, 30

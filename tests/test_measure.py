@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import polars as pl
 import pytest
-from tiny_table import judged_at, judgment_rows, table_of
 
-from pipeline.contracts import CLICK_METRICS, EVERY
-from pipeline.measure import formed_sessions, measure
-from pipeline.settings import load_settings
+from clickassay.contracts import CLICK_METRICS, EVERY
+from clickassay.measure import formed_sessions, measure
+from clickassay.settings import load_settings
+from tiny_table import judged_at, judgment_rows, table_of
 
 CLICKS_AT_TWO = {  # 5 sessions without a click, 2 on the first place, 4 on the second; only the first is good
     "UCTR": Fraction(6, 11),

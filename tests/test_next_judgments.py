@@ -4,17 +4,17 @@ import math
 
 import polars as pl
 import pytest
+
+from clickassay.contracts_active import NEXT_JUDGMENTS
+from clickassay.inputs import JUDGMENTS, read_input
+from clickassay.judgments import prepare_judgments
+from clickassay.measure import formed_sessions
+from clickassay.next_judgments import next_judgments
+from clickassay.run import analyse
+from clickassay.run_patterns import collected, log_to_patterns
+from clickassay.settings import load_settings
 from small_logs import simulated
 from tiny_table import GRADES, judgment_rows, table_of
-
-from pipeline.contracts_active import NEXT_JUDGMENTS
-from pipeline.inputs import JUDGMENTS, read_input
-from pipeline.judgments import prepare_judgments
-from pipeline.measure import formed_sessions
-from pipeline.next_judgments import next_judgments
-from pipeline.run import analyse
-from pipeline.run_patterns import collected, log_to_patterns
-from pipeline.settings import load_settings
 
 SETTINGS = load_settings(iterations=10, click_models=("NONE",), depth=[3, 6])
 

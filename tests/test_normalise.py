@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.engines.scan import odd_urls
-from pipeline.judged import configuration_id
-from pipeline.normalise import normalise_query, normalise_url
-from pipeline.sqlfiles import sql_text
+from clickassay.engines.scan import odd_urls
+from clickassay.judged import configuration_id
+from clickassay.normalise import normalise_query, normalise_url
+from clickassay.sqlfiles import sql_text
 
 PRIME = 2_147_483_647  # 2^31 - 1
 CODE_POINTS = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]

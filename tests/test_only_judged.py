@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+
+from clickassay import log_windows
+from clickassay.contracts import RUN_TABLES
+from clickassay.errors import PatternError, SettingsError, StoreError
+from clickassay.normalise import normalise_query
+from clickassay.patterns import FOLDER_TABLES, read_patterns, write_patterns
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
+from clickassay.store import PatternStore
 from oracle.messy_logs import seeded_log
 from test_agreement import write_log
-
-from pipeline import log_windows
-from pipeline.contracts import RUN_TABLES
-from pipeline.errors import PatternError, SettingsError, StoreError
-from pipeline.normalise import normalise_query
-from pipeline.patterns import FOLDER_TABLES, read_patterns, write_patterns
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
-from pipeline.store import PatternStore
 
 SEEDS = range(8)
 OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")

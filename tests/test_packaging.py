@@ -38,12 +38,12 @@ def run(*command, cwd):
 
 
 def sources(folder, *endings):
-    """Return the files below a folder of the checkout, by their paths from the folder's parent."""
+    """Return the files below a folder of the checkout, by their paths from it."""
     files = (
         path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts
     )
     kept = (path for path in files if not endings or path.suffix in endings)
-    return {path.relative_to(ROOT).as_posix() for path in kept if not path.name.startswith(".")}
+    return {path.relative_to(ROOT / folder).as_posix() for path in kept if not path.name.startswith(".")}
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +92,16 @@ def elsewhere(tmp_path):
 def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     packed = {name for name in names if ".dist-info/" not in name}
-    sql = {f"pipeline/{name}" for name in sources("sql", ".sql")}
-    assert (
-        packed - {f"pipeline/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
-        == sources("pipeline") | sql
-    )
-    assert "pipeline/py.typed" in packed
+    sql = {f"clickassay/sql/{name}" for name in sources("sql", ".sql")}
+    settings = {f"clickassay/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
+    assert packed - settings == sources("pipeline") | sql
+    assert "clickassay/py.typed" in packed
     assert len(sql) > 50
-    assert {"pipeline/sql/reading/searches_read.sql", "pipeline/sql/macros/spark.sql"} <= packed
-    assert {"pipeline/report/templates/report.html.j2", "pipeline/report/templates/report.md.j2"} <= packed
+    assert {"clickassay/sql/reading/searches_read.sql", "clickassay/sql/macros/spark.sql"} <= packed
+    assert {
+        "clickassay/report/templates/report.html.j2",
+        "clickassay/report/templates/report.md.j2",
+    } <= packed
 
 
 def test_the_wheel_states_name_command_and_needs(wheel):
@@ -116,7 +117,7 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
     assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)
     assert archive.read(f"{info}/entry_points.txt").decode().split() == [
-        "[console_scripts]", "clickassay", "=", "pipeline.cli:main",
+        "[console_scripts]", "clickassay", "=", "clickassay.cli:main",
     ]  # fmt: skip
 
 
@@ -128,7 +129,8 @@ def test_a_wheel_built_again_has_the_same_bytes(wheel, tmp_path):
 def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert sources("pipeline") | sources("sql", ".sql") | {"pyproject.toml", "README.md"} <= names
+    source = {f"{folder}/{name}" for folder in ("pipeline", "sql") for name in sources(folder, ".py", ".sql")}
+    assert source | {"pyproject.toml", "README.md"} <= names
     assert [
         name for name in names if name.startswith(("tests", "benchmarks", "data_samples", "reports"))
     ] == []
@@ -179,7 +181,9 @@ def test_what_is_installed_without_extras_has_no_spark():
 
 def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
     place = Path(
-        run(installed / "python", "-c", "import pipeline; print(pipeline.__file__)", cwd=elsewhere).strip()
+        run(
+            installed / "python", "-c", "import clickassay; print(clickassay.__file__)", cwd=elsewhere
+        ).strip()
     )
     assert place.is_relative_to(installed.parent)
     assert not place.is_relative_to(ROOT)
@@ -190,18 +194,16 @@ def test_the_installed_command_tells_the_version_of_the_project(installed, elsew
 
 
 def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, elsewhere):
-    code = (
-        "import sys, pipeline.cli, pipeline.run, pipeline.run_spark, pipeline.run_store; print(*sys.modules)"
-    )
+    code = "import sys; from clickassay import cli, run, run_spark, run_store; print(*sys.modules)"
     loaded = run(installed / "python", "-c", code, cwd=elsewhere).split()
-    assert "pipeline.run_spark" in loaded
+    assert "clickassay.run_spark" in loaded
     assert [name for name in loaded if name.partition(".")[0] in OF_SPARK] == []
 
 
 def test_without_its_extra_the_engine_spark_says_what_to_install(installed, elsewhere):
     for name in ("searches", "clicks"):
         pl.DataFrame({"search_id": [1]}).write_parquet(elsewhere / f"{name}.parquet")
-    code = "import sys; sys.modules['pyspark'] = None; from pipeline.cli import main; main()"
+    code = "import sys; sys.modules['pyspark'] = None; from clickassay.cli import main; main()"
     words = ("patterns", "--engine", "spark", "--searches", "searches.parquet", "--clicks", "clicks.parquet")
     done = subprocess.run(
         [installed / "python", "-c", code, *words, "--out", "never"],

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.errors import ReportError
-from pipeline.run_sample import sample_of_run
+from clickassay.errors import ReportError
+from clickassay.run_sample import sample_of_run
+from robustness import tiny
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"
 

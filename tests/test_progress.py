@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_logs import click, search, write_rows
 
-from pipeline.cli_progress import clock_time, resident_bytes, shown_progress
-from pipeline.progress import LogPart, Note, steady
-from pipeline.run_patterns import log_to_patterns
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
+from clickassay.cli_progress import clock_time, resident_bytes, shown_progress
+from clickassay.progress import LogPart, Note, steady
+from clickassay.run_patterns import log_to_patterns
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from small_logs import click, search, write_rows
 
 DAY = 24 * 60
 DAYS, SEARCHES_A_DAY, CLICKS_A_DAY = 4, 30, 10

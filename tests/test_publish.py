@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from pipeline.errors import OutputError
-from pipeline.publish import MARK, check_free, published_folder
+from clickassay.errors import OutputError
+from clickassay.publish import MARK, check_free, published_folder
 
 
 def publish(place, text="new", **options):

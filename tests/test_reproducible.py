@@ -3,13 +3,13 @@
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from small_logs import simulated
 
-from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
-from pipeline.patterns import read_patterns, write_table
-from pipeline.run import analyse, make_run
-from pipeline.run_patterns import make_patterns
-from pipeline.settings import load_settings
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
+from clickassay.patterns import read_patterns, write_table
+from clickassay.run import analyse, make_run
+from clickassay.run_patterns import make_patterns
+from clickassay.settings import load_settings
+from small_logs import simulated
 
 SEEDED = {
     "differences": {"monte_carlo", "monte_carlo_se"},

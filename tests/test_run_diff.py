@@ -6,15 +6,15 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from correlation.given_sample import sample_of
-from given_runs import COMMITTED, changed_info, changed_table, fingerprint, judgments, made, of_half
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from pipeline.run_diff import Choice, alone_words, change_words, compare_runs, headline
-from pipeline.run_diff_noise import from_intervals, weighted_changes, within_changes
-from pipeline.run_diff_numbers import watched
+from clickassay.run_diff import Choice, alone_words, change_words, compare_runs, headline
+from clickassay.run_diff_noise import from_intervals, weighted_changes, within_changes
+from clickassay.run_diff_numbers import watched
+from correlation.given_sample import sample_of
+from given_runs import COMMITTED, changed_info, changed_table, fingerprint, judgments, made, of_half
 
 FIRST = ("north", 5, "all", "MeanRR", "ERR")
 

@@ -2,15 +2,15 @@
 
 import polars as pl
 import pytest
-from small_logs import simulated
 
-from pipeline import run_models
-from pipeline.click_models.catalogue import click_models
-from pipeline.errors import SettingsError
-from pipeline.run import analyse
-from pipeline.run_clicks import Clicks, compare_models
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
+from clickassay import run_models
+from clickassay.click_models.catalogue import click_models
+from clickassay.errors import SettingsError
+from clickassay.run import analyse
+from clickassay.run_clicks import Clicks, compare_models
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from small_logs import simulated
 
 TABLES = ("click_models", "click_positions", "click_grades")
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from tiny_table import judgment_rows, rows_in_form, table_of
 
-from pipeline.contracts import CLICK_METRICS, CONFIGURATIONS, DRAWS, PATTERN_QUERIES
-from pipeline.run import analyse
-from pipeline.settings import load_settings
+from clickassay.contracts import CLICK_METRICS, CONFIGURATIONS, DRAWS, PATTERN_QUERIES
+from clickassay.run import analyse
+from clickassay.settings import load_settings
+from tiny_table import judgment_rows, rows_in_form, table_of
 
 # two lists of q, three of r, one of s; t is not judged
 LISTS = [

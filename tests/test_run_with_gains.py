@@ -5,6 +5,7 @@ import io
 
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 NAME = "ERR(gains='0 0.1 0.3 0.7 1',utilities='1 0.6 0.4')@3"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from small_logs import click, search, write_rows
 from typer.testing import CliRunner
 
-from pipeline.cli import app
-from pipeline.formats import import_ubi
+from clickassay.cli import app
+from clickassay.formats import import_ubi
+from small_logs import click, search, write_rows
 
 CHORUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "chorus_esci_ubi"
 GRADES = {"0.000": 0, "1.000": 1, "10.000": 3, "100.000": 4}

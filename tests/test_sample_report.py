@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from pipeline.contracts import RUN_TABLES
-from pipeline.run import make_run
-from pipeline.settings import load_settings
+from clickassay.contracts import RUN_TABLES
+from clickassay.run import make_run
+from clickassay.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "reports" / "sample"

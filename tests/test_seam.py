@@ -7,6 +7,14 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+
+from clickassay.errors import OutputError, PatternError
+from clickassay.judged import judge_configurations
+from clickassay.judgments import prepare_judgments
+from clickassay.patterns import check_depths, read_patterns, write_patterns
+from clickassay.run import make_report, make_run
+from clickassay.run_patterns import make_patterns
+from clickassay.settings import load_settings
 from small_logs import (
     URLS,
     drawn_logs,
@@ -17,14 +25,6 @@ from small_logs import (
     session_counts,
     simulated,
 )
-
-from pipeline.errors import OutputError, PatternError
-from pipeline.judged import judge_configurations
-from pipeline.judgments import prepare_judgments
-from pipeline.patterns import check_depths, read_patterns, write_patterns
-from pipeline.run import make_report, make_run
-from pipeline.run_patterns import make_patterns
-from pipeline.settings import load_settings
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000

@@ -5,10 +5,10 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from pipeline.cli_options import Beside
-from pipeline.errors import SettingsError
-from pipeline.report.beside import known
-from pipeline.settings import MAX_DEPTH, Settings, load_settings
+from clickassay.cli_options import Beside
+from clickassay.errors import SettingsError
+from clickassay.report.beside import known
+from clickassay.settings import MAX_DEPTH, Settings, load_settings
 
 
 def from_toml(folder, text, **options):

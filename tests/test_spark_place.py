@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from pipeline.cli_options import without_secrets
-from pipeline.engines.spark_faults import mended_fault
-from pipeline.engines.spark_session import SparkPlace
-from pipeline.errors import EngineError, InputError, SettingsError
-from pipeline.run_patterns import make_patterns, plain_settings
-from pipeline.settings import load_settings
-from pipeline.spark_reading import lies_here
+from clickassay.cli_options import without_secrets
+from clickassay.engines.spark_faults import mended_fault
+from clickassay.engines.spark_session import SparkPlace
+from clickassay.errors import EngineError, InputError, SettingsError
+from clickassay.run_patterns import make_patterns, plain_settings
+from clickassay.settings import load_settings
+from clickassay.spark_reading import lies_here
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+
+from clickassay.errors import PatternError
+from clickassay.patterns import read_patterns
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
 from oracle.messy_logs import seeded_log
 from robustness import tiny
 from test_agreement import write_log
 from written_sql import SAMPLES, carried_on, differing, of_log, printed, run_on_duckdb, script_for
-
-from pipeline.errors import PatternError
-from pipeline.patterns import read_patterns
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
 
 ROOT = Path(__file__).parents[1]
 LOGS, CHUNK = 30, 10

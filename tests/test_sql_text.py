@@ -9,16 +9,16 @@ import duckdb
 import polars as pl
 import pytest
 import sqlglot
-from robustness import tiny
 from sqlglot import TokenType
-from written_sql import differing, edited, of_log, printed, run_on_duckdb, statements
 
-from pipeline.errors import EngineError
-from pipeline.log_written import _environment
-from pipeline.patterns import read_patterns
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.sql_dialects import dialect
+from clickassay.errors import EngineError
+from clickassay.log_written import _environment
+from clickassay.patterns import read_patterns
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.sql_dialects import dialect
+from robustness import tiny
+from written_sql import differing, edited, of_log, printed, run_on_duckdb, statements
 
 ROOT = Path(__file__).parents[1]
 DIALECTS = ("duckdb", "spark")
@@ -237,7 +237,7 @@ def test_a_script_ends_its_statements_with_semicolons_and_its_comments_hold_none
 
 def test_the_script_for_spark_sets_what_steps_rely_on_in_every_session():
     pytest.importorskip("pyspark")
-    from pipeline.engines.spark_session import _FASTER, _SESSION
+    from clickassay.engines.spark_session import _FASTER, _SESSION
 
     told = dict(re.findall(r"^SET ([\w.]+)=(\w+);$", printed("--dialect", "spark"), flags=re.MULTILINE))
     wanted = {**_SESSION, **_FASTER}
@@ -245,13 +245,13 @@ def test_the_script_for_spark_sets_what_steps_rely_on_in_every_session():
 
 
 def test_a_script_is_the_same_whoever_prints_it():
-    command = [sys.executable, "-m", "pipeline.cli", "sql", "--dialect", "spark"]
+    command = [sys.executable, "-m", "clickassay", "sql", "--dialect", "spark"]
     ended = subprocess.run(command, check=True, capture_output=True, env=tiny.environment() | {"LC_ALL": "C"})
     assert ended.stdout.decode("ascii") == printed("--dialect", "spark")
 
 
 def test_a_reader_that_stops_early_is_no_error():
-    command = f"{sys.executable} -m pipeline.cli sql --dialect duckdb | head -5"
+    command = f"{sys.executable} -m clickassay sql --dialect duckdb | head -5"
     ended = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], check=False, capture_output=True, env=tiny.environment()
     )

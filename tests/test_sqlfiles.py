@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import QueryError
-from pipeline.sqlfiles import sql_names, sql_text
+from clickassay.errors import QueryError
+from clickassay.sqlfiles import sql_names, sql_text
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,13 +41,13 @@ def test_an_unknown_folder_is_refused(folder):
 
 
 def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
-    package = tmp_path / "pipeline"
+    package = tmp_path / "clickassay"
     package.mkdir()
     for file in ("__init__.py", "errors.py", "sqlfiles.py"):
-        shutil.copy(ROOT / "pipeline" / file, package)
+        shutil.copy(ROOT / "pipeline" / "clickassay" / file, package)
     (package / "sql" / "checks").mkdir(parents=True)
     (package / "sql" / "checks" / "only_here.sql").write_text("-- in the wheel\n")
-    code = "from pipeline.sqlfiles import *; print(sql_names('checks'), sql_text('checks/only_here'))"
+    code = "from clickassay.sqlfiles import *; print(sql_names('checks'), sql_text('checks/only_here'))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -55,11 +55,11 @@ def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
 
 
 def test_a_broken_installation_says_so(tmp_path):
-    package = tmp_path / "pipeline"
+    package = tmp_path / "clickassay"
     package.mkdir()
     for file in ("__init__.py", "errors.py", "sqlfiles.py"):
-        shutil.copy(ROOT / "pipeline" / file, package)
-    code = "from pipeline.sqlfiles import sql_names; sql_names('checks')"
+        shutil.copy(ROOT / "pipeline" / "clickassay" / file, package)
+    code = "from clickassay.sqlfiles import sql_names; sql_names('checks')"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

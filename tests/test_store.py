@@ -13,14 +13,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import log_windows
-from pipeline.errors import InputError, StoreError
-from pipeline.patterns import FOLDER_TABLES
-from pipeline.run_patterns import log_to_patterns
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
-from pipeline.store import PatternStore
+from clickassay import log_windows
+from clickassay.errors import InputError, StoreError
+from clickassay.patterns import FOLDER_TABLES
+from clickassay.run_patterns import log_to_patterns
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
+from clickassay.store import PatternStore
 
 SETTINGS = load_settings(depth=[5])
 
@@ -193,7 +193,7 @@ def test_a_run_killed_at_any_moment_goes_on_to_the_same_table(log, whole, tmp_pa
     searches, clicks = cut(log, tmp_path, some_times(log, 7, 1))
     store, rng = tmp_path / "store", random.Random(2)  # noqa: S311
     command = [
-        *(sys.executable, "-m", "pipeline.cli", "patterns", "--searches", searches, "--clicks", clicks),
+        *(sys.executable, "-m", "clickassay", "patterns", "--searches", searches, "--clicks", clicks),
         *("--store", store, "--depth", "5", "--batch", "file", "--quiet"),
     ]
     started = time.monotonic()

@@ -5,21 +5,21 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+
+from clickassay.contracts import EVERY, RUN_TABLES
+from clickassay.errors import JudgmentError, SettingsError
+from clickassay.inputs import JUDGMENTS, read_input
+from clickassay.judged import judge_configurations
+from clickassay.judgments import prepare_judgments
+from clickassay.normalise import normalise_query, normalise_url
+from clickassay.run import analyse
+from clickassay.run_measured import Parts, judgments_by_rule, parted
+from clickassay.run_patterns import collected, log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.unjudged import FEWEST_DONORS, always, drawn_from_clicks, filled, unjudged_results
 from robustness import tiny
 from small_logs import simulated
 from tiny_table import GRADES, judgment_rows, table_of
-
-from pipeline.contracts import EVERY, RUN_TABLES
-from pipeline.errors import JudgmentError, SettingsError
-from pipeline.inputs import JUDGMENTS, read_input
-from pipeline.judged import judge_configurations
-from pipeline.judgments import prepare_judgments
-from pipeline.normalise import normalise_query, normalise_url
-from pipeline.run import analyse
-from pipeline.run_measured import Parts, judgments_by_rule, parted
-from pipeline.run_patterns import collected, log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.unjudged import FEWEST_DONORS, always, drawn_from_clicks, filled, unjudged_results
 
 QUICK = {"iterations": 10, "click_models": ("NONE",)}
 

@@ -8,13 +8,13 @@ import math
 
 import polars as pl
 import pytest
-from small_logs import simulated
 
-from pipeline.contracts import CLICK_METRICS
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.simulate.worlds import WORLDS
+from clickassay.contracts import CLICK_METRICS
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.simulate.worlds import WORLDS
+from small_logs import simulated
 
 EXACT = [name for name, world in WORLDS.items() if world.law.editorial_metric]
 CHANCE = 3.5  # standard errors: 70 pairs pass this by chance in 97 of 100 logs; the seed is fixed

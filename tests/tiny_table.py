@@ -12,11 +12,11 @@ Judged are a 3, b 1, c 0 and e 4 (never shown) for q, x 2 for r; d and y have no
 
 import polars as pl
 
-from pipeline.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
-from pipeline.judged import configuration_id, judge_configurations
-from pipeline.judgments import prepare_judgments
-from pipeline.patterns import PatternTable
-from pipeline.settings import load_settings
+from clickassay.contracts import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.judged import configuration_id, judge_configurations
+from clickassay.judgments import prepare_judgments
+from clickassay.patterns import PatternTable
+from clickassay.settings import load_settings
 
 LISTS = [("all", "q", "abc"), ("all", "q", "abd"), ("all", "q", "a"), ("all", "r", "xy")]
 MASKS = [{0: 3, 1: 2, 4: 1}, {0: 1, 2: 4}, {0: 5}, {1: 7}]

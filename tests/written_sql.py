@@ -5,10 +5,10 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
-from robustness import tiny
 
-from pipeline.log_written import WrittenLog, written_script
-from pipeline.patterns import FOLDER_TABLES
+from clickassay.log_written import WrittenLog, written_script
+from clickassay.patterns import FOLDER_TABLES
+from robustness import tiny
 
 SAMPLES = Path(__file__).parents[1] / "data_samples"
 IN_MS = "CAST(timestamp AS BIGINT) AS timestamp"

@@ -10,10 +10,10 @@ from pools import Floats
 from relevance_models import Scored
 from repeated_plans import repeated_estimates
 
-from pipeline.active.moments import MEASURES, measure_moments, performance
-from pipeline.active.pool import Pool, Ranking, pool_of
-from pipeline.active.sampling import VARIANTS, sampling_distribution
-from pipeline.correlation.draws import child
+from clickassay.active.moments import MEASURES, measure_moments, performance
+from clickassay.active.pool import Pool, Ranking, pool_of
+from clickassay.active.sampling import VARIANTS, sampling_distribution
+from clickassay.correlation.draws import child
 
 PLANS = (*((variant, 0.0) for variant in VARIANTS), ("active", 0.1))
 """Variants of q and the share of draws for defence."""

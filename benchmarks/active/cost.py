@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from pools import Lengths, simulated
 
-from pipeline.active.moments import measure_moments
-from pipeline.active.pool import Pool
+from clickassay.active.moments import measure_moments
+from clickassay.active.pool import Pool
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import elsewhere, machine

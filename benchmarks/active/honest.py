@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from pools import Floats, Lengths, chances_of, labels, simulated
 
-from pipeline.active.drawing import draw
-from pipeline.active.estimate import Estimate, estimate
-from pipeline.active.moments import MEASURES, measure_moments, performance
-from pipeline.active.pool import Pool
-from pipeline.active.sampling import VARIANTS, expected_error, sampling_distribution
+from clickassay.active.drawing import draw
+from clickassay.active.estimate import Estimate, estimate
+from clickassay.active.moments import MEASURES, measure_moments, performance
+from clickassay.active.pool import Pool
+from clickassay.active.sampling import VARIANTS, expected_error, sampling_distribution
 
 QUERIES = 2_000
 LENGTHS = Lengths(middle=12, sigma=0.6, longest=60)

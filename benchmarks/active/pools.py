@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.active.pool import Pool, Ranking, pool_of
+from clickassay.active.pool import Pool, Ranking, pool_of
 
 GRADES = 5
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from calibrate.work import REAL, Chunk, chunks, in_processes, share_error
 from calibrate.worlds import FAR, FIRST, draw, exchanged, make_pool, with_metrics
-from pipeline.correlation.comparisons import comparisons
+from clickassay.correlation.comparisons import comparisons
 
 LEVEL = 0.05
 OFTEN = 3

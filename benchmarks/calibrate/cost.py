@@ -5,12 +5,12 @@ import time
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY
-from pipeline.correlation.classes import query_splits
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.draws import child
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Sample
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY
+from clickassay.correlation.classes import query_splits
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.draws import child
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Sample
 
 QUERIES, CONFIGURATIONS = 16_000, 70_000
 DEPTHS = (5, 10)

@@ -7,10 +7,10 @@ import polars as pl
 
 from calibrate.work import REAL, STRESS, Chunk, chunks, in_processes, share_error
 from calibrate.worlds import FAR, FIRST, NEAR, Truth, draw, make_pool, truth, with_metrics
-from pipeline.contracts import EVERY
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Sample, Split
+from clickassay.contracts import EVERY
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Sample, Split
 
 STATISTICS = (
     "correlation",

@@ -5,8 +5,8 @@ import polars as pl
 
 from calibrate.work import REAL, Chunk, chunks, in_processes, share_error
 from calibrate.worlds import FIRST, draw, make_pool, with_metrics
-from pipeline.correlation.draws import child
-from pipeline.correlation.rankers import (
+from clickassay.correlation.draws import child
+from clickassay.correlation.rankers import (
     covariance_contributions,
     exact_correlations,
     monte_carlo,

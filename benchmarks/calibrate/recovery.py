@@ -13,17 +13,17 @@ from pathlib import Path
 import polars as pl
 
 from calibrate.work import in_processes
-from pipeline.contracts import EDITORIAL_METRICS, EVERY
-from pipeline.correlation.comparisons import comparisons
-from pipeline.inputs import JUDGMENTS, read_input
-from pipeline.judged import cut_to_depth, look_up
-from pipeline.judgments import prepare_judgments
-from pipeline.measure import formed_sessions, measure
-from pipeline.run_patterns import log_to_patterns
-from pipeline.sample import Sample
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
-from pipeline.simulate.worlds import WORLDS
+from clickassay.contracts import EDITORIAL_METRICS, EVERY
+from clickassay.correlation.comparisons import comparisons
+from clickassay.inputs import JUDGMENTS, read_input
+from clickassay.judged import cut_to_depth, look_up
+from clickassay.judgments import prepare_judgments
+from clickassay.measure import formed_sessions, measure
+from clickassay.run_patterns import log_to_patterns
+from clickassay.sample import Sample
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
+from clickassay.simulate.worlds import WORLDS
 
 DEPTH = 10
 LEVEL = 0.05

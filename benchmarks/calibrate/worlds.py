@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from pipeline.contracts import EVERY
-from pipeline.correlation.draws import child
-from pipeline.sample import Floats, Integers, Sample
+from clickassay.contracts import EVERY
+from clickassay.correlation.draws import child
+from clickassay.sample import Floats, Integers, Sample
 
 POOL_QUERIES = 100_000
 MEAN_SESSIONS = 60

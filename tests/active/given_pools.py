@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-from active.enumerated import Query
 from hypothesis import strategies as st
 
-from pipeline.active.pool import Ranking, pool_of
+from active.enumerated import Query
+from clickassay.active.pool import Ranking, pool_of
 
 COSTS = st.integers(1, 9).map(lambda n: Fraction(n, 2))
 

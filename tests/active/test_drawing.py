@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipeline.active.drawing import BLOCK, draw
-from pipeline.active.pool import Ranking, pool_of
-from pipeline.errors import ActiveError
+from clickassay.active.drawing import BLOCK, draw
+from clickassay.active.pool import Ranking, pool_of
+from clickassay.errors import ActiveError
 
 
 def pool_with(costs):

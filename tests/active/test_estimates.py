@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pipeline.active.estimate import estimate
-from pipeline.active.moments import MEASURES
-from pipeline.active.sampling import VARIANTS, sampling_distribution
-from pipeline.errors import ActiveError
+from clickassay.active.estimate import estimate
+from clickassay.active.moments import MEASURES
+from clickassay.active.sampling import VARIANTS, sampling_distribution
+from clickassay.errors import ActiveError
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks" / "active"
 

@@ -6,12 +6,12 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.active_inputs import Sources, read_pool
-from pipeline.contracts_active import PLAN_DOCUMENTS, PLAN_DRAWS, PLAN_QUERIES, TO_LABEL
-from pipeline.errors import ActiveError, InputError
-from pipeline.settings import load_settings
+from clickassay.active_inputs import Sources, read_pool
+from clickassay.contracts_active import PLAN_DOCUMENTS, PLAN_DRAWS, PLAN_QUERIES, TO_LABEL
+from clickassay.errors import ActiveError, InputError
+from clickassay.settings import load_settings
+from robustness import tiny
 
 SCALE = load_settings(relevant_grade=1, success_grade=0)
 

@@ -6,21 +6,21 @@ from functools import partial
 
 import numpy as np
 import pytest
-from active.enumerated import Query, moments, performance
-from active.given_pools import pool_from, small_pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.active.moments import (
+from active.enumerated import Query, moments, performance
+from active.given_pools import pool_from, small_pools
+from clickassay.active.moments import (
     MEASURES,
     Moments,
     difference_moments,
     measure_moments,
     performance_moments,
 )
-from pipeline.active.moments import performance as performance_by_labels
-from pipeline.active.pool import Ranking, pool_of
-from pipeline.errors import ActiveError
+from clickassay.active.moments import performance as performance_by_labels
+from clickassay.active.pool import Ranking, pool_of
+from clickassay.errors import ActiveError
 
 EXACT = partial(pytest.approx, rel=1e-12, abs=1e-12)
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from pipeline.active.ordered_logit import FEWEST, OrderedLogit, fit_ordered_logit
-from pipeline.errors import ActiveError
+from clickassay.active.ordered_logit import FEWEST, OrderedLogit, fit_ordered_logit
+from clickassay.errors import ActiveError
 
 TRUTH = OrderedLogit(1.5, np.array([-1.0, 0.0, 1.2, 2.5]))
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pipeline.active.pool import Ranking, pool_of
-from pipeline.errors import ActiveError
+from clickassay.active.pool import Ranking, pool_of
+from clickassay.errors import ActiveError
 
 
 def given(**changes):

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from active.enumerated import Query, distribution
-from active.given_pools import pool_from, small_pools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.active.moments import MEASURES, Moments, measure_moments
-from pipeline.active.pool import Ranking, pool_of
-from pipeline.active.sampling import VARIANTS, expected_error, introspective, sampling_distribution
-from pipeline.errors import ActiveError
+from active.enumerated import Query, distribution
+from active.given_pools import pool_from, small_pools
+from clickassay.active.moments import MEASURES, Moments, measure_moments
+from clickassay.active.pool import Ranking, pool_of
+from clickassay.active.sampling import VARIANTS, expected_error, introspective, sampling_distribution
+from clickassay.errors import ActiveError
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.audit.comparing import change, mean_gaps
-from pipeline.contracts_audit import CHANGED, CONVENTIONS
-from pipeline.correlation.weighted import weighted_correlation
-from pipeline.run_audit import NEEDS_HOLES, NEEDS_POOL, audit_run
+from clickassay.audit.comparing import change, mean_gaps
+from clickassay.contracts_audit import CHANGED, CONVENTIONS
+from clickassay.correlation.weighted import weighted_correlation
+from clickassay.run_audit import NEEDS_HOLES, NEEDS_POOL, audit_run
+from robustness import tiny
 
 
 @pytest.fixture(scope="module")

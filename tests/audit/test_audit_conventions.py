@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
-from pipeline.audit.conventions import CONVENTIONS, conventions
-from pipeline.audit.elsewhere import Reading
-from pipeline.audit.example import audited_list, one_list, read_grades
-from pipeline.errors import JudgmentError, SettingsError
+from clickassay.audit.conventions import CONVENTIONS, conventions
+from clickassay.audit.elsewhere import Reading
+from clickassay.audit.example import audited_list, one_list, read_grades
+from clickassay.errors import JudgmentError, SettingsError
 
 ROOT = Path(__file__).parents[2]
 READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)

@@ -3,12 +3,12 @@
 from contextlib import contextmanager
 
 import pytest
+
+from clickassay.report import write_report
+from clickassay.run import make_run
+from clickassay.settings import load_settings
 from report.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
 from report.test_report_page import hostile_info, hostile_tables
-
-from pipeline.report import write_report
-from pipeline.run import make_run
-from pipeline.settings import load_settings
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+
 from report.report_world import HOSTILE
 
 PHONE = {"viewport": {"width": 390, "height": 844}}

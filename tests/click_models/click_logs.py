@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from pipeline.click_models.click_log import ClickLog
+from clickassay.click_models.click_log import ClickLog
 
 
 def documents(number):

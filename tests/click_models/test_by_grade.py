@@ -3,14 +3,14 @@
 import numpy as np
 import polars as pl
 import pytest
-from click_models.click_logs import documents
 
-from pipeline.click_models.by_grade import PARTS, grade_log, grade_values
-from pipeline.click_models.catalogue import click_models
-from pipeline.click_models.chain import Chain
-from pipeline.click_models.click_log import ClickLog
-from pipeline.click_models.product import Product
-from pipeline.click_models.simulation import simulate
+from click_models.click_logs import documents
+from clickassay.click_models.by_grade import PARTS, grade_log, grade_values
+from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.chain import Chain
+from clickassay.click_models.click_log import ClickLog
+from clickassay.click_models.product import Product
+from clickassay.click_models.simulation import simulate
 
 ATTRACTION = np.array([0.1, 0.2, 0.4, 0.5, 0.8])
 SATISFACTION = np.array([0.2, 0.3, 0.4, 0.6, 0.9])

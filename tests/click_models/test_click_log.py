@@ -3,13 +3,13 @@
 import numpy as np
 import polars as pl
 import pytest
-from click_models.click_logs import random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.click_models.click_log import NO_DOCUMENT, click_log
-from pipeline.click_models.held_out import drawn_halves, halves_by_users
-from pipeline.errors import ClickModelError
+from click_models.click_logs import random_log
+from clickassay.click_models.click_log import NO_DOCUMENT, click_log
+from clickassay.click_models.held_out import drawn_halves, halves_by_users
+from clickassay.errors import ClickModelError
 
 
 def configurations(*lists, markets=None):

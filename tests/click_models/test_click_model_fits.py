@@ -5,24 +5,24 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from click_models import click_oracle as oracle
-from click_models.click_logs import as_sessions, documents, log_of, random_lists, random_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.click_models.catalogue import CLICK_MODELS, click_models
-from pipeline.click_models.chain import Chain, counted_dcm, counted_sdbn, counts, fit_cascade
-from pipeline.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
-from pipeline.click_models.product import (
+from click_models import click_oracle as oracle
+from click_models.click_logs import as_sessions, documents, log_of, random_lists, random_log
+from clickassay.click_models.catalogue import CLICK_MODELS, click_models
+from clickassay.click_models.chain import Chain, counted_dcm, counted_sdbn, counts, fit_cascade
+from clickassay.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
+from clickassay.click_models.product import (
     Product,
     fit_product,
     fit_rate,
     fit_rates_by_document,
     fit_rates_by_position,
 )
-from pipeline.click_models.scores import score
-from pipeline.click_models.simulation import simulate
-from pipeline.errors import SettingsError
+from clickassay.click_models.scores import score
+from clickassay.click_models.simulation import simulate
+from clickassay.errors import SettingsError
 
 SEEDS = st.integers(0, 2**32 - 1)
 CHAIN_FITS = {"DCM": fit_dcm, "SDBN": fit_sdbn, "DBN": fit_dbn, "CCM": fit_ccm}

@@ -4,14 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from click_models import click_oracle as oracle
-from click_models.click_logs import as_sessions, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.click_models.chain import Chain
-from pipeline.click_models.product import Product
-from pipeline.click_models.scores import log_likelihoods, score
+from click_models import click_oracle as oracle
+from click_models.click_logs import as_sessions, random_log
+from clickassay.click_models.chain import Chain
+from clickassay.click_models.product import Product
+from clickassay.click_models.scores import log_likelihoods, score
 
 POOL, DEPTH = 8, 4
 SEEDS = st.integers(0, 2**32 - 1)
@@ -139,7 +139,7 @@ def test_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     log = random_log(rng, pool=POOL, depth=DEPTH)
     whole = [score(model, log) for model, _ in models(rng).values()]
-    monkeypatch.setattr("pipeline.click_models.click_log._CHUNK", 3)
+    monkeypatch.setattr("clickassay.click_models.click_log._CHUNK", 3)
     rng = np.random.default_rng(2)
     random_log(rng, pool=POOL, depth=DEPTH)
     for one, (model, _) in zip(whole, models(rng).values(), strict=True):

@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.click_models.catalogue import CLICK_MODELS
-from pipeline.click_models.chain import counted_dcm, counted_sdbn, counts
-from pipeline.click_models.click_log import click_log
-from pipeline.click_models.comparison import compare
-from pipeline.click_models.held_out import halves_by_users
-from pipeline.click_models.scores import score
+from clickassay.click_models.catalogue import CLICK_MODELS
+from clickassay.click_models.chain import counted_dcm, counted_sdbn, counts
+from clickassay.click_models.click_log import click_log
+from clickassay.click_models.comparison import compare
+from clickassay.click_models.held_out import halves_by_users
+from clickassay.click_models.scores import score
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "yandex_pyclick_sample"
 PAGE = Path(__file__).parents[2] / "docs" / "click-models.md"

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from click_models.click_logs import log_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.click_models.chain import Chain
-from pipeline.click_models.examination import best_persistence, dcg_discount, examination, rbp_discount
+from click_models.click_logs import log_of
+from clickassay.click_models.chain import Chain
+from clickassay.click_models.examination import best_persistence, dcg_discount, examination, rbp_discount
 
 
 def test_examination_is_the_average_over_sessions_that_show_a_result():

@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from click_models.click_logs import documents, random_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.click_models.chain import Chain
-from pipeline.click_models.click_log import ClickLog
-from pipeline.click_models.expectation import expected_mean_rr
-from pipeline.click_models.product import Product
-from pipeline.click_models.scores import log_likelihoods
+from click_models.click_logs import documents, random_lists
+from clickassay.click_models.chain import Chain
+from clickassay.click_models.click_log import ClickLog
+from clickassay.click_models.expectation import expected_mean_rr
+from clickassay.click_models.product import Product
+from clickassay.click_models.scores import log_likelihoods
 
 POOL, DEPTH = 6, 4
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.sample import Sample
+from clickassay.sample import Sample
 
 
 def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=3, most_sessions=30):

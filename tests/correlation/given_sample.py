@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from pipeline.sample import Sample
+from clickassay.sample import Sample
 
 
 def sample_of(clicks, editorial, sessions=None, query_index=None, variances=None, names=None):

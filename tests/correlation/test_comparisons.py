@@ -7,16 +7,16 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from correlation.given_sample import sample_of
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from pipeline.correlation.comparisons import comparisons, queries_needed
-from pipeline.correlation.comparisons import tested as columns_and_cautions
-from pipeline.correlation.jackknife import Spread
-from pipeline.correlation.tables import correlations
-from pipeline.sample import Split
+from clickassay.correlation.comparisons import comparisons, queries_needed
+from clickassay.correlation.comparisons import tested as columns_and_cautions
+from clickassay.correlation.jackknife import Spread
+from clickassay.correlation.tables import correlations
+from clickassay.sample import Split
+from correlation.given_sample import sample_of
 
 
 def overall(sample):

@@ -5,14 +5,14 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from correlation.given_sample import rows_of
 from statsmodels.stats.weightstats import DescrStatsW
 
-from pipeline.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES
-from pipeline.correlation.classes import query_splits
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Split
+from clickassay.contracts import COMPARISONS, CORRELATIONS, DIFFERENCES
+from clickassay.correlation.classes import query_splits
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Split
+from correlation.given_sample import rows_of
 
 ENDS = ("ci_low", "ci_high", "noise_corrected", "noise_corrected_low", "noise_corrected_high")
 

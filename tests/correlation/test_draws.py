@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline.correlation.draws import child
+from clickassay.correlation.draws import child
 
 
 def draw(seed, *names, before=0):

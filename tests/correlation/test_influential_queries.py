@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.contracts import INFLUENCE
-from pipeline.correlation.influence import MOST, influence
-from pipeline.correlation.weighted import weighted_correlation
+from clickassay.contracts import INFLUENCE
+from clickassay.correlation.influence import MOST, influence
+from clickassay.correlation.weighted import weighted_correlation
 
 
 def without(sample, queries, click=0, editorial=0):

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from correlation.given_sample import rows_of, sample_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Split
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Split
+from correlation.given_sample import rows_of, sample_of
 
 ROOT = Path(__file__).parents[2]
 NO_INTERVAL = "no interval: too few queries vary"
@@ -371,9 +371,9 @@ import json, sys
 import numpy as np
 sys.path.insert(0, sys.argv[1])
 from correlation.given_sample import sample_of
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Split
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Split
 rng = np.random.default_rng(0)
 index = np.sort(rng.integers(0, 3000, 9000)) // 2
 _, index = np.unique(index, return_inverse=True)
@@ -394,7 +394,6 @@ def test_the_number_of_threads_does_not_change_a_bit_of_the_tables():
     def run(threads):
         names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
         environment = {**os.environ, **dict.fromkeys(names, threads)}
-        environment["PYTHONPATH"] = os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(ROOT)))
         command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests")]
         return json.loads(subprocess.check_output(command, env=environment))
 

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from pipeline.correlation import jackknife
-from pipeline.correlation.jackknife import (
+from clickassay.correlation import jackknife
+from clickassay.correlation.jackknife import (
     Deviations,
     Spread,
     cautions,

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from pipeline.contracts import AGREEMENT, JUDGE_COMPARISONS
-from pipeline.correlation.judges import agreement, confusion, judge_comparisons, kappa
-from pipeline.correlation.weighted import weighted_correlation
+from clickassay.contracts import AGREEMENT, JUDGE_COMPARISONS
+from clickassay.correlation.judges import agreement, confusion, judge_comparisons, kappa
+from clickassay.correlation.weighted import weighted_correlation
 
 TOP = 4
 

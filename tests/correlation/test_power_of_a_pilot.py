@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pipeline.correlation.comparisons import comparisons
-from pipeline.correlation.power import Pilot, needs, pilot_of, smallest_difference
-from pipeline.errors import SettingsError
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.power import Pilot, needs, pilot_of, smallest_difference
+from clickassay.errors import SettingsError
 
 PLAIN = Pilot(0.05, 0.02, queries=400, configurations=1000, sessions=30_000, noise=None)
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pipeline.correlation.classes import query_splits
-from pipeline.errors import InputError
+from clickassay.correlation.classes import query_splits
+from clickassay.errors import InputError
 
 
 @pytest.fixture

@@ -5,19 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from correlation.given_sample import rows_of, sample_of
 from polars.testing import assert_frame_equal
 from scipy import stats
 
-from pipeline.correlation import noise
-from pipeline.correlation.noise import (
+from clickassay.correlation import noise
+from clickassay.correlation.noise import (
     weighted_noise,
     weighted_reliability,
     within_noise,
     within_reliability,
 )
-from pipeline.correlation.tables import correlations, differences
-from pipeline.sample import Split
+from clickassay.correlation.tables import correlations, differences
+from clickassay.sample import Split
+from correlation.given_sample import rows_of, sample_of
 
 
 def overall(sample):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from pipeline.correlation import rankers
-from pipeline.correlation.rankers import (
+from clickassay.correlation import rankers
+from clickassay.correlation.rankers import (
     covariance_contributions,
     drawn_pairs,
     exact_correlations,
@@ -22,7 +22,7 @@ from pipeline.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
-from pipeline.correlation.tables import differences
+from clickassay.correlation.tables import differences
 
 ROOT = Path(__file__).parents[2]
 
@@ -243,7 +243,7 @@ def test_adding_a_metric_leaves_the_draws_of_the_others_alone(make_sample):
 SCRIPT = """
 import hashlib, json
 import numpy as np
-from pipeline.correlation.rankers import Within, ranker_differences
+from clickassay.correlation.rankers import Within, ranker_differences
 rng = np.random.default_rng(0)
 sizes = np.full(500, 6)
 within = Within(rng.normal(size=(3000, 15)), 7, np.arange(0, 3000, 6), sizes, np.arange(3000))
@@ -255,7 +255,7 @@ print(json.dumps(hashlib.md5(deltas.tobytes()).hexdigest()))
 def test_the_number_of_threads_does_not_change_a_bit_of_the_draws():
     def run(threads):
         names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **dict.fromkeys(names, threads)}
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
         return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
 
     assert run("1") == run("2") == run("8")

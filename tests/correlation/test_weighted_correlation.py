@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from statsmodels.stats.weightstats import DescrStatsW
 
-from pipeline.correlation.weighted import (
+from clickassay.correlation.weighted import (
     centred_sums,
     correlation_matrix,
     query_moments,

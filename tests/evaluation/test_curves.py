@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from pipeline.evaluation.curves import gain_curves, r_precision_differences, recall_precision
-from pipeline.evaluation.lists import ranked_lists
-from pipeline.evaluation.tables import read_qrels, read_run
+from clickassay.evaluation.curves import gain_curves, r_precision_differences, recall_precision
+from clickassay.evaluation.lists import ranked_lists
+from clickassay.evaluation.tables import read_qrels, read_run
 
 # Berlin Chen's slides after Baeza-Yates & Ribeiro-Neto, Modern Information Retrieval (2011), section 4.3.5:
 # graded results of two queries, and the gains of 15 results. The slide prints G_2 with its 1 at place 9; its
@@ -154,7 +154,7 @@ def test_differences_of_r_precision_are_those_of_loops_over_queries(random_lists
 def test_curves_do_not_depend_on_how_many_queries_are_computed_at_once(random_lists, monkeypatch):
     lists = random_lists[0]
     whole = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
-    monkeypatch.setattr("pipeline.evaluation.lists.MOST_CELLS", 1)
+    monkeypatch.setattr("clickassay.evaluation.lists.MOST_CELLS", 1)
     piecewise = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
     for one, other in zip(whole, piecewise, strict=True):
         assert one == pytest.approx(other, rel=1e-13)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli_evaluate import Format
-from pipeline.evaluation.evaluation import evaluate
-from pipeline.evaluation.forms import EVALUATION_TABLES
-from pipeline.evaluation.listing import listing
-from pipeline.evaluation.names import RULES, parse_measure
+from clickassay.cli_evaluate import Format
+from clickassay.evaluation.evaluation import evaluate
+from clickassay.evaluation.forms import EVALUATION_TABLES
+from clickassay.evaluation.listing import listing
+from clickassay.evaluation.names import RULES, parse_measure
 
 PAGE = (Path(__file__).parents[2] / "docs" / "evaluate.md").read_text(encoding="utf-8")
 PARTS = dict(zip(*[iter(re.split(r"^## (.+)$", PAGE, flags=re.MULTILINE)[1:])] * 2, strict=True))
@@ -76,10 +76,9 @@ def test_a_query_that_a_run_lacks_is_worth_0_or_1_for_e(measure):
 def test_the_example_prints_what_the_page_shows(tmp_path):
     (commands,) = re.findall(r"For instance\n\n((?:    .+\n)+)", PARTS["Output"])
     (shown,) = re.findall(r"```text\n(.*?)```", PARTS["Output"], re.DOTALL)
-    ours = commands.replace("clickassay ", f"{sys.executable} -m pipeline.cli ")
-    root = Path(__file__).parents[2]
+    ours = commands.replace("clickassay ", f"{sys.executable} -m clickassay ")
     ended = subprocess.run(
-        ["bash", "-ec", ours], cwd=tmp_path, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
+        ["bash", "-ec", ours], cwd=tmp_path, env={"PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ended.stdout == shown

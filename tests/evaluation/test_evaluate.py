@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from pipeline import evaluate, measures
-from pipeline.errors import InputError, JudgmentError, SettingsError
-from pipeline.evaluation.names import MEASURES, parse_measure
-from pipeline.measures import AP, ERR, NDCG, RBP, RR, P, nDCG
+from clickassay import evaluate, measures
+from clickassay.errors import InputError, JudgmentError, SettingsError
+from clickassay.evaluation.names import MEASURES, parse_measure
+from clickassay.measures import AP, ERR, NDCG, RBP, RR, P, nDCG
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 2}, "q3": {"z": 4, "y": -1}}
 RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"b": 2.0, "a": 1.0}, "q9": {"a": 1.0}}

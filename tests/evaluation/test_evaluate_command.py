@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from pipeline.cli import app, main
-from pipeline.cli_evaluate import MEASURES as BY_DEFAULT
-from pipeline.evaluation.evaluation import DEFAULT_MEASURES, evaluate
-from pipeline.evaluation.names import MEASURES
+from clickassay.cli import app, main
+from clickassay.cli_evaluate import MEASURES as BY_DEFAULT
+from clickassay.evaluation.evaluation import DEFAULT_MEASURES, evaluate
+from clickassay.evaluation.names import MEASURES
 
 MEASURE = "P@2 AP nDCG@3 DCG"
 QRELS = {

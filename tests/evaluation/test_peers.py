@@ -10,8 +10,8 @@ import rankkit
 from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
-from pipeline import evaluate
-from pipeline.evaluation.names import parse_measure
+from clickassay import evaluate
+from clickassay.evaluation.names import parse_measure
 
 QUERIES = 1_000
 

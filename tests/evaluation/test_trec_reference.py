@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SettingsError
-from pipeline.evaluation.lists import ranked_lists
-from pipeline.evaluation.names import parse_measure
-from pipeline.evaluation.tables import read_qrels, read_run
-from pipeline.evaluation.values import measure_values
-from pipeline.settings import Settings
+from clickassay.errors import SettingsError
+from clickassay.evaluation.lists import ranked_lists
+from clickassay.evaluation.names import parse_measure
+from clickassay.evaluation.tables import read_qrels, read_run
+from clickassay.evaluation.values import measure_values
+from clickassay.settings import Settings
 
 TREC = Path(__file__).parents[2] / "../shared/data/trec_eval_test"
 pytestmark = pytest.mark.skipif(not TREC.exists(), reason="the reference files are not here")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
-from robustness.test_hostile_text import HARMS
 
-from pipeline.contracts import RUN_TABLES
+from clickassay.contracts import RUN_TABLES
+from robustness.test_hostile_text import HARMS
 
 SAMPLE = Path(__file__).parents[2] / "reports" / "sample"
 PARQUET = tuple(table.name for table in RUN_TABLES)

@@ -6,20 +6,20 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from explorer.sample_run import SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.contracts import CLICK_METRICS
-from pipeline.errors import SettingsError
-from pipeline.explorer.arithmetic import Graded, click_arithmetic, editorial_arithmetic, positions
-from pipeline.explorer.reading import Run, configuration, good_mask, open_run, points, query_labels
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values
-from pipeline.metrics.editorial import EDITORIAL, PLAIN
-from pipeline.metrics.of_click_models import MODEL_METRICS
-from pipeline.metrics.ranked import RANKED, P
-from pipeline.settings import Settings
+from clickassay.contracts import CLICK_METRICS
+from clickassay.errors import SettingsError
+from clickassay.explorer.arithmetic import Graded, click_arithmetic, editorial_arithmetic, positions
+from clickassay.explorer.reading import Run, configuration, good_mask, open_run, points, query_labels
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values
+from clickassay.metrics.editorial import EDITORIAL, PLAIN
+from clickassay.metrics.of_click_models import MODEL_METRICS
+from clickassay.metrics.ranked import RANKED, P
+from clickassay.settings import Settings
+from explorer.sample_run import SAMPLE
 
 OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
 WITHOUT_STEPS = [

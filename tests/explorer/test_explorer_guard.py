@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import SettingsError
-from pipeline.explorer.serving import check_installed, guarded, serve
+from clickassay.errors import SettingsError
+from clickassay.explorer.serving import check_installed, guarded, serve
 
 OURS = b"127.0.0.1:9999"
 

@@ -14,10 +14,10 @@ from urllib.parse import urljoin, urlsplit
 
 import polars as pl
 import pytest
-from explorer.sample_run import copied_run, hostile_run, table
 from playwright.sync_api import expect
 
-from pipeline.questions import question
+from clickassay.questions import question
+from explorer.sample_run import copied_run, hostile_run, table
 
 ROOT = Path(__file__).parents[2]
 DETAILS = '[data-cell-name="configurations_details"]'
@@ -27,7 +27,7 @@ PATIENCE_MS = 30_000
 @contextmanager
 def server(folder: Path, home: Path):
     """Serve a run as the command does; yield the address it tells, and end it with Ctrl-C."""
-    words = [sys.executable, "-m", "pipeline.cli", "explore", str(folder), "--no-browser", "--min-users", "1"]
+    words = [sys.executable, "-m", "clickassay", "explore", str(folder), "--no-browser", "--min-users", "1"]
     variables = {
         **os.environ,
         "HOME": str(home),

@@ -7,12 +7,12 @@ from hashlib import sha256
 import numpy as np
 import polars as pl
 import pytest
-from explorer.sample_run import SAMPLE, copied_run, hostile_run, table
 
-from pipeline.errors import ReportError
-from pipeline.explorer import charts, pieces, reading
-from pipeline.explorer.charts import binned
-from pipeline.explorer.splits import splits_of
+from clickassay.errors import ReportError
+from clickassay.explorer import charts, pieces, reading
+from clickassay.explorer.charts import binned
+from clickassay.explorer.splits import splits_of
+from explorer.sample_run import SAMPLE, copied_run, hostile_run, table
 
 KEY = reading.Key("north", 5, "all")
 ROWS = table("configurations").filter(market="north", depth=5)

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from explorer.test_explorer_page import Visit, server
 
-from pipeline.run import make_run
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
+from clickassay.run import make_run
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
+from explorer.test_explorer_page import Visit, server
 
 SERIOUS = ("serious", "critical")
 

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline import errors
-from pipeline.formats import (
+from clickassay import errors
+from clickassay.formats import (
     Choices,
     HowToRead,
     Imported,

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.formats import import_yandex
+from clickassay.formats import import_yandex
 
 URLS = st.sampled_from("abcdef")
 SEARCH = st.lists(URLS, min_size=1, max_size=4)

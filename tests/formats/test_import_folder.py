@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, OutputError
-from pipeline.formats import import_trec_session, import_yandex
+from clickassay.errors import InputError, OutputError
+from clickassay.formats import import_trec_session, import_yandex
 
 CASES = Path(__file__).parent / "cases"
 LOG = CASES / "yandex_clara" / "log.tsv"

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.formats import Choices, import_judgments
+from clickassay.errors import InputError
+from clickassay.formats import Choices, import_judgments
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FORMATS = DATA / "formats"

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.formats import Imported, import_pyclick, import_trec_session, import_yandex
+from clickassay.formats import Imported, import_pyclick, import_trec_session, import_yandex
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLARA = DATA / "clara2_naver"

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.formats import Choices, HowToRead, import_judgments
-from pipeline.formats.judgment_scales import grades_of, parse_gain_map, suggested_map, value_key
-from pipeline.formats.raters import majority, median
-from pipeline.settings import load_settings
+from clickassay.errors import InputError
+from clickassay.formats import Choices, HowToRead, import_judgments
+from clickassay.formats.judgment_scales import grades_of, parse_gain_map, suggested_map, value_key
+from clickassay.formats.raters import majority, median
+from clickassay.settings import load_settings
 
 
 def met(*values):

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.errors import InputError
-from pipeline.formats import import_letor
+from clickassay.errors import InputError
+from clickassay.formats import import_letor
+from robustness import tiny
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "ltr_lightgbm_rank"
 LETOR = """2 qid:10 1:0.5 2:1 46:-0.25 #docid = GX001 inc = 1

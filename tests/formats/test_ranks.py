@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.formats.ranks import RANK_COUNTS, placed
+from clickassay.formats.ranks import RANK_COUNTS, placed
 
 RANKED = st.lists(st.tuples(st.integers(1, 6), st.sampled_from("abcdefgh")), max_size=7)
 

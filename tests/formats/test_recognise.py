@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.formats.recognise import recognise
+from clickassay.errors import InputError
+from clickassay.formats.recognise import recognise
 
 CASES = Path(__file__).parent / "cases"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from pipeline.cli import app
-from pipeline.errors import InputError
-from pipeline.formats import import_ubi
+from clickassay.cli import app
+from clickassay.errors import InputError
+from clickassay.formats import import_ubi
 
 CASE = Path(__file__).parent / "cases" / "ubi_pages_from_impressions" / "log.jsonl"
 CHORUS = (

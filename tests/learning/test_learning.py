@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from pipeline.errors import LearningError
-from pipeline.learning.agreement import AIMS, Observed, two_rankers, weighted
-from pipeline.learning.grade_map import GradeMap, _Free, learn, paper_map
-from pipeline.learning.study import study
-from pipeline.metrics.editorial import err
+from clickassay.errors import LearningError
+from clickassay.learning.agreement import AIMS, Observed, two_rankers, weighted
+from clickassay.learning.grade_map import GradeMap, _Free, learn, paper_map
+from clickassay.learning.study import study
+from clickassay.metrics.editorial import err
 
 DEPTH, LEVELS = 5, 5
 SEEDS = st.integers(0, 2**32 - 1)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from pipeline.errors import PatternError
-from pipeline.metrics.clicks import click_entropy, click_values
+from clickassay.errors import PatternError
+from clickassay.metrics.clicks import click_entropy, click_values
 
 DEPTH = 5
 PATTERNS = st.lists(

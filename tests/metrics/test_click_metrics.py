@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.metrics.clicks import CLICKS, first_click, last_click, search_success
+from clickassay.metrics.clicks import CLICKS, first_click, last_click, search_success
 
 BY_NAME = {metric.name: metric.function for metric in CLICKS}
 POSITIONS = st.sets(st.integers(1, 62), max_size=62)

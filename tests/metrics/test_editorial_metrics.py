@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import JudgmentError, SettingsError
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
-from pipeline.metrics.editorial import expected_reciprocal_rank, ideal_grades, satisfaction
-from pipeline.metrics.of_click_models import MODEL_METRICS
-from pipeline.settings import Settings
+from clickassay.errors import JudgmentError, SettingsError
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures
+from clickassay.metrics.editorial import expected_reciprocal_rank, ideal_grades, satisfaction
+from clickassay.metrics.of_click_models import MODEL_METRICS
+from clickassay.settings import Settings
 
 SHOWN = Settings(pool="shown")
 JUDGED = Settings()

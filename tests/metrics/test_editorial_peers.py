@@ -13,10 +13,10 @@ import rankkit
 from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values
-from pipeline.metrics.editorial import EDITORIAL
-from pipeline.settings import Settings
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values
+from clickassay.metrics.editorial import EDITORIAL
+from clickassay.settings import Settings
 
 TREC = Path(__file__).parents[2] / "../shared/data/trec_eval_test"
 DEPTH = 8

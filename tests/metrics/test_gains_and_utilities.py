@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import SettingsError
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values, report_measures
-from pipeline.settings import Settings
+from clickassay.errors import SettingsError
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures
+from clickassay.settings import Settings
 
 GRADES = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 CHANCES = st.lists(st.floats(0, 1), min_size=5, max_size=5).map(sorted)

@@ -3,13 +3,13 @@
 import ir_measures
 import pytest
 
-from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
-from pipeline.errors import SettingsError
-from pipeline.metrics.base import Measure, parse
-from pipeline.metrics.catalogue import METRICS, report_measures
-from pipeline.metrics.clicks import CLICKS
-from pipeline.metrics.editorial import EDITORIAL
-from pipeline.settings import Settings
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
+from clickassay.errors import SettingsError
+from clickassay.metrics.base import Measure, parse
+from clickassay.metrics.catalogue import METRICS, report_measures
+from clickassay.metrics.clicks import CLICKS
+from clickassay.metrics.editorial import EDITORIAL
+from clickassay.settings import Settings
 
 
 def test_the_declared_metrics_are_those_of_the_contract_in_its_order():

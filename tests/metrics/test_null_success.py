@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.correlation.weighted import null_correlations
-from pipeline.metrics import null
-from pipeline.metrics.null import null_success
+from clickassay.correlation.weighted import null_correlations
+from clickassay.metrics import null
+from clickassay.metrics.null import null_success
 
 MASKS = st.lists(st.tuples(st.integers(0, 31), st.integers(1, 9)), min_size=1, max_size=8)
 

@@ -3,18 +3,18 @@
 import numpy as np
 import polars as pl
 import pytest
-from small_logs import simulated
 
-from pipeline.click_models.catalogue import CLICK_MODELS, click_models
-from pipeline.click_models.click_log import ClickLog
-from pipeline.click_models.expectation import expected_mean_rr
-from pipeline.errors import SettingsError
-from pipeline.metrics.base import parse
-from pipeline.metrics.catalogue import METRICS, editorial_values
-from pipeline.metrics.of_click_models import MODEL_METRICS
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import Settings, load_settings
+from clickassay.click_models.catalogue import CLICK_MODELS, click_models
+from clickassay.click_models.click_log import ClickLog
+from clickassay.click_models.expectation import expected_mean_rr
+from clickassay.errors import SettingsError
+from clickassay.metrics.base import parse
+from clickassay.metrics.catalogue import METRICS, editorial_values
+from clickassay.metrics.of_click_models import MODEL_METRICS
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import Settings, load_settings
+from small_logs import simulated
 
 NAMES = tuple(metric.name for metric in MODEL_METRICS)
 CASCADES = ("CM", "SDBN", "DBN")

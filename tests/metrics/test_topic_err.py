@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import JudgmentError
-from pipeline.metrics.diversity import topic_err
-from pipeline.metrics.editorial import err
+from clickassay.errors import JudgmentError
+from clickassay.metrics.diversity import topic_err
+from clickassay.metrics.editorial import err
 
 TOPICS = 3
 LISTS = st.lists(st.tuples(*[st.integers(0, 4)] * TOPICS), min_size=1, max_size=8)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 
 import pytest
+
 from oracle.messy_logs import seeded_log
 from oracle.oracle_classes import attribute_classes, frequency_classes, length_class
 from oracle.oracle_log import (

@@ -6,6 +6,8 @@ import random
 import statistics
 
 import pytest
+from scipy import stats
+
 from oracle.oracle_classes import click_entropies
 from oracle.oracle_correlation import (
     Within,
@@ -33,7 +35,6 @@ from oracle.oracle_metrics import (
     Configuration,
 )
 from oracle.oracle_tables import sign_agreement
-from scipy import stats
 
 
 def test_a_weight_is_a_number_of_equal_rows():

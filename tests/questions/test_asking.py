@@ -10,11 +10,11 @@ from decimal import Decimal
 import duckdb
 import polars as pl
 import pytest
-from questions.tiny_run import tables, write_run
 
-from pipeline.contracts import RUN_TABLES
-from pipeline.errors import QueryError
-from pipeline.questions import as_csv, as_json, ask, cells, printable, question
+from clickassay.contracts import RUN_TABLES
+from clickassay.errors import QueryError
+from clickassay.questions import as_csv, as_json, ask, cells, printable, question
+from questions.tiny_run import tables, write_run
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 import sqlglot
+
+from clickassay.contracts import RUN_TABLES
+from clickassay.questions import ask, question, questions
 from questions.expected_answers import EXPECTED
 from questions.tiny_run import configuration_row, tables, write_run
-
-from pipeline.contracts import RUN_TABLES
-from pipeline.questions import ask, question, questions
 
 FOLDER = Path(__file__).parents[2] / "sql" / "explore"
 NAMES = sorted(file.stem for file in FOLDER.glob("*.sql"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from pipeline.contracts import CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
+from clickassay.contracts import CLICK_METRICS, EDITORIAL_METRICS, RUN_TABLES
 
 METRICS = (*CLICK_METRICS, *EDITORIAL_METRICS, "AP(rel=2)", "RR(rel=2)")
 

@@ -1,9 +1,9 @@
 """Reports of the runs of `report_runs`, each written when it is first asked for."""
 
 import pytest
-from report.report_runs import RUNS, page_of
 
-from pipeline.report import write_report
+from clickassay.report import write_report
+from report.report_runs import RUNS, page_of
 
 
 class Written(dict):

@@ -7,6 +7,7 @@ import hashlib
 import itertools
 
 import numpy as np
+
 from report.report_world import CLICKS, HOSTILE, PLAIN_OR_NOT, correlation, query_of, several, without_one
 
 ITERATIONS = 1000

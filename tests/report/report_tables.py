@@ -5,6 +5,8 @@ from functools import cache
 
 import numpy as np
 import polars as pl
+
+from clickassay import contracts
 from report.report_queries import collapse_rows, draw_rows, drawn_differences, influence_rows, query_rows
 from report.report_world import (
     CLICKS,
@@ -19,8 +21,6 @@ from report.report_world import (
     editorial_values,
     world,
 )
-
-from pipeline import contracts
 
 SHA = "0123456789abcdef" * 4
 

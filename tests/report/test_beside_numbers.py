@@ -5,12 +5,12 @@ from importlib.resources import files
 
 import pytest
 
-from pipeline.contracts import CLICK_METRICS
-from pipeline.errors import ReportError
-from pipeline.report import beside
-from pipeline.report.beside import known, other_log, read_log
+from clickassay.contracts import CLICK_METRICS
+from clickassay.errors import ReportError
+from clickassay.report import beside
+from clickassay.report.beside import known, other_log, read_log
 
-TEXT = files("pipeline.report.beside").joinpath("chapelle2009.toml").read_text(encoding="utf-8")
+TEXT = files("clickassay.report.beside").joinpath("chapelle2009.toml").read_text(encoding="utf-8")
 FIVE = ("DCG", "NDCG", "AP", "RR", "ERR")
 
 # Typed from the paper's tables, not from the stored file: table, market, depth, class, click metric, values

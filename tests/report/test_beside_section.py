@@ -5,6 +5,13 @@ import io
 
 import polars as pl
 import pytest
+
+from clickassay.contracts import EVERY
+from clickassay.errors import ReportError
+from clickassay.report.cells import Estimate, Share
+from clickassay.report.model import read_run
+from clickassay.report.sections.beside import beside_section, known
+from clickassay.report.tables import csv_text, html_table, latex_table, markdown_rows
 from report.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -14,13 +21,6 @@ from report.report_tables import (
     small_tables,
 )
 from report.report_world import HOSTILE
-
-from pipeline.contracts import EVERY
-from pipeline.errors import ReportError
-from pipeline.report.cells import Estimate, Share
-from pipeline.report.model import read_run
-from pipeline.report.sections.beside import beside_section, known
-from pipeline.report.tables import csv_text, html_table, latex_table, markdown_rows
 
 PAPER = "Chapelle et al. 2009"
 FIVE = ("DCG", "NDCG", "AP", "RR", "ERR")

@@ -2,16 +2,16 @@
 
 import polars as pl
 import pytest
+
+from clickassay import contracts
+from clickassay.report.cells import Share
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report
+from clickassay.report.sections.collapses import MOST_FOUND, NONE, POINT, collapses_section
 from report.report_queries import digest_of
 from report.report_runs import settings_with
 from report.report_svg import Picture
 from report.report_tables import empty_tables, run_info, run_tables
-
-from pipeline import contracts
-from pipeline.report.cells import Share
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report
-from pipeline.report.sections.collapses import MOST_FOUND, NONE, POINT, collapses_section
 
 EXAMPLE = {
     "market": "m1", "depth": 5, "judge": "editor", "rank": 1, "query": "maps", "url": "http://a.example/maps",

@@ -4,13 +4,13 @@ import itertools
 
 import polars as pl
 import pytest
+
+from clickassay.report import findings
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report
+from clickassay.report.sections.differences import differences_section
 from report.report_svg import Picture
 from report.report_tables import nothing_kept_tables, run_info, run_tables
-
-from pipeline.report import findings
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report
-from pipeline.report.sections.differences import differences_section
 
 HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 

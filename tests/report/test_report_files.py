@@ -4,6 +4,7 @@ import csv
 
 import pytest
 from markdown_it import MarkdownIt
+
 from report.report_runs import RUNS
 from report.report_tables import run_tables
 from report.report_world import BASELINES, NAMED_TEXT

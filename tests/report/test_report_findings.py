@@ -2,6 +2,12 @@
 
 import polars as pl
 import pytest
+
+from clickassay.errors import ReportError
+from clickassay.report import findings
+from clickassay.report.caveats import caveats
+from clickassay.report.model import SAMPLES_SHOWN, SampleKey, read_run
+from clickassay.table_form import ContractError
 from report.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -10,12 +16,6 @@ from report.report_tables import (
     run_tables,
 )
 from report.report_world import BASELINES
-
-from pipeline.errors import ReportError
-from pipeline.report import findings
-from pipeline.report.caveats import caveats
-from pipeline.report.model import SAMPLES_SHOWN, SampleKey, read_run
-from pipeline.table_form import ContractError
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}
 

@@ -6,10 +6,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report.report_runs import RUNS
 
-from pipeline.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
-from pipeline.report.glossary import linked, terms
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS
+from clickassay.report.glossary import linked, terms
+from report.report_runs import RUNS
 
 WORDS = [term.name for term in terms()]
 LINK = re.compile(r'<a class="term" href="#([^"]*)">([^<]*)</a>')

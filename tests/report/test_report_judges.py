@@ -2,16 +2,16 @@
 
 import polars as pl
 import pytest
+
+from clickassay import contracts
+from clickassay.report.cells import Estimate, Share, Spelled
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report, html_report, write_report
+from clickassay.report.sections.influence import influence_section
+from clickassay.report.sections.judges import judges_sections
 from report.report_queries import digest_of
 from report.report_tables import empty_tables, run_info, run_tables
 from report.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
-
-from pipeline import contracts
-from pipeline.report.cells import Estimate, Share, Spelled
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report, html_report, write_report
-from pipeline.report.sections.influence import influence_section
-from pipeline.report.sections.judges import judges_sections
 
 JUDGES = {"judge_a": "editor", "judge_b": "llm"}
 AGREEMENT = {

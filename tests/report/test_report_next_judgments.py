@@ -2,12 +2,12 @@
 
 import polars as pl
 import pytest
-from report.report_tables import canonical, empty_tables, run_info, small_tables
 
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report, html_report
-from pipeline.report.sections.next_judgments import SHOWN, next_judgments_section
-from pipeline.report.tables import csv_text
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report, html_report
+from clickassay.report.sections.next_judgments import SHOWN, next_judgments_section
+from clickassay.report.tables import csv_text
+from report.report_tables import canonical, empty_tables, run_info, small_tables
 
 
 def row(rank, aim="coverage", **changes):

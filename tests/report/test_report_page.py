@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from clickassay.errors import ReportError
+from clickassay.report import write_report
 from report.report_runs import RUNS, Page
 from report.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
 from report.report_runs import hostile_tables as hostile_tables  # noqa: PLC0414 - this too
 from report.report_tables import empty_tables, run_info, small_tables
-
-from pipeline.errors import ReportError
-from pipeline.report import write_report
 
 TESTS = Path(__file__).parents[1]
 
@@ -155,14 +155,13 @@ def test_the_files_of_the_page_are_byte_for_byte_those_of_the_folder(reports, pa
 def test_the_same_input_gives_the_same_bytes_in_another_process(reports, tmp_path):
     code = (
         "import sys; from pathlib import Path; from report.report_tables import *; "
-        "from pipeline.report import write_report; "
+        "from clickassay.report import write_report; "
         "write_report(small_tables(), run_info(), Path(sys.argv[1]))"
     )
-    paths = [str(TESTS), str(Path(write_report.__code__.co_filename).parents[2])]
     environment = {
         **os.environ,
         "PYTHONHASHSEED": "77",
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONPATH": str(TESTS),
         "TZ": "Asia/Tokyo",
     }
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)

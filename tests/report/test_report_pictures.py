@@ -4,16 +4,24 @@ import re
 from pathlib import Path
 
 import pytest
+
+from clickassay.report import vega
+from clickassay.report.cells import Estimate
+from clickassay.report.charts import (
+    bars,
+    click_rates,
+    common_domain,
+    decile_lines,
+    heat_map,
+    intervals,
+    plane,
+)
+from clickassay.report.render import build_report
+from clickassay.report.words import visible
 from report.report_runs import RUNS
 from report.report_svg import Picture
 from report.report_tables import run_info, run_tables
 from report.report_world import HOSTILE
-
-from pipeline.report import vega
-from pipeline.report.cells import Estimate
-from pipeline.report.charts import bars, click_rates, common_domain, decile_lines, heat_map, intervals, plane
-from pipeline.report.render import build_report
-from pipeline.report.words import visible
 
 PALETTE = {
     vega.INK, vega.MUTED, vega.RULE, vega.QUIET, vega.PAGE, vega.ACCENT, vega.TINT, vega.WARM, vega.WARM_TINT,

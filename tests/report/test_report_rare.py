@@ -6,16 +6,16 @@ import re
 
 import polars as pl
 import pytest
+
+from clickassay.digests import digest, run_key
+from clickassay.report import write_report
+from clickassay.report.model import read_run
+from clickassay.report.rare import QueryNames
+from clickassay.report.render import build_report, markdown_report
 from report.report_queries import digest_of, users_of
 from report.report_runs import page_of, settings_with
 from report.report_tables import run_info, run_tables, small_tables
 from report.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUERY_TEXT, RARE_HOST, query_of
-
-from pipeline.digests import digest, run_key
-from pipeline.report import write_report
-from pipeline.report.model import read_run
-from pipeline.report.rare import QueryNames
-from pipeline.report.render import build_report, markdown_report
 
 
 def texts_of(folder):

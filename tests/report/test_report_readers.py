@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from report.report_tables import canonical, empty_tables, run_info, small_tables
 
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report, html_report, markdown_report
-from pipeline.report.sections.readers import readers_section
-from pipeline.report.sections.unjudged import filled_share, unjudged_sections
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report, html_report, markdown_report
+from clickassay.report.sections.readers import readers_section
+from clickassay.report.sections.unjudged import filled_share, unjudged_sections
+from report.report_tables import canonical, empty_tables, run_info, small_tables
 
 KEY = {"market": "m1", "depth": 5}
 LOOKED = {"UBM": [1.0, 0.7, 0.5, 0.4, 0.3], "PBM": [1.0, 0.6, 0.4, 0.3, 0.2], "DCTR": [None] * 5}

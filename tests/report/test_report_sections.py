@@ -4,6 +4,15 @@ import itertools
 
 import polars as pl
 import pytest
+
+from clickassay.report.cells import Share
+from clickassay.report.model import read_run
+from clickassay.report.render import build_report
+from clickassay.report.sections.classes import classes_section, frequency_section
+from clickassay.report.sections.correlations import correlations_section, good_section
+from clickassay.report.sections.data import data_line, funnel_panels, funnel_section, statistics_section
+from clickassay.report.sections.differences import differences_section
+from clickassay.report.sections.provenance import provenance_section
 from report.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -12,15 +21,6 @@ from report.report_tables import (
     run_tables,
 )
 from report.report_world import BASELINES, CLICKS, EDITORIAL, HOSTILE
-
-from pipeline.report.cells import Share
-from pipeline.report.model import read_run
-from pipeline.report.render import build_report
-from pipeline.report.sections.classes import classes_section, frequency_section
-from pipeline.report.sections.correlations import correlations_section, good_section
-from pipeline.report.sections.data import data_line, funnel_panels, funnel_section, statistics_section
-from pipeline.report.sections.differences import differences_section
-from pipeline.report.sections.provenance import provenance_section
 
 HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 

@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
-from report.report_world import HOSTILE
 
-from pipeline.report.cells import Estimate, Row, Share, Spelled, p_cell
-from pipeline.report.model import ROWS_SHOWN, Table
-from pipeline.report.tables import HTML, LATEX, cell_text, csv_text, html_table, latex_table, markdown_rows
-from pipeline.report.words import visible
+from clickassay.report.cells import Estimate, Row, Share, Spelled, p_cell
+from clickassay.report.model import ROWS_SHOWN, Table
+from clickassay.report.tables import HTML, LATEX, cell_text, csv_text, html_table, latex_table, markdown_rows
+from clickassay.report.words import visible
+from report.report_world import HOSTILE
 
 ALLOWED = {"table", "thead", "tbody", "tr", "th", "td"}
 

@@ -6,18 +6,18 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+
+from clickassay.report import findings, vega
+from clickassay.report.cells import Estimate, Spelled
+from clickassay.report.model import noise_corrected, read_run
+from clickassay.report.render import build_report, markdown_report
+from clickassay.report.sections.comparisons import comparisons_section, groups, letters
+from clickassay.report.sections.correlations import correlations_section
+from clickassay.report.sections.differences import differences_section
+from clickassay.report.sections.yardsticks import yardsticks_section
 from report.report_svg import Picture
 from report.report_tables import run_info, run_tables
 from report.report_world import BASELINES, CLICKS, EDITORIAL
-
-from pipeline.report import findings, vega
-from pipeline.report.cells import Estimate, Spelled
-from pipeline.report.model import noise_corrected, read_run
-from pipeline.report.render import build_report, markdown_report
-from pipeline.report.sections.comparisons import comparisons_section, groups, letters
-from pipeline.report.sections.correlations import correlations_section
-from pipeline.report.sections.differences import differences_section
-from pipeline.report.sections.yardsticks import yardsticks_section
 
 HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 OF_BASELINES = pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(BASELINES))

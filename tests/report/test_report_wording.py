@@ -4,10 +4,10 @@ import re
 
 import polars as pl
 import pytest
+
+from clickassay.report.render import build_report
 from report.report_runs import RUNS
 from report.report_tables import run_info, run_tables, small_tables
-
-from pipeline.report.render import build_report
 
 NOUNS = (
     "quer(?:y|ies)|sessions?|clicks?|search(?:es)?|judgments?|configurations?|pairs?|rows?|metrics?|deciles?|"

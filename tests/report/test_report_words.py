@@ -8,12 +8,12 @@ import math
 import polars as pl
 import pytest
 from markdown_it import MarkdownIt
-from report.report_world import HOSTILE
 
-from pipeline.report.escape import csv_cell, markdown, script_json
-from pipeline.report.model import Table
-from pipeline.report.tables import csv_text
-from pipeline.report.words import capital, listed, number, percent, plural, sentence, signed, span, visible
+from clickassay.report.escape import csv_cell, markdown, script_json
+from clickassay.report.model import Table
+from clickassay.report.tables import csv_text
+from clickassay.report.words import capital, listed, number, percent, plural, sentence, signed, span, visible
+from report.report_world import HOSTILE
 
 SPREADSHEET_STARTS = "=+-@\t\r"
 

@@ -5,6 +5,7 @@ import os
 
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 TABLES = ("searches", "clicks", "judgments")

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 NEEDED = {

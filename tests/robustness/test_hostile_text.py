@@ -11,6 +11,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 HARMS = (

@@ -2,9 +2,9 @@
 
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.errors import JudgmentError
+from clickassay.errors import JudgmentError
+from robustness import tiny
 
 MAPS_FIRST = ("maps", tiny.url_of("maps", 0))
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.errors import OutputError
-from pipeline.publish import published_folder
+from clickassay.errors import OutputError
+from clickassay.publish import published_folder
+from robustness import tiny
 
 COMMANDS = ("run", "patterns")
 
@@ -162,7 +162,7 @@ def test_a_full_disk_is_named_at_every_stage_and_nothing_is_left(tmp_path, room_
     def noted(**_):
         yield lambda message, *_: said.append(message)
 
-    monkeypatch.setattr("pipeline.cli.shown_progress", noted)
+    monkeypatch.setattr("clickassay.cli.shown_progress", noted)
     before = sum(room_of[earlier] for earlier in STAGES[: STAGES.index(stage)])
     # while run.duckdb is written it takes somewhat more than in the end
     part = 0.9 if stage == "report" else 0.5

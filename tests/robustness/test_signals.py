@@ -9,10 +9,10 @@ import time
 import duckdb
 import polars as pl
 import pytest
-from robustness import tiny
 
-from pipeline.cli_exit import run_command
-from pipeline.run_patterns import writing_tables
+from clickassay.cli_exit import run_command
+from clickassay.run_patterns import writing_tables
+from robustness import tiny
 
 COPIES = 15_000
 LONG = ("--iterations", "1000000")
@@ -20,8 +20,8 @@ LONG = ("--iterations", "1000000")
 # the command line, with a mark on stdout whenever a stage begins; the work itself is not touched
 MARKED = """
 import sys
-import pipeline.cli_progress as progress
-import pipeline.run as run
+import clickassay.cli_progress as progress
+import clickassay.run as run
 from contextlib import contextmanager
 
 @contextmanager
@@ -31,7 +31,7 @@ def marked(*, quiet):
     with progress.interruptible():
         yield mark
 
-import pipeline.cli as cli
+import clickassay.cli as cli
 cli.shown_progress = marked
 cli.main()
 """

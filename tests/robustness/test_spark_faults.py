@@ -8,11 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from robustness import tiny
 
-from pipeline.engines import spark_session
-from pipeline.engines.spark_session import check_workers
-from pipeline.errors import EngineError
+from clickassay.engines import spark_session
+from clickassay.engines.spark_session import check_workers
+from clickassay.errors import EngineError
+from robustness import tiny
 
 pytest.importorskip("pyspark")
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
+from clickassay import store as store_module
+from clickassay.errors import StoreError
+from clickassay.patterns import FOLDER_TABLES, PatternTable, read_patterns
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.simulate import simulate
+from clickassay.store import PatternStore
 from robustness import tiny
 from robustness.test_output_folder import small_disk
 from test_store import assert_same, cut, some_times
-
-from pipeline import store as store_module
-from pipeline.errors import StoreError
-from pipeline.patterns import FOLDER_TABLES, PatternTable, read_patterns
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.simulate import simulate
-from pipeline.store import PatternStore
 
 FILES = 5
 SETTINGS = load_settings(depth=[5])

@@ -6,6 +6,7 @@ import json
 
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 FEW = ("--max-rejected", "0.2")

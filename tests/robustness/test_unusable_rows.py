@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
+
 from robustness import tiny
 
 FEW = ("--max-rejected", "0.2")

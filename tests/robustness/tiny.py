@@ -12,10 +12,10 @@ from pathlib import Path
 
 import polars as pl
 
-from pipeline.cli import app, run_command
-from pipeline.run import analyse
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import Settings
+from clickassay.cli import app, run_command
+from clickassay.run import analyse
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 QUERIES = ("maps", "weather today", "news")
@@ -140,12 +140,12 @@ def outside(*arguments: str, **more: object) -> Outcome:
 
 def started_with(*arguments: str) -> list[str]:
     """Return the command line of a process that runs clickassay."""
-    return [sys.executable, "-m", "pipeline.cli", *arguments]
+    return [sys.executable, "-m", "clickassay", *arguments]
 
 
 def environment() -> dict[str, str]:
-    """Return an environment in which the package of this checkout is found from anywhere."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    """Return an environment with a terminal wide enough for any line."""
+    return {**os.environ, "COLUMNS": "200"}
 
 
 def tree(folder: Path) -> list[str]:

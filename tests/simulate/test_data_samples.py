@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.simulate import simulate
+from clickassay.simulate import simulate
 
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 README = (SAMPLES / "README.md").read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.simulate import writing
-from pipeline.simulate.corpus import WORD_SHARES, make_corpus
-from pipeline.simulate.judging import judge
-from pipeline.simulate.simulation import MOST_QUERIES
-from pipeline.simulate.words import document_urls, longer_words, make_words, query_texts
-from pipeline.simulate.worlds import WORLDS
+from clickassay.simulate import writing
+from clickassay.simulate.corpus import WORD_SHARES, make_corpus
+from clickassay.simulate.judging import judge
+from clickassay.simulate.simulation import MOST_QUERIES
+from clickassay.simulate.words import document_urls, longer_words, make_words, query_texts
+from clickassay.simulate.worlds import WORLDS
 
 ALL_SHORT = 83_187  # half of the (11 * 5)^3 = 166,375 words of three syllables
 

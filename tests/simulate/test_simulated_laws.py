@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from math import log2, sqrt
 
 import pytest
+
+from clickassay.simulate import WORLDS, simulate
 from simulate.simulated_log import (
     CLICKS,
     EDITORIAL,
@@ -15,8 +17,6 @@ from simulate.simulated_log import (
     shown_pages,
     truth_of,
 )
-
-from pipeline.simulate import WORLDS, simulate
 
 HOUR_MS = 3_600_000
 EXACT_WORLDS = ("cascade", "rbp", "dcg", "rr", "null")

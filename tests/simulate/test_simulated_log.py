@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from simulate.simulated_log import rows, truth_of
 
-from pipeline.errors import OutputError, SimulationError
-from pipeline.simulate import WORLDS, simulate
-from pipeline.simulate.traffic import PERIOD_SEARCHES, periods
-from pipeline.simulate.writing import ROW_GROUP
+from clickassay.errors import OutputError, SimulationError
+from clickassay.simulate import WORLDS, simulate
+from clickassay.simulate.traffic import PERIOD_SEARCHES, periods
+from clickassay.simulate.writing import ROW_GROUP
+from simulate.simulated_log import rows, truth_of
 
 FILES = ["clicks.parquet", "judgments.parquet", "queries.parquet", "searches.parquet", "truth.json"]
 DAY_MS = 86_400_000

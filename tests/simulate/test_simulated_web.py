@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulate.simulated_log import rows, satisfies, truth_of
 
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
-from pipeline.simulate import WORLDS, simulate
-from pipeline.simulate.worlds import Browsing, Pages, browse, satisfied
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
+from clickassay.simulate import WORLDS, simulate
+from clickassay.simulate.worlds import Browsing, Pages, browse, satisfied
+from simulate.simulated_log import rows, satisfies, truth_of
 
 HOUR_MS = 3_600_000
 SEARCHES = 60_000

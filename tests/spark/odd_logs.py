@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from small_logs import MINUTE, NOON
 
 DEPTH = 3

@@ -80,7 +80,7 @@ def running_cluster(folder):
     """Start a master and its workers, whose files lie in `folder`; stop all of them at the end."""
     import pyspark
 
-    from pipeline.engines.spark_session import _find_java
+    from clickassay.engines.spark_session import _find_java
 
     _find_java()
     home = Path(pyspark.__file__).parent

@@ -1,11 +1,11 @@
 """Spark leaves the bytes of the embedded engine on messy logs, which the plain-Python oracle agrees with."""
 
 import pytest
+
+from clickassay.patterns import read_patterns
 from spark.packed_logs import LOGS, SHAPES, packs
 from spark_logs import both_engines, differing_tables
 from test_agreement import write_log
-
-from pipeline.patterns import read_patterns
 
 
 @pytest.fixture(scope="module")

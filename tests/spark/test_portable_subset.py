@@ -11,9 +11,9 @@ import duckdb
 import polars as pl
 import pytest
 import sqlglot
-from test_house import EXPRESSIONS, FUNCTIONS, complaints
 
-from pipeline.engines.spark_session import SparkPlace, spark_session
+from clickassay.engines.spark_session import SparkPlace, spark_session
+from test_house import EXPRESSIONS, FUNCTIONS, complaints
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ROWS = pl.DataFrame(

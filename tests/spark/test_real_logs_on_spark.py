@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from spark_logs import both_engines, differing_tables
 
-from pipeline.formats import import_trec_session, import_yandex
-from pipeline.patterns import read_patterns
+from clickassay.formats import import_trec_session, import_yandex
+from clickassay.patterns import read_patterns
+from spark_logs import both_engines, differing_tables
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLARA = DATA / "clara2_naver"

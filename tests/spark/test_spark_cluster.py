@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from spark.spark_cluster import WORKERS, executors, running_cluster, until
 
-from pipeline.run_patterns import make_patterns
-from pipeline.settings import load_settings
+from clickassay.run_patterns import make_patterns
+from clickassay.settings import load_settings
+from spark.spark_cluster import WORKERS, executors, running_cluster, until
 
 pytestmark = pytest.mark.thorough
 
@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 SAMPLES = Path(__file__).parents[2] / "data_samples"
 LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 TABLES = ("configurations", "patterns", "queries", "funnel")
-COMMAND = (sys.executable, "-c", "from pipeline.cli import main; main()", "patterns")
+COMMAND = (sys.executable, "-c", "from clickassay.cli import main; main()", "patterns")
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engines.spark import SparkEngine
-from pipeline.inputs import CLICKS, SEARCHES
-from pipeline.log_spark import SparkBuilder
-from pipeline.logs import NEVER_MS
-from pipeline.progress import silent
-from pipeline.settings import load_settings
-from pipeline.spark_reading import read_for_spark
+from clickassay.engines.spark import SparkEngine
+from clickassay.inputs import CLICKS, SEARCHES
+from clickassay.log_spark import SparkBuilder
+from clickassay.logs import NEVER_MS
+from clickassay.progress import silent
+from clickassay.settings import load_settings
+from clickassay.spark_reading import read_for_spark
 
 PLANS = Path(__file__).parent / "plans"
 SAMPLES = Path(__file__).parents[2] / "data_samples"
@@ -60,7 +60,7 @@ def in_order(plan):
 @pytest.fixture(scope="module")
 def plans(spark, tmp_path_factory):
     session = spark.newSession()
-    from pipeline.engines.spark_session import _SESSION
+    from clickassay.engines.spark_session import _SESSION
 
     for name, value in {**_SESSION, **LIKE_A_LARGE_LOG}.items():
         session.conf.set(name, value)

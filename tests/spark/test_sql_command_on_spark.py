@@ -1,15 +1,15 @@
 """The script that `clickassay sql` prints for Spark leaves there what the embedded engine makes of a log."""
 
 import pytest
+
+from clickassay.errors import PatternError
+from clickassay.patterns import read_patterns
+from clickassay.run_patterns import log_to_patterns
+from clickassay.settings import load_settings
 from oracle.messy_logs import seeded_log
 from robustness import tiny
 from test_agreement import write_log
 from written_sql import SAMPLES, differing, edited, printed, script_for, statements
-
-from pipeline.errors import PatternError
-from pipeline.patterns import read_patterns
-from pipeline.run_patterns import log_to_patterns
-from pipeline.settings import load_settings
 
 pytest.importorskip("pyspark")
 

@@ -4,11 +4,11 @@ import hashlib
 
 import polars as pl
 import pytest
-from small_logs import simulated
 
-from pipeline.run_store import grow_store
-from pipeline.settings import load_settings
-from pipeline.store import PatternStore
+from clickassay.run_store import grow_store
+from clickassay.settings import load_settings
+from clickassay.store import PatternStore
+from small_logs import simulated
 
 FILES = 3
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from spark_logs import ENGINES, differing_tables, made_by
 
-from pipeline.patterns import read_patterns
+from clickassay.patterns import read_patterns
+from spark_logs import ENGINES, differing_tables, made_by
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
 FUNNEL = ("source", "market", "depth", "step", "reason", "rows")

@@ -1,0 +1,114 @@
+"""The click models, by name."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from clickassay.click_models.chain import fit_cascade
+from clickassay.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
+from clickassay.click_models.click_log import ClickLog
+from clickassay.click_models.model import Fit
+from clickassay.click_models.product import (
+    fit_product,
+    fit_rate,
+    fit_rates_by_document,
+    fit_rates_by_position,
+)
+from clickassay.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class ClickModelKind:
+    """A click model that can be fitted.
+
+    Attributes
+    ----------
+    name
+        Its short name in the literature.
+    line
+        What it says of readers, in one line.
+    source
+        Where it comes from.
+    fit
+        (log, smoothing=pseudo-observations) -> `Fit`.
+    tells_documents
+        Whether it tells documents apart.
+    tells_examination
+        Whether it tells examination from attraction.
+    tells_satisfaction
+        Whether it tells satisfaction from attraction.
+    """
+
+    name: str
+    line: str
+    source: str
+    fit: Callable[..., Fit]
+    tells_documents: bool = True
+    tells_examination: bool = True
+    tells_satisfaction: bool = False
+
+
+def _fit_pbm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
+    return fit_product(log, by_last_click=False, smoothing=smoothing)
+
+
+def _fit_ubm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
+    return fit_product(log, by_last_click=True, smoothing=smoothing)
+
+
+CLICK_MODELS = (
+    ClickModelKind(
+        "GCTR", "one rate of clicks for all", "baseline", fit_rate,
+        tells_documents=False, tells_examination=False,
+    ),
+    ClickModelKind(
+        "RCTR", "a rate of clicks by position", "baseline", fit_rates_by_position,
+        tells_documents=False, tells_examination=False,
+    ),
+    ClickModelKind(
+        "DCTR", "a rate of clicks by document", "baseline", fit_rates_by_document, tells_examination=False
+    ),
+    ClickModelKind(
+        "PBM", "position-based: each position has its chance to be examined", "Craswell et al. 2008", _fit_pbm
+    ),
+    ClickModelKind(
+        "CM", "cascade: readers go down the list and end with their first click", "Craswell et al. 2008",
+        fit_cascade,
+    ),
+    ClickModelKind(
+        "DCM", "dependent clicks: a click ends it or not, by position", "Guo, Liu and Wang 2009", fit_dcm
+    ),
+    ClickModelKind(
+        "SDBN", "simplified dynamic Bayesian network: a click that satisfies ends it",
+        "Chapelle and Zhang 2009, section 5", fit_sdbn, tells_satisfaction=True,
+    ),
+    ClickModelKind(
+        "DBN", "dynamic Bayesian network: as SDBN, and readers may give up",
+        "Chapelle and Zhang 2009, section 4", fit_dbn, tells_satisfaction=True,
+    ),
+    ClickModelKind(
+        "UBM", "user browsing: examination depends on position and last click",
+        "Dupret and Piwowarski 2008", _fit_ubm,
+    ),
+    ClickModelKind(
+        "CCM", "click chain: what a click does depends on relevance", "Guo et al. 2009", fit_ccm
+    ),
+)  # fmt: skip
+"""Baselines first, then from simple to rich."""
+
+
+def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
+    """Return models by name, each once, whatever the case; all of them when none is named.
+
+    Raises
+    ------
+    SettingsError
+        If a name is empty, or there is no such model.
+    """
+    known = {kind.name: kind for kind in CLICK_MODELS}
+    asked = {name.strip().upper(): name for name in names}
+    if "" in asked:
+        raise SettingsError(f"the name of a click model is empty; known are {', '.join(known)}")
+    unknown = [name for upper, name in asked.items() if upper not in known]
+    if unknown:
+        raise SettingsError(f"unknown click model {unknown[0]!r}; known are {', '.join(known)}")
+    return tuple(known[upper] for upper in asked) or CLICK_MODELS

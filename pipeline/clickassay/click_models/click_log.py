@@ -1,0 +1,192 @@
+"""What click models are fitted on: lists of documents, and how often each click pattern was seen on each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.errors import ClickModelError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+NO_DOCUMENT = -1
+_CHUNK = 1 << 18
+
+
+def summed(index: Ints, weights: Ints | Floats, size: int) -> Floats:
+    """Return (size,) the sum of the weights that each index has."""
+    return np.asarray(np.bincount(index, weights, size), dtype=np.float64)
+
+
+def total(weights: Ints | Floats, values: Floats) -> float:
+    """Return the sum of weights times values: the same to the last bit whatever the number of threads."""
+    return float(np.sum(weights * values))
+
+
+@dataclass(frozen=True)
+class ClickLog:
+    """Patterns of clicks as arrays.
+
+    Attributes
+    ----------
+    lists
+        (L, K) codes of the documents shown, the first result first; `NO_DOCUMENT` past the end of a list.
+    rows
+        (P,) the list of each pattern.
+    masks
+        (P,) click mask: bit r - 1 is a click on position r; no bit past the end of the list.
+    sessions
+        (P,) how often it was seen.
+    documents
+        Rows (market, query, url) by code: a document is a URL as an answer to a query.
+    """
+
+    lists: Ints
+    rows: Ints
+    masks: Ints
+    sessions: Ints
+    documents: pl.DataFrame
+
+    @property
+    def depth(self) -> int:
+        """Positions of a list, K."""
+        return int(self.lists.shape[1])
+
+    @property
+    def clicks(self) -> Bools:
+        """(P, K) whether each position was clicked."""
+        return np.asarray(self.masks[:, None] >> np.arange(self.depth) & 1, dtype=np.bool_)
+
+    @property
+    def shown(self) -> Bools:
+        """(L, K) whether there is a document."""
+        return np.asarray(self.lists != NO_DOCUMENT)
+
+    def chunks(self) -> Iterator["ClickLog"]:
+        """Yield the log in pieces, so that (P, K) arrays of each stay small."""
+        for first in range(0, len(self.rows), _CHUNK):
+            yield self.some(slice(first, first + _CHUNK))
+
+    def some(self, part: slice | Bools) -> "ClickLog":
+        """Return the log with some of its patterns."""
+        return replace(self, rows=self.rows[part], masks=self.masks[part], sessions=self.sessions[part])
+
+    def by_list(self) -> tuple[Ints, Ints]:
+        """Return (L,) sessions of each list, and (L, K) clicks on each of its positions."""
+        size, depth = self.lists.shape
+        sessions = summed(self.rows, self.sessions, size).astype(np.int64)
+        clicks = np.zeros((size, depth), dtype=np.int64)
+        for position in range(depth):
+            weights = self.sessions * (self.masks >> position & 1)
+            clicks[:, position] = summed(self.rows, weights, size)
+        return sessions, clicks
+
+    def impressions(self) -> Floats:
+        """Return (D,) the sessions that showed each document, once for each place that it had."""
+        sessions, _ = self.by_list()
+        spread = np.broadcast_to(sessions[:, None], self.shown.shape)
+        return summed(self.lists[self.shown], spread[self.shown], len(self.documents))
+
+    def last_clicks(self) -> Ints:
+        """Return (P,) the last position clicked, 0 where there is none."""
+        found = np.zeros(len(self.masks), dtype=np.int64)
+        for position in range(self.depth):
+            found[self.masks >> position & 1 == 1] = position + 1
+        return found
+
+
+def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> ClickLog:
+    """Cut lists and their patterns to a depth.
+
+    Parameters
+    ----------
+    configurations
+        configuration_id, market, query, results (best first).
+    patterns
+        configuration_id, click_mask, sessions; those of other configurations are left out.
+    depth
+        K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks further.
+
+    Raises
+    ------
+    ClickModelError
+        If there is no session, a list is empty or has a hole, or a mask has a click where its list has no
+        result.
+    """
+    _check_lists(configurations)
+    configurations = configurations.with_row_index("row")
+    documents, lists = _coded(configurations, depth)
+    length = pl.col("results").list.len().cast(pl.Int64).alias("length")
+    rows = patterns.join(configurations.select("configuration_id", "row", length), on="configuration_id")
+    _check_masks(rows)
+    counted = (
+        rows.select("row", pl.col("click_mask") & ((1 << depth) - 1), "sessions")
+        .group_by("row", "click_mask")
+        .agg(pl.col("sessions").sum())
+        .sort("row", "click_mask")
+    )
+    if counted.is_empty():
+        raise ClickModelError("click models: there are no sessions to fit on")
+    row, mask, sessions = (counted[name].cast(pl.Int64).to_numpy() for name in counted.columns)
+    return ClickLog(lists, row, mask, sessions, documents)
+
+
+def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints]:
+    """Return the documents, and (L, K) their codes."""
+    lengths = pl.col("results").list.len().clip(upper_bound=depth)
+    shown = (
+        configurations.select(
+            "row", "market", "query", pl.col("results").list.head(depth).alias("url"),
+            pl.int_ranges(lengths).alias("place"),
+        )
+        .explode("url", "place", empty_as_null=False)
+    )  # fmt: skip
+    documents = shown.select("market", "query", "url").unique(maintain_order=True)
+    coded = shown.join(documents.with_row_index("code"), on=["market", "query", "url"], maintain_order="left")
+    lists = np.full((configurations.height, depth), NO_DOCUMENT, dtype=np.int64)
+    lists[coded["row"].to_numpy(), coded["place"].to_numpy()] = coded["code"].to_numpy()
+    return documents, lists
+
+
+def check_clicked(log: ClickLog) -> None:
+    """Refuse a log without clicks: every model would fit it, and say nothing but what smoothing says.
+
+    Raises
+    ------
+    ClickModelError
+        If nothing was clicked.
+    """
+    if not log.masks.any():
+        raise ClickModelError(
+            f"click models: there are {log.sessions.sum():,} sessions to fit on and no click among them; "
+            "nothing to fit"
+        )
+
+
+def _check_lists(configurations: pl.DataFrame) -> None:
+    shown = pl.col("results").list.drop_nulls().list.len()
+    whole = (shown > 0) & (shown == pl.col("results").list.len())
+    wrong = configurations.filter(~whole.fill_null(value=False))
+    if wrong.height:
+        row = wrong.row(0, named=True)
+        what = "null among its results" if row["results"] else "no results"
+        raise ClickModelError(
+            f"configurations.parquet: configuration {row['configuration_id']} has {what}; "
+            "make the pattern table again"
+        )
+
+
+def _check_masks(rows: pl.DataFrame) -> None:
+    past = pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("length"))
+    wrong = rows.filter(past | (pl.col("click_mask") < 0) | (pl.col("sessions") < 1))
+    if wrong.height:
+        row = wrong.row(0, named=True)
+        raise ClickModelError(
+            f"patterns.parquet: click_mask {row['click_mask']} with sessions {row['sessions']} does not fit "
+            f"the {row['length']} results of configuration {row['configuration_id']}; "
+            "make the pattern table again"
+        )

@@ -1,0 +1,105 @@
+"""What is told of click models, as tables."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from clickassay.click_models.catalogue import ClickModelKind
+from clickassay.click_models.click_log import ClickLog, summed
+from clickassay.click_models.comparison import Tried
+from clickassay.click_models.examination import best_persistence, examination
+from clickassay.click_models.held_out import Halves
+from clickassay.click_models.model import Fit
+from clickassay.contracts_clicks import CLICK_DOCUMENTS, CLICK_MODELS, CLICK_PARAMETERS, CLICK_POSITIONS
+
+NOT_TOLD = "not told by the clicks but by smoothing"
+MOST_NAMED = 3
+
+
+def models_table(tried: Sequence[Tried], halves: Halves, *, market: str) -> pl.DataFrame:
+    """Return a table of the form `CLICK_MODELS`."""
+    rows = pl.DataFrame([_model_row(one, halves) for one in tried], infer_schema_length=None)
+    return CLICK_MODELS.canonical(_of(rows, market, halves.fit.depth))
+
+
+def no_models_table(kinds: Sequence[ClickModelKind], reason: str, *, market: str, depth: int) -> pl.DataFrame:
+    """Return the same where no model can be fitted."""
+    forms = {column.name: column.dtype for column in CLICK_MODELS.columns}
+    rows = [{"market": market, "depth": depth, "model": kind.name, "reason": reason} for kind in kinds]
+    return CLICK_MODELS.canonical(pl.DataFrame(rows, schema=forms))
+
+
+def _of(rows: pl.DataFrame, market: str, depth: int) -> pl.DataFrame:
+    return rows.with_columns(pl.lit(market).alias("market"), pl.lit(depth).alias("depth"))
+
+
+def _model_row(one: Tried, halves: Halves) -> dict[str, object]:
+    return {
+        "model": one.kind.name,
+        "n_parameters": one.fit.model.parameters,
+        "rounds": len(one.fit.objectives),
+        "converged": one.fit.converged,
+        "n_fitted": int(halves.fit.sessions.sum()),
+        "n_sessions": one.score.sessions,
+        "held_out": "users" if halves.by_users else "sessions",
+        "perplexity": one.score.perplexity,
+        "log_likelihood": None if one.score.excluded else one.score.log_likelihood,
+        "best_persistence": best_persistence(one.examined) if one.kind.tells_examination else None,
+        "reason": _reason(one),
+    }
+
+
+def _reason(one: Tried) -> str | None:
+    """Return why there is no log-likelihood, else which shared parameters the clicks do not tell."""
+    if one.score.excluded:
+        return f"{one.score.excluded:,} sessions are impossible to the model"
+    names = [name for name in one.fit.model.shared if name in one.fit.untied]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{NOT_TOLD}: {', '.join(names[:MOST_NAMED])}{more}" if names else None
+
+
+def positions_table(tried: Sequence[Tried], *, market: str) -> pl.DataFrame:
+    """Return a table of the form `CLICK_POSITIONS`."""
+    rows = [
+        {
+            "model": one.kind.name,
+            "position": place + 1,
+            "perplexity": float(one.score.perplexities[place]),
+            "examination": float(one.examined[place]) if one.kind.tells_examination else None,
+        }
+        for one in tried
+        for place in range(len(one.examined))
+    ]
+    depth = len(tried[0].examined)
+    numbers = CLICK_POSITIONS.canonical(_of(pl.DataFrame(rows, infer_schema_length=None), market, depth))
+    return numbers.with_columns(pl.col("perplexity", "examination").fill_nan(None))
+
+
+def documents_table(fit: Fit, log: ClickLog) -> pl.DataFrame:
+    """Return a table of the form `CLICK_DOCUMENTS`: of a model fitted on a log."""
+    _, clicks = log.by_list()
+    clicked = summed(log.lists[log.shown], clicks[log.shown], len(log.documents))
+    found = log.documents.with_columns(
+        impressions=log.impressions(),
+        clicks=clicked,
+        attraction=fit.model.attraction,
+        relevance=fit.model.relevance,
+    )
+    return CLICK_DOCUMENTS.canonical(found.filter(pl.col("impressions") > 0))
+
+
+def parameters_table(fit: Fit, log: ClickLog) -> pl.DataFrame:
+    """Return a table of the form `CLICK_PARAMETERS`, examination by position with them."""
+    examined = examination(fit.model, log)
+    named = {f"examination[{place}]": float(value) for place, value in enumerate(examined, 1)}
+    rows = [
+        {
+            "number": number,
+            "parameter": name,
+            "value": value,
+            "reason": NOT_TOLD if name in fit.untied else None,
+        }
+        for number, (name, value) in enumerate({**fit.model.shared, **named}.items(), 1)
+    ]
+    table = CLICK_PARAMETERS.canonical(pl.DataFrame(rows, infer_schema_length=None))
+    return table.with_columns(pl.col("value").fill_nan(None))

@@ -1,0 +1,139 @@
+"""Query classes (contract 9): ways to split the queries of a sample."""
+
+import numpy as np
+import polars as pl
+
+from clickassay.contracts import EVERY
+from clickassay.errors import InputError
+from clickassay.sample import Integers, Sample, Split
+
+MOST_CLASSES = 50
+"""An attribute with more distinct values names queries rather than classes of them."""
+
+UNKNOWN = "unknown"
+LENGTHS = ("1", "2", "3", "4+")
+DECILES = tuple(str(decile) for decile in range(1, 11))
+TERCILES = ("low", "middle", "high")
+OURS = (EVERY, "length", "frequency", "click_entropy")
+
+
+def query_splits(
+    sample: Sample, attributes: pl.DataFrame | None = None
+) -> tuple[tuple[Split, ...], tuple[str, ...]]:
+    """Split the queries of `sample` in every way that is reported.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    attributes
+        Columns `query` (normalised), perhaps `market`, and any others: each of these becomes a split
+        named after it. Booleans give the classes true and false, other values their text; a null or a
+        query that is not in the frame gives the class unknown, which comes last.
+
+    Returns
+    -------
+    The splits: ``all``, ``length`` (words; the empty query counts as one), ``frequency`` (tenths by
+    sessions, 1 = rarest), the attributes in their order, and ``click_entropy`` (thirds) when no
+    attribute is called ``navigational``. Then the names of the columns that are no split because they
+    have more than 50 distinct values or values without a text form.
+
+    Raises
+    ------
+    InputError
+        If `attributes` has no column `query`, a column has the name of a split of ours, or a query of
+        the sample has two different values.
+    """
+    splits = [everything(sample), _length(sample), _frequency(sample)]
+    given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
+    splits += given
+    if not any(split.name == "navigational" for split in given):
+        splits.append(_click_entropy(sample))
+    return tuple(splits), left_out
+
+
+def everything(sample: Sample) -> Split:
+    """Return the split into one class: all queries."""
+    return Split(EVERY, (EVERY,), np.zeros(len(sample.queries), dtype=np.int64))
+
+
+def _length(sample: Sample) -> Split:
+    words = np.array([len(query.split()) for query in sample.queries], dtype=np.int64)
+    return Split("length", LENGTHS, np.clip(words, 1, len(LENGTHS)) - 1)
+
+
+def _frequency(sample: Sample) -> Split:
+    sessions = np.zeros(len(sample.queries), dtype=np.int64)
+    np.add.at(sessions, sample.query_index, sample.sessions)
+    return Split("frequency", DECILES, _equal_parts(np.argsort(sessions, kind="stable"), len(DECILES)))
+
+
+def _click_entropy(sample: Sample) -> Split:
+    order = np.argsort(sample.click_entropy, kind="stable")
+    return Split("click_entropy", TERCILES, _equal_parts(order, len(TERCILES)))
+
+
+def _equal_parts(order: Integers, parts: int) -> Integers:
+    """Label the queries by rank: floor(parts * r / Q). Queries are sorted by text, so ties go by text."""
+    labels = np.empty(len(order), dtype=np.int64)
+    labels[order] = parts * np.arange(len(order)) // max(1, len(order))
+    return labels
+
+
+def _attribute_splits(sample: Sample, attributes: pl.DataFrame) -> tuple[list[Split], tuple[str, ...]]:
+    names = [name for name in attributes.columns if name not in ("query", "market")]
+    _check(attributes, names)
+    fits = {name: _is_class(attributes[name]) for name in names}
+    splits = [_attribute(sample, attributes, name) for name in names if fits[name]]
+    return splits, tuple(name for name in names if not fits[name])
+
+
+def left_out_columns(attributes: pl.DataFrame) -> tuple[str, ...]:
+    """Name the attribute columns that are no split: too many values, or values without a text form."""
+    names = (name for name in attributes.columns if name not in ("query", "market"))
+    return tuple(name for name in names if not _is_class(attributes[name]))
+
+
+def _check(attributes: pl.DataFrame, names: list[str]) -> None:
+    if "query" not in attributes.columns:
+        raise InputError(f"query attributes: no column query among {', '.join(attributes.columns)}")
+    ours = [name for name in names if name in OURS]
+    if ours:
+        raise InputError(f"query attributes: column {ours[0]} has the name of a built-in split; rename it")
+
+
+def _is_class(column: pl.Series) -> bool:
+    return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Object)) and (
+        column.drop_nulls().n_unique() <= MOST_CLASSES
+    )
+
+
+def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
+    rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
+    if "market" in rows.columns and sample.market != EVERY:
+        rows = rows.filter(pl.col("market") == sample.market)
+    distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
+    classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
+    ours = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})
+    pairs = rows.select("query", pl.Series("value", _texts(rows[name]), dtype=pl.String)).unique()
+    pairs = pairs.join(ours, on="query", how="semi")
+    _check_single(pairs, name)
+    value_of = dict(pairs.iter_rows())
+    code_of = {text: code for code, text in enumerate(classes)}
+    labels = [code_of[value_of.get(query, UNKNOWN)] for query in sample.queries]
+    return Split(name, classes, np.array(labels, dtype=np.int64))
+
+
+def _check_single(pairs: pl.DataFrame, name: str) -> None:
+    twice = pairs.filter(pl.col("query").is_duplicated()).sort("query", "value")
+    if len(twice):
+        query = twice["query"][0]
+        values = twice.filter(pl.col("query") == query)["value"].to_list()
+        raise InputError(
+            f"query attributes: {twice['query'].n_unique()} queries have more than one {name}, "
+            f"e.g. {query!r}: {', '.join(values)}; keep one row per query"
+        )
+
+
+def _texts(column: pl.Series) -> list[str]:
+    return column.cast(pl.String).to_list()

@@ -1,0 +1,137 @@
+"""Which editorial metric predicts clicks better: rows of contracts.COMPARISONS."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from clickassay.contracts import COMPARISONS
+from clickassay.correlation.jackknife import (
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    holm,
+    left_out,
+    no_rounding,
+    p_value,
+)
+from clickassay.correlation.tables import labelled
+from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
+from clickassay.sample import Floats, Integers, Sample
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+POWER = 0.8
+"""Chance to detect a difference of the size seen with as many queries as are said to be needed."""
+
+
+def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
+    """Compare every two editorial metrics by their correlation with each click metric.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    moments
+        Its `sample_moments`, if they are at hand.
+
+    Returns
+    -------
+    Rows of contracts.COMPARISONS, the pairs in the order of the editorial metrics. Values are null where
+    one of the two correlations does not exist. The pairs of one sample and click metric are one family
+    for Holm's adjustment.
+    """
+    moments = sample_moments(sample) if moments is None else moments
+    a, b = np.triu_indices(len(sample.editorial_names), k=1)
+    found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    # two metrics that are one up to rounding have no difference at all
+    difference = no_rounding(found[:, a] - found[:, b])
+    spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
+    columns, doubts = tested(difference, spread)
+    names = np.array(sample.editorial_names, dtype=object)
+    pairs = {
+        "click_metric": [name for name in sample.click_names for _ in a],
+        "metric_a": [*names[a]] * len(sample.click_names),
+        "metric_b": [*names[b]] * len(sample.click_names),
+    }
+    texts = dict.fromkeys((*pairs, "caution"), pl.String)
+    values = {name: array.ravel() for name, array in columns.items()}
+    frame = pl.DataFrame({**pairs, **values, "caution": doubts}, schema_overrides=texts)
+    return COMPARISONS.canonical(
+        labelled(sample, frame.with_columns(pl.lit(len(sample.queries), pl.Int64).alias("n_queries")))
+    )
+
+
+def tested(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
+    """Return the columns of a paired comparison, families along the last axis, and its cautions.
+
+    Parameters
+    ----------
+    difference
+        (C, P) differences of two correlations.
+    spread
+        Their spread over queries.
+    """
+    low, high = difference_interval(difference, spread)
+    p = p_value(difference, spread)
+    tests = np.isfinite(p).sum(axis=-1)
+    columns = {
+        "difference": difference,
+        "ci_low": low,
+        "ci_high": high,
+        "p_value": p,
+        "p_adjusted": holm(p),
+        "queries_needed": queries_needed(difference, spread, spread.queries, tests=tests),
+    }
+    return columns, cautions(difference, low, spread.degrees, spread.queries)
+
+
+def queries_needed(
+    difference: Floats, spread: Spread, queries: int, *, tests: Integers, power: float = POWER
+) -> Floats:
+    """Return how many queries it takes to detect differences of the sizes seen.
+
+    The error shrinks with the root of the number of queries; a difference is detected with the given
+    power when it is t(1 - 0.05/2/tests) + z(power) errors wide.
+
+    Parameters
+    ----------
+    difference, spread
+        (C, P) differences, and their spread at `queries` queries.
+    tests
+        (C,) comparisons in the family; each is then tested at 0.05 / tests (Bonferroni).
+
+    Returns
+    -------
+    (C, P) whole numbers; NaN where there is no difference to detect.
+    """
+    level = 1 - 0.025 / np.maximum(tests, 1)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = stdtrit(spread.degrees_of_differences, level) + ndtri(power)
+        needed: Floats = np.ceil(queries * (reach * spread.error / difference) ** 2)
+    return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
+
+
+def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
+    """Return how far differences of two correlations vary over queries, by leaving out one at a time.
+
+    Parameters
+    ----------
+    moments
+        (Q, K) `query_moments` of C click and E editorial metrics.
+    difference
+        (C, P) the differences over all queries.
+    pairs
+        (P,) and (P,) editorial metrics: the first less the second.
+    n_editorial
+        E.
+    """
+    (a, b), scale = pairs, moments.sum(axis=0)
+    gathered = Deviations()
+    for sums in left_out(moments, lambda sums: centred_sums(sums, len(difference), n_editorial, scale)):
+        found = sums.correlations
+        gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
+    spread = gathered.spread()
+    error, degrees = (np.broadcast_to(part, difference.shape) for part in (spread.error, spread.degrees))
+    return Spread(error, degrees, spread.queries)

@@ -1,0 +1,98 @@
+"""Correlations with their intervals, and what they would be without the sampling noise of clicks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.correlation.jackknife import (
+    Deviations,
+    Spread,
+    fisher_interval,
+    left_out,
+    ratio_interval,
+)
+from clickassay.sample import Floats
+
+PERFECT = 1e-9
+"""A correlation so near to -1 or 1 counts as perfect: where little is left, subtracting costs digits."""
+
+Statistic = Callable[[Floats], tuple[Floats, Floats]]
+"""Turns (..., K) sums over queries into (..., C, E) correlations and (..., C) reliabilities of clicks."""
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Intervals of (C, E) correlations; all arrays are (C, E), NaN where there is none.
+
+    Attributes
+    ----------
+    low, high
+        95 % interval, within -1..1.
+    degrees
+        Degrees of freedom behind it.
+    corrected
+        The correlations that endless sessions would show: divided by the root of the reliability. May
+        lie beyond -1 or 1.
+    corrected_low, corrected_high
+        Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
+    """
+
+    low: Floats
+    high: Floats
+    degrees: Floats
+    corrected: Floats
+    corrected_low: Floats
+    corrected_high: Floats
+
+
+def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Estimates:
+    """Compute the intervals of correlations by leaving out one query at a time.
+
+    Parameters
+    ----------
+    values
+        (C, E) correlations over all queries.
+    contributions
+        (Q, K) additive contributions of the queries; Q >= 1.
+    statistic
+        Gives correlations and reliabilities from their sums.
+    """
+    root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
+    fisher, above, below, ratio = (Deviations() for _ in range(4))
+    products = np.zeros(values.shape)
+    perfect = np.abs(values) >= 1 - PERFECT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z, corrected = _fisher(values), values / root
+        for correlations, reliabilities in left_out(contributions, statistic):
+            roots = np.sqrt(reliabilities)[..., None]
+            rise, run = correlations - values, roots - root
+            perfect &= (np.abs(rise) <= PERFECT).all(axis=0)
+            fisher.add(_fisher(correlations) - z)
+            above.add(rise)
+            below.add(run)
+            ratio.add(correlations / roots - corrected)
+            products += (rise * run).sum(axis=0)
+    spread = fisher.spread()
+    # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
+    low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
+    ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
+    known = (np.where(np.isnan(low), np.nan, end) for end in ends)
+    return Estimates(low, high, spread.degrees, corrected, *known)
+
+
+def _fisher(correlations: Floats) -> Floats:
+    """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval hangs on rounding."""
+    transformed: Floats = np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
+    return transformed
+
+
+def _corrected_interval(
+    values: Floats, root: Floats, parts: tuple[Deviations, Deviations], products: Floats, ratio: Spread
+) -> tuple[Floats, Floats]:
+    above, below = parts
+    q = max(above.queries, 1)
+    covariance = (q - 1) / q * (products - above.sums[0] * below.sums[0] / q)
+    # the ratio has no error where a query cannot be left out without losing it
+    degrees = np.where(np.isnan(ratio.error), np.nan, ratio.degrees)
+    return ratio_interval(values, root, (above.spread(), below.spread()), covariance, degrees)

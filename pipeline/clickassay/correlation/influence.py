@@ -1,0 +1,141 @@
+"""The queries that a correlation hangs on: rows of contracts.INFLUENCE (*ours*)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.contracts import INFLUENCE
+from clickassay.correlation.jackknife import left_out, no_rounding
+from clickassay.correlation.tables import labelled
+from clickassay.correlation.weighted import centred_sums, sample_moments
+from clickassay.sample import Floats, Integers, Sample
+
+MOST = 5
+"""Queries of each side that are named: a handful."""
+
+SIDES = {"raises": 1.0, "lowers": -1.0}
+"""What a query does to a correlation, and the sign by which such changes come first when they ascend."""
+
+
+def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
+    """Find the queries whose removal moves each overall correlation most.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    moments
+        Its `sample_moments`, if they are at hand.
+
+    Returns
+    -------
+    Rows of contracts.INFLUENCE: of each correlation up to `MOST` queries that raise it, and as many that
+    lower it. A query without which there is no correlation ranks first among those that raise it; then no
+    share of the error is known.
+    """
+    if len(sample.queries) < 2:
+        return INFLUENCE.empty()
+    moments = sample_moments(sample) if moments is None else moments
+    sessions = np.add.reduceat(sample.sessions, np.flatnonzero(np.diff(sample.query_index, prepend=-1)))
+    sides, squares = _most(sample, moments)
+    rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
+    return INFLUENCE.canonical(labelled(sample, rows))
+
+
+@dataclass
+class _Side:
+    """The queries that move each of P correlations most to one side, as they are met.
+
+    Attributes
+    ----------
+    name
+        One of `SIDES`.
+    queries, moved
+        (n, P) queries, n <= MOST, and the changes times the side's sign, ascending.
+    """
+
+    name: str
+    queries: Integers
+    moved: Floats
+
+    def add(self, changes: Floats, first: int) -> None:
+        """Take the (b, P) changes without queries `first`, `first` + 1, ...; NaN is endless and down."""
+        moved = np.nan_to_num(changes, nan=-np.inf) * SIDES[self.name]
+        some = min(4 * MOST, len(moved))  # more than are kept: of equal ones the first query is taken
+        best = np.argpartition(moved, some - 1, axis=0)[:some]
+        self.queries = np.concatenate([self.queries, best + first])
+        self.moved = np.concatenate([self.moved, np.take_along_axis(moved, best, axis=0)])
+        order = np.lexsort((self.queries, self.moved), axis=0)[:MOST]
+        self.queries = np.take_along_axis(self.queries, order, axis=0)
+        self.moved = np.take_along_axis(self.moved, order, axis=0)
+
+
+def _most(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Floats]:
+    """Return the queries that change correlations most, by side, and (P,) sums of all squared changes."""
+    statistic = _correlations_of(sample, moments)
+    values = statistic(moments.sum(axis=0))
+    none = np.empty((0, len(values)))
+    sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
+    squares = np.zeros(len(values))
+    first = 0
+    for found in left_out(moments, statistic):
+        changes = no_rounding(found - values)
+        squares += (changes**2).sum(axis=0)
+        for side in sides:
+            side.add(changes, first)
+        first += len(found)
+    return sides, squares
+
+
+def _side_rows(
+    sample: Sample, moments: Floats, sessions: Integers, side: _Side, squares: Floats
+) -> pl.DataFrame:
+    """Return the rows of one side, those of a pair of metrics together."""
+    statistic = _correlations_of(sample, moments)
+    queries, moved = side.queries.T, side.moved.T
+    without = _removed(moments, moments[queries], statistic)
+    together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
+    named = np.array(sample.queries, dtype=object)[queries]
+    pairs = [(click, editorial) for click in sample.click_names for editorial in sample.editorial_names]
+    each = queries.shape[1]
+    columns = {
+        "click_metric": [click for click, _ in pairs for _ in range(each)],
+        "editorial_metric": [editorial for _, editorial in pairs for _ in range(each)],
+        "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(pairs)),
+        "query": named.ravel().tolist(),
+        "n_sessions": sessions[queries].ravel(),
+        "without": without.ravel(),
+        "without_these": together.ravel(),
+        "error_share": _shares(moved, squares).ravel(),
+    }
+    texts = dict.fromkeys(("click_metric", "editorial_metric", "query"), pl.String)
+    frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side.name))
+    return frame.filter(pl.Series(moved.ravel() < 0, dtype=pl.Boolean))
+
+
+def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floats]:
+    shape, total = (len(sample.click_names), len(sample.editorial_names)), moments.sum(axis=0)
+
+    def statistic(sums: Floats) -> Floats:
+        """Return (..., P) correlations of all P pairs of metrics."""
+        found = centred_sums(sums, *shape, total).correlations
+        return found.reshape(*found.shape[:-2], -1)
+
+    return statistic
+
+
+def _shares(moved: Floats, squares: Floats) -> Floats:
+    known = np.isfinite(moved) & (squares[:, None] > 0)
+    shares: Floats = np.divide(
+        np.where(known, moved, 0) ** 2, squares[:, None], out=np.full(moved.shape, np.nan), where=known
+    )
+    return shares
+
+
+def _removed(moments: Floats, removed: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
+    """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
+    found = statistic(moments.sum(axis=0) - removed)
+    own: Floats = np.moveaxis(np.diagonal(found, axis1=0, axis2=2), -1, 0)
+    return own

@@ -1,0 +1,250 @@
+"""Judges compared: how far they agree, and whose grades make metrics predict clicks better (*ours*)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from clickassay.contracts import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
+from clickassay.correlation.comparisons import difference_spread, tested
+from clickassay.correlation.jackknife import (
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    left_out,
+    no_rounding,
+)
+from clickassay.correlation.weighted import correlation_matrix, query_moments
+from clickassay.sample import Floats, Integers, Sample
+
+USES_GRADES = "SS"
+"""The click metric that looks at grades: each judge has another, so it cannot decide between them."""
+
+
+def confusion(grades: pl.DataFrame) -> pl.DataFrame:
+    """Count how often one judge gave one grade and another judge another to the same result.
+
+    Parameters
+    ----------
+    grades
+        Columns judge, market, query, url, grade: one row for each judgment of the log's queries.
+
+    Returns
+    -------
+    Rows of contracts.CONFUSION, for every pair of judges that share a result.
+    """
+    counts = _both(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
+    return CONFUSION.canonical(counts)
+
+
+def _both(grades: pl.DataFrame) -> pl.DataFrame:
+    on = ["market", "query", "url"]
+    if grades["judge"].n_unique() < 2:  # a join of all with all to find nothing
+        grades = grades.head(0)
+    pairs = grades.join(grades, on=on, suffix="_b").filter(pl.col("judge") < pl.col("judge_b"))
+    return pairs.select(
+        *on, pl.col("judge").alias("judge_a"), "judge_b", pl.col("grade").alias("grade_a"), "grade_b"
+    )
+
+
+def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
+    """Measure how far each two judges agree on the results that both judged.
+
+    Parameters
+    ----------
+    grades
+        As in `confusion`.
+    max_grade
+        Top of the scale 0..max_grade.
+
+    Returns
+    -------
+    Rows of contracts.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
+    judges give one and the same grade throughout; the interval leaves out one query at a time.
+    """
+    both = _both(grades)
+    names = ["market", "judge_a", "judge_b"]
+    rows = [
+        {**dict(zip(names, key, strict=True)), **_agreement_of(pair, max_grade)}
+        for key, pair in both.group_by(names)
+    ]
+    return AGREEMENT.canonical(pl.DataFrame(rows)) if rows else AGREEMENT.empty()
+
+
+def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
+    size = max_grade + 1
+    query = pair["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    cell = query * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
+    n_queries = int(query.max()) + 1
+    tables = np.bincount(cell, minlength=n_queries * size**2).reshape(n_queries, -1).astype(np.float64)
+    kappas = kappa(tables.sum(axis=0), size)
+    known = Deviations()
+    for found in left_out(tables, lambda sums: kappa(sums, size)):
+        known.add(found - kappas)
+    spread = known.spread()
+    always = (kappas == 1) & (spread.error == 0)  # they agree in all, whatever query is left out
+    low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
+    doubts = cautions(kappas, low, spread.degrees, n_queries)
+    return {
+        "n_queries": n_queries,
+        "n_results": pair.height,
+        "equal": pair.select((pl.col("grade_a") == pl.col("grade_b")).mean()).item(),
+        "mean_difference": pair.select((pl.col("grade_a") - pl.col("grade_b").cast(pl.Int64)).mean()).item(),
+        **{name: _null(value) for name, value in zip(_KAPPAS, kappas, strict=True)},
+        "ci_low": _null(low[-1]),
+        "ci_high": _null(high[-1]),
+        "caution": doubts[-1],
+    }
+
+
+_KAPPAS = ("kappa", "kappa_linear", "kappa_quadratic")
+
+
+def _null(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def kappa(tables: Floats, size: int) -> Floats:
+    """Compute Cohen's kappa without weights, with linear and with quadratic weights.
+
+    Parameters
+    ----------
+    tables
+        (..., size²) how often judge A gave the row's grade and judge B the column's.
+    size
+        Number of grades.
+
+    Returns
+    -------
+    (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
+    """
+    observed = tables.reshape(*tables.shape[:-1], size, size)
+    of_a, of_b = observed.sum(axis=-1), observed.sum(axis=-2)
+    total = np.maximum(observed.sum(axis=(-1, -2)), 1)[..., None, None]
+    expected = of_a[..., :, None] * of_b[..., None, :] / total
+    distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)
+    weights = np.stack([np.minimum(distance, 1), distance, distance**2])
+    missed, by_chance = (np.einsum("...ab,wab->...w", part, weights) for part in (observed, expected))
+    out = np.full(missed.shape, np.nan)
+    found: Floats = 1 - np.divide(missed, by_chance, out=out, where=by_chance > 0)
+    return found
+
+
+def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
+    """Compare how well each metric predicts clicks under each two judges.
+
+    Only configurations that both judged take part, and no click metric that uses grades. The editorial
+    metrics of a market, depth, click metric and pair of judges are one family for Holm's adjustment.
+
+    Parameters
+    ----------
+    samples
+        Those of all markets, depths and judges of a run.
+
+    Returns
+    -------
+    Rows of contracts.JUDGE_COMPARISONS.
+    """
+    pairs = [
+        (a, b)
+        for a, b in combinations(sorted(samples, key=lambda sample: sample.judge), 2)
+        if (a.market, a.depth) == (b.market, b.depth) and a.judge != b.judge
+    ]
+    frames = [_compared(a, b) for a, b in pairs]
+    return JUDGE_COMPARISONS.canonical(pl.concat([JUDGE_COMPARISONS.empty(), *frames]))
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The configurations that two judges both judged.
+
+    Attributes
+    ----------
+    clicks
+        (N, C) click metrics that do not use grades.
+    editorial
+        (N, 2 E) editorial metrics with the grades of the first judge, then of the second.
+    sessions, query_index
+        (N,) weights, and index 0, 1, ... of the query.
+    """
+
+    clicks: Floats
+    editorial: Floats
+    sessions: Integers
+    query_index: Integers
+
+
+def _compared(a: Sample, b: Sample) -> pl.DataFrame:
+    clicks = [name for name in a.click_names if name != USES_GRADES]
+    names = [name for name in a.editorial_names if name in b.editorial_names]
+    shared = _shared(a, b, clicks, names)
+    if not len(shared.sessions) or not names:
+        return JUDGE_COMPARISONS.empty()
+    found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
+    of_a, of_b = found[:, : len(names)], found[:, len(names) :]
+    difference = no_rounding(of_a - of_b)
+    columns, doubts = tested(difference, _spread(shared, difference))
+    columns |= {"correlation_a": of_a, "correlation_b": of_b}
+    frame = pl.DataFrame(
+        {
+            "click_metric": [click for click in clicks for _ in names],
+            "editorial_metric": names * len(clicks),
+            **{name: array.ravel() for name, array in columns.items()},
+            "caution": pl.Series(doubts, dtype=pl.String),
+        }
+    )
+    return JUDGE_COMPARISONS.canonical(
+        frame.with_columns(pl.col(pl.Float64).fill_nan(None), *_told(a, b, shared))
+    )
+
+
+def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
+    """Return what is the same in all rows of two judges."""
+    told: dict[str, object] = {
+        "market": a.market,
+        "depth": a.depth,
+        "judge_a": a.judge,
+        "judge_b": b.judge,
+        "n_queries": int(shared.query_index.max()) + 1,
+        "n_configurations": len(shared.sessions),
+        "n_sessions": int(shared.sessions.sum()),
+    }
+    return [pl.lit(value).alias(name) for name, value in told.items()]
+
+
+def _shared(a: Sample, b: Sample, clicks: Sequence[str], names: Sequence[str]) -> _Shared:
+    rows_a, rows_b = _common(a, b)
+    places = [a.click_names.index(click) for click in clicks]
+    return _Shared(
+        a.click_values[rows_a][:, places],
+        np.concatenate([_columns(a, names)[rows_a], _columns(b, names)[rows_b]], axis=1),
+        a.sessions[rows_a],
+        np.unique(a.query_index[rows_a], return_inverse=True)[1],
+    )
+
+
+def _columns(sample: Sample, names: Sequence[str]) -> Floats:
+    places = [sample.editorial_names.index(name) for name in names]
+    columns: Floats = sample.editorial_values[:, places]
+    return columns
+
+
+def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
+    """Return the rows of both samples that are the same configuration, in the order of the first."""
+    rows = [
+        pl.DataFrame({"id": sample.configuration_ids, name: np.arange(len(sample.sessions))})
+        for sample, name in ((a, "a"), (b, "b"))
+    ]
+    common = rows[0].join(rows[1], on="id").sort("a")
+    return common["a"].to_numpy(), common["b"].to_numpy()
+
+
+def _spread(shared: _Shared, difference: Floats) -> Spread:
+    starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
+    moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+    first = np.arange(difference.shape[1])
+    pairs = first, first + len(first)
+    return difference_spread(moments, difference, pairs, n_editorial=2 * len(first))

@@ -1,0 +1,118 @@
+"""What sampling adds to the variance of a click metric: sums per query that tell it (contract 8).
+
+The click metric of a configuration with n sessions is a mean, with variance s²/n; s² is estimated by the
+unbiased variance between the sessions. A configuration with one session has none. It takes the mean s²
+of those with few sessions, which are most like it: weighting by sessions would give it that of the most
+frequent queries.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.correlation.weighted import ROUNDING
+from clickassay.sample import Floats, Sample
+
+ENOUGH = 1000
+"""Configurations with the fewest sessions above one that are taken to speak for those with one session."""
+
+
+def session_variances(sample: Sample) -> Floats:
+    """Return (N, C) variances between sessions; those with one session have the mean of those with few.
+
+    NaN where no configuration has two sessions.
+    """
+    variances, single, few = _variances(sample)
+    pooled = variances[:, few].mean(axis=1) if few.any() else np.full(len(variances), np.nan)
+    whole: Floats = np.where(single, pooled[:, None], variances).T
+    return whole
+
+
+def weighted_noise(sample: Sample) -> Floats:
+    """Return (Q, 3 C + 2) sums of each query for `weighted_reliability`.
+
+    Σ s² | Σ n s² | Σ s² of configurations with few sessions | their number | number of those with one
+    session.
+    """
+    variances, single, few = _variances(sample)
+    terms = (*variances, *(variances * sample.sessions), *(variances * few), few, single)
+    return _by_query(sample, terms)
+
+
+def weighted_reliability(squares: Floats, sessions: Floats, sums: Floats, n_clicks: int) -> Floats:
+    """Return the part of Σ n (y - m)² that is not due to sampling.
+
+    Its expected part from sampling is Σ s² (1 - n/N), N = Σ n.
+
+    Parameters
+    ----------
+    squares, sessions
+        (..., C) Σ n (y - m)², and (..., 1) Σ n.
+    sums
+        (..., 3 C + 2) sums of `weighted_noise`.
+
+    Returns
+    -------
+    (..., C) reliabilities, at most 1; NaN where sampling explains all, or no configuration has two sessions.
+    """
+    own, by_sessions, few, counts = np.split(sums, n_clicks * np.arange(1, 4), axis=-1)
+    n_few, n_single = counts[..., :1], counts[..., 1:]
+    pooled = _pooled(few, n_few, n_single)
+    noise = own - by_sessions / sessions + pooled * n_single * (1 - 1 / sessions)
+    return _reliability(squares, noise)
+
+
+def within_noise(sample: Sample) -> Floats:
+    """Return (Q, 2 C + 2) sums of each query for `within_reliability`.
+
+    Mean over its configurations of s²/n | Σ s² of configurations with few sessions | their number | part
+    of its configurations with one session. The first and the last are 0 for queries with one configuration.
+    """
+    variances, single, few = _variances(sample)
+    sizes = np.bincount(sample.query_index, minlength=len(sample.queries))
+    share = np.where(sizes >= 2, 1 / np.maximum(sizes, 1), 0)[sample.query_index]
+    terms = (*(variances * (share / sample.sessions)), *(variances * few), few, single * share)
+    return _by_query(sample, terms)
+
+
+def within_reliability(squares: Floats, sums: Floats, n_clicks: int) -> Floats:
+    """Return the part of Σ_q S_cc(q) that is not due to sampling, from sums of `within_noise`; as above."""
+    own, few = sums[..., :n_clicks], sums[..., n_clicks : 2 * n_clicks]
+    n_few, single = sums[..., -2:-1], sums[..., -1:]
+    return _reliability(squares, own + _pooled(few, n_few, single) * single)
+
+
+def _pooled(few: Floats, n_few: Floats, single: Floats) -> Floats:
+    """Return the variance that a configuration with one session is taken to have; 0 where there is none."""
+    pooled = np.divide(few, n_few, out=np.full(few.shape, np.nan), where=n_few > 0)
+    return np.where(single > 0, pooled, 0.0)
+
+
+def _reliability(squares: Floats, noise: Floats) -> Floats:
+    left = squares - noise
+    real = (left > ROUNDING * squares) & (squares > 0)  # false for NaN
+    part: Floats = np.divide(left, squares, out=np.full(left.shape, np.nan), where=real)
+    return part
+
+
+def _variances(sample: Sample) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return (C, N) variances, 0 where there is one session; which have one session; which have few."""
+    single = sample.sessions < 2
+    variances = np.where(single, 0.0, np.ascontiguousarray(sample.click_variances.T))
+    return variances, single, ~single & _has_few(sample)
+
+
+def _has_few(sample: Sample) -> NDArray[np.bool_]:
+    repeated = np.sort(sample.sessions[sample.sessions >= 2])
+    limit = repeated[min(ENOUGH, len(repeated)) - 1] if len(repeated) else 0
+    return sample.sessions <= limit
+
+
+def _by_query(sample: Sample, terms: Sequence[NDArray[Any]]) -> Floats:
+    """Return (Q, K) sums of K terms, (N,) each; added up one by one, as they lie in memory."""
+    if not len(sample.queries):
+        return np.zeros((0, len(terms)))
+    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+    return np.array([np.add.reduceat(term.astype(np.float64), starts) for term in terms]).T

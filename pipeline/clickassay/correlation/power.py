@@ -1,0 +1,186 @@
+"""How much has to be judged and clicked to detect a difference between two metrics (*ours*).
+
+A difference of two weighted correlations is d = D / √S, D a difference of covariances and S the variance
+of the click metric. With f times the sessions, sampling noise shrinks: the variance of D over samples of
+Q queries is (A + B/f)/Q, where B/f is due to sampling, and S shrinks by the same factor for d and its
+error. So Q (A + B/f) queries are needed where Q (A + B) would be at present. A and B come from a pilot:
+its error as it is, and with sampling noise added as if each configuration had half the sessions.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from clickassay.correlation.comparisons import difference_spread
+from clickassay.correlation.jackknife import no_rounding
+from clickassay.correlation.noise import session_variances, weighted_noise, weighted_reliability
+from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
+from clickassay.errors import SettingsError
+from clickassay.sample import Floats, Sample
+
+DRAWS = 32
+"""Samples with noise added; their mean variance is known to a few per cent."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a sample tells of the difference between two metrics' correlations with a click metric.
+
+    Attributes
+    ----------
+    difference, error
+        The difference in the sample, and its standard error.
+    queries, configurations, sessions
+        Size of the sample.
+    noise
+        Part of the error's square that is due to the sampling of clicks, 0..1; None where it cannot be
+        told because too few configurations have two sessions.
+    """
+
+    difference: float
+    error: float
+    queries: int
+    configurations: int
+    sessions: int
+    noise: float | None
+
+
+@dataclass(frozen=True)
+class Need:
+    """What it takes when configurations have `factor` times the sessions of the pilot."""
+
+    factor: float
+    queries: int
+    configurations: int
+    sessions: int
+
+
+def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: int) -> Pilot:
+    """Measure a pilot.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    click, metric_a, metric_b
+        The click metric and the two editorial metrics.
+    seed
+        Seed of the added noise.
+
+    Raises
+    ------
+    SettingsError
+        If a metric is not of the sample, or the difference has no standard error.
+    """
+    small = _of_pair(sample, click, metric_a, metric_b)
+    moments = sample_moments(small)
+    difference, error = _difference(small, moments)
+    if not error > 0:
+        raise SettingsError(
+            f"the difference of {metric_a} and {metric_b} with {click} has no standard error in this run: "
+            "too few queries vary; choose another pair or a larger run"
+        )
+    return Pilot(
+        difference=difference,
+        error=error,
+        queries=len(small.queries),
+        configurations=len(small.sessions),
+        sessions=int(small.sessions.sum()),
+        noise=_noise_part(small, moments, error, np.random.default_rng(seed)),
+    )
+
+
+def needs(
+    pilot: Pilot, difference: float, factors: Sequence[float], *, level: float, power: float
+) -> tuple[Need, ...]:
+    """Return how many queries it takes to detect a difference, for each factor of sessions.
+
+    Parameters
+    ----------
+    pilot
+        What a sample tells.
+    difference
+        The difference to detect, at the pilot's sessions per configuration; not 0.
+    factors
+        Sessions per configuration as multiples of the pilot's.
+    level, power
+        Level of the two-sided test, and the chance to detect the difference.
+    """
+    chosen = factors if pilot.noise is not None else (1.0,)
+    return tuple(_need(pilot, _queries(pilot, difference, level, power), factor) for factor in chosen)
+
+
+def smallest_difference(pilot: Pilot, *, level: float, power: float) -> float:
+    """Return the difference that a sample as large as the pilot detects with this power."""
+    return _reach(level, power) * pilot.error
+
+
+def _need(pilot: Pilot, queries: float, factor: float) -> Need:
+    noise = pilot.noise or 0.0
+    needed = max(2, math.ceil(queries * (1 - noise + noise / factor)))
+    share = needed / pilot.queries
+    return Need(
+        factor, needed, math.ceil(share * pilot.configurations), math.ceil(share * pilot.sessions * factor)
+    )
+
+
+def _queries(pilot: Pilot, difference: float, level: float, power: float) -> float:
+    return pilot.queries * (_reach(level, power) * pilot.error / difference) ** 2
+
+
+def _reach(level: float, power: float) -> float:
+    return float(ndtri(1 - level / 2) + ndtri(power))
+
+
+def _of_pair(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
+    """Return the sample with these metrics only."""
+    y = [_place(click, sample.click_names, "click metric")]
+    x = [_place(name, sample.editorial_names, "editorial metric") for name in (metric_a, metric_b)]
+    return replace(
+        sample,
+        click_names=(click,),
+        click_values=sample.click_values[:, y],
+        click_variances=sample.click_variances[:, y],
+        editorial_names=(metric_a, metric_b),
+        editorial_values=sample.editorial_values[:, x],
+    )
+
+
+def _place(name: str, names: tuple[str, ...], what: str) -> int:
+    if name not in names:
+        raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
+    return names.index(name)
+
+
+def _difference(sample: Sample, moments: Floats) -> tuple[float, float]:
+    """Return the difference of the two correlations, and its standard error."""
+    found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    difference = no_rounding(found[:, :1] - found[:, 1:])
+    pair = np.array([0]), np.array([1])
+    spread = difference_spread(moments, difference, pair, n_editorial=2)
+    return difference.item(), spread.error.item()
+
+
+def _noise_part(sample: Sample, moments: Floats, error: float, rng: np.random.Generator) -> float | None:
+    """Return B / (A + B): see the head of this module."""
+    reliability = _reliability(sample, moments)
+    if np.isnan(reliability):
+        return None
+    deviation = np.sqrt(session_variances(sample) / sample.sessions[:, None])
+    squares = []
+    for _ in range(DRAWS):
+        noise = deviation * rng.standard_normal(deviation.shape)
+        noisy = replace(sample, click_values=sample.click_values + noise)
+        squares.append(_difference(noisy, sample_moments(noisy))[1] ** 2)
+    # half the sessions: error² = (A + 2 B)/(Q S), S = 1 + (1 - reliability) times as large
+    at_half = float(np.mean(squares)) * (2 - reliability)
+    return min(1.0, max(0.0, at_half / error**2 - 1))
+
+
+def _reliability(sample: Sample, moments: Floats) -> float:
+    centred = centred_sums(moments.sum(axis=0), 1, 2)
+    noise = weighted_noise(sample).sum(axis=0)
+    return float(weighted_reliability(centred.squares_y, centred.sessions, noise, 1)[0])

@@ -1,0 +1,236 @@
+"""Two virtual rankers (contract 8): Algorithm 3 of Chapelle et al. 2009, and its exact limit.
+
+Only queries with two configurations or more take part.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from clickassay.correlation.weighted import (
+    QUERIES_AT_ONCE,
+    Correlations,
+    correlation_matrix,
+    ratio,
+    without_rounding,
+)
+from clickassay.sample import Floats, Integers, Sample
+
+CELLS = 2**16
+"""Draws (iteration, query) that are worked at once: what they need stays in the cache of one core."""
+
+MOST_PLACES = 48
+"""In queries with more configurations, values are looked up; below, sums over all places are faster."""
+
+NO_QUERY = "no query has two configurations"
+CLICKS_SAME = "the click metric is the same in all configurations of each query"
+EDITORIAL_SAME = "the editorial metric is the same in all configurations of each query"
+DRAWS_SAME = "every draw of the two rankers gave the same difference"
+
+
+@dataclass(frozen=True)
+class Within:
+    """The configurations of the Q queries that have two or more, n in all, query after query.
+
+    Attributes
+    ----------
+    values
+        (n, C + E) click metrics, then editorial metrics, less their plain mean over the query: differences
+        between two configurations of a query are the same, and nothing cancels.
+    n_clicks
+        C.
+    starts, sizes
+        (Q,) first row of each query, and its number of rows.
+    rows
+        (n,) the configurations, as rows of the sample.
+    """
+
+    values: Floats
+    n_clicks: int
+    starts: Integers
+    sizes: Integers
+    rows: Integers
+
+
+def within_queries(sample: Sample) -> Within:
+    """Take the queries of `sample` that have two configurations or more, centred query by query."""
+    counts = np.bincount(sample.query_index, minlength=len(sample.queries))
+    rows = np.flatnonzero(counts[sample.query_index] >= 2)
+    sizes = counts[counts >= 2]
+    starts = np.cumsum(sizes) - sizes
+    values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)[rows]
+    if len(rows):
+        means = np.add.reduceat(values, starts, axis=0) / sizes[:, None]
+        scale = np.abs(values).max(axis=0)
+        values = without_rounding(values - np.repeat(means, sizes, axis=0), scale)
+    return Within(values, sample.click_values.shape[1], starts, sizes, rows)
+
+
+def monte_carlo(within: Within, *, iterations: int, rng: np.random.Generator) -> Correlations:
+    """Run Algorithm 3.
+
+    Per iteration every query gives two different configurations, drawn uniformly, one to engine A and
+    one to engine B; dE and dC are the differences of the means over the queries. The same draws
+    serve all metrics.
+
+    Parameters
+    ----------
+    within
+        Queries and values.
+    iterations
+        How often to draw; 1000 in the paper.
+    rng
+        Source of the draws.
+
+    Returns
+    -------
+    Pearson correlations of the (dE_i, dC_i), i = 1..iterations.
+    """
+    return drawn_correlations(ranker_differences(within, iterations=iterations, rng=rng), within.n_clicks)
+
+
+def drawn_correlations(deltas: Floats, n_clicks: int) -> Correlations:
+    """Return the Pearson correlations of (dE_i, dC_i) from the (iterations, C + E) `ranker_differences`."""
+    result = correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
+    missing = np.isnan(result.values)
+    reasons = tuple(tuple(DRAWS_SAME if none else None for none in row) for row in missing)
+    return Correlations(result.values, reasons)
+
+
+def ranker_differences(within: Within, *, iterations: int, rng: np.random.Generator) -> Floats:
+    """Return the (iterations, C + E) differences between engines A and B of the means over the queries."""
+    deltas = np.zeros((iterations, within.values.shape[1]))
+    order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size
+    block = max(1, CELLS // iterations)
+    with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
+        for first in range(0, len(order), block):
+            queries = order[first : first + block]
+            starts, sizes = within.starts[queries], within.sizes[queries]
+            a, b = drawn_pairs(sizes, iterations=iterations, rng=rng)
+            if sizes.max() <= MOST_PLACES:
+                _add_by_place(deltas, within.values, starts, sizes, a, b)
+            else:
+                for query, start in enumerate(starts):
+                    deltas += within.values[start + a[:, query]] - within.values[start + b[:, query]]
+    return deltas / max(1, len(order))
+
+
+def drawn_pairs(
+    sizes: Integers, *, iterations: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw two different configurations of each query, all ordered pairs with the same chance.
+
+    Parameters
+    ----------
+    sizes
+        (Q,) configurations of each query, n >= 2.
+    iterations
+        How often to draw.
+    rng
+        Source of the draws: one uniform number for a pair. What n u leaves beyond its whole part is
+        uniform again; a chance is right to about n^2 / 2^53.
+
+    Returns
+    -------
+    Two (iterations, Q) arrays of places 0..n-1 within the query: for engine A and for engine B.
+    """
+    scaled = rng.random((iterations, len(sizes)))
+    scaled *= sizes
+    a = scaled.astype(np.int32)
+    scaled -= a
+    scaled *= sizes - 1
+    b = scaled.astype(np.int32)
+    b += b >= a  # uniform among the others
+    return a, b
+
+
+def _add_by_place(
+    deltas: Floats,
+    values: Floats,
+    starts: Integers,
+    sizes: Integers,
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+) -> None:
+    """Add the differences of the drawn pairs, as one matrix product for each place within the query.
+
+    Values count from those of the query's last configuration, which then needs no product.
+    """
+    last = values[starts + sizes - 1]
+    a, b = a.astype(np.int8), b.astype(np.int8)  # places are few: smaller numbers compare faster
+    signs = np.empty(a.shape)
+    for place in range(int(sizes.max()) - 1):
+        there = (place < sizes - 1)[:, None]
+        rows = np.where(there, values[np.minimum(starts + place, starts + sizes - 1)] - last, 0.0)
+        np.subtract((a == place).view(np.int8), (b == place).view(np.int8), out=signs, casting="unsafe")
+        deltas += signs @ rows
+
+
+def query_covariances(within: Within) -> Floats:
+    """Compute the unbiased (n - 1) covariances over the configurations of each query. They add up.
+
+    Returns
+    -------
+    (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
+    """
+    n_clicks, n_editorial = within.n_clicks, within.values.shape[1] - within.n_clicks
+    sums = np.zeros((len(within.sizes), n_clicks + n_editorial + n_clicks * n_editorial))
+    for first in range(0, len(sums), QUERIES_AT_ONCE):
+        block = slice(first, first + QUERIES_AT_ONCE)
+        starts, sizes = within.starts[block], within.sizes[block]
+        # a metric's values side by side in memory: adding up is several times faster
+        columns = np.ascontiguousarray(within.values[starts[0] : starts[-1] + sizes[-1]].T)
+        y, x = columns[:n_clicks], columns[n_clicks:]
+        terms = [y * y, x * x, *(row * x for row in y)]
+        added = np.concatenate([np.add.reduceat(term, starts - starts[0], axis=1) for term in terms])
+        sums[block] = (added / (sizes - 1)).T
+    return sums
+
+
+def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
+    """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for endless iterations.
+
+    Parameters
+    ----------
+    sums
+        (..., C + E + C E) sums of `query_covariances`.
+    n_clicks
+        C.
+
+    Returns
+    -------
+    (..., C, E) correlations; NaN where a metric does not vary within the queries.
+    """
+    squares_y, squares_x, products = split_sums(sums, n_clicks)
+    return ratio(products, squares_y, squares_x)
+
+
+def split_sums(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
+    """Split (..., C + E + C E) sums of `query_covariances` into (..., C), (..., E) and (..., C, E)."""
+    n_editorial = (sums.shape[-1] - n_clicks) // (n_clicks + 1)
+    squares_y, squares_x, products = np.split(sums, [n_clicks, n_clicks + n_editorial], axis=-1)
+    return squares_y, squares_x, products.reshape(*sums.shape[:-1], n_clicks, n_editorial)
+
+
+def covariance_contributions(sample: Sample, within: Within) -> Floats:
+    """Return (Q, C + E + C E) `query_covariances` of all queries; 0 for those with one configuration."""
+    found = query_covariances(within)
+    contributions = np.zeros((len(sample.queries), found.shape[1]))
+    contributions[sample.query_index[within.rows[within.starts]]] = found
+    return contributions
+
+
+def no_value_reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[str | None, ...]:
+    """Return why there is no limit or no `drawn` value, for each pair of metrics in row-major order."""
+    squares_y, squares_x, _ = split_sums(total, within.n_clicks)
+
+    def reason(click: int, editorial: int) -> str | None:
+        if not len(within.sizes):
+            return NO_QUERY
+        if not squares_y[click] > 0:
+            return CLICKS_SAME
+        return drawn.reasons[click][editorial] if squares_x[editorial] > 0 else EDITORIAL_SAME
+
+    return tuple(reason(y, x) for y in range(len(squares_y)) for x in range(len(squares_x)))

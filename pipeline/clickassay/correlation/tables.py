@@ -1,0 +1,249 @@
+"""The tables of correlations of one sample: rows of contracts.CORRELATIONS, DIFFERENCES and DRAWS."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.contracts import CORRELATIONS, DIFFERENCES, DRAWS
+from clickassay.correlation.draws import child
+from clickassay.correlation.estimates import Estimates, Statistic, estimates
+from clickassay.correlation.jackknife import cautions
+from clickassay.correlation.noise import (
+    weighted_noise,
+    weighted_reliability,
+    within_noise,
+    within_reliability,
+)
+from clickassay.correlation.rankers import (
+    Within,
+    covariance_contributions,
+    drawn_correlations,
+    exact_correlations,
+    no_value_reasons,
+    ranker_differences,
+    within_queries,
+)
+from clickassay.correlation.weighted import (
+    centred_sums,
+    correlation_matrix,
+    null_correlations,
+    sample_moments,
+)
+from clickassay.sample import Floats, Integers, Sample, Split
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The configurations of some queries of a sample; `n_queries` of them."""
+
+    clicks: Floats
+    editorial: Floats
+    sessions: Integers
+    null_success: Floats
+    n_queries: int
+
+
+def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
+    """Compute the weighted correlations in every class of every split (Chapelle et al. 2009, Tables 2 to 5).
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    splits
+        Ways to split its queries; rows of one split do not depend on the others.
+    moments
+        Its `sample_moments`, if they are at hand.
+
+    Returns
+    -------
+    Rows of contracts.CORRELATIONS. A class without queries has no rows; a correlation that does not exist
+    is null, with its reason; an interval that does not exist or is not to be relied on has a caution.
+    """
+    moments = sample_moments(sample) if moments is None else moments
+    contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
+    found = [
+        _of_class(sample, split, label, contributions)
+        for split in splits
+        for label in range(len(split.classes))
+        if (split.labels == label).any()
+    ]
+    if not found:
+        return CORRELATIONS.empty()
+    each = len(sample.click_names) * len(sample.editorial_names)
+    values = {name: np.stack([one.columns[name] for one in found]) for name in found[0].columns}
+    told = pl.DataFrame([one.told for one in found]).select(pl.all().repeat_by(each).explode())
+    texts = [
+        pl.Series(name, [text for one in found for text in one.texts[name]], dtype=pl.String)
+        for name in ("reason", "caution")
+    ]
+    return CORRELATIONS.canonical(_pairs(sample, values).with_columns(*told.get_columns(), *texts))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What the table says of one class: (C, E) columns, C E texts, and what is the same in all its rows."""
+
+    columns: dict[str, Floats]
+    texts: dict[str, Sequence[str | None]]
+    told: dict[str, str | int]
+
+
+def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
+    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
+    n_noise = 3 * n_clicks + 2
+
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        centred = centred_sums(sums[..., :-n_noise], n_clicks, n_editorial, total[:-n_noise])
+        noise = sums[..., -n_noise:]
+        reliable = weighted_reliability(centred.squares_y, centred.sessions, noise, n_clicks)
+        return centred.correlations, reliable
+
+    return statistic
+
+
+def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
+    chosen = split.labels == label
+    part = _part(sample, chosen)
+    found = correlation_matrix(part.clicks, part.editorial, part.sessions)
+    own = contributions[chosen]
+    known = estimates(found.values, own, _weighted_statistic(sample, own.sum(axis=0)))
+    null = null_correlations(part.null_success, part.editorial, part.sessions)
+    nulls = np.where([[name == "SS"] for name in sample.click_names], null, 0.0)
+    columns = {
+        "correlation": found.values,
+        **_intervals(known),
+        "null_correlation": np.where(np.isnan(found.values), np.nan, nulls),
+    }
+    told: dict[str, str | int] = {
+        "split": split.name,
+        "class": split.classes[label],
+        "n_configurations": len(part.sessions),
+        "n_queries": part.n_queries,
+        "n_sessions": int(part.sessions.sum()),
+    }
+    reasons = [reason for row in found.reasons for reason in row]
+    doubts = cautions(found.values, known.low, known.degrees, part.n_queries)
+    return _Rows(columns, {"reason": reasons, "caution": doubts}, told)
+
+
+def _intervals(known: Estimates) -> dict[str, Floats]:
+    return {
+        "ci_low": known.low,
+        "ci_high": known.high,
+        "noise_corrected": known.corrected,
+        "noise_corrected_low": known.corrected_low,
+        "noise_corrected_high": known.corrected_high,
+    }
+
+
+def _part(sample: Sample, chosen: NDArray[np.bool_]) -> _Part:
+    keep = chosen[sample.query_index]
+    values = sample.click_values[keep], sample.editorial_values[keep]
+    return _Part(*values, sample.sessions[keep], sample.null_success[keep], int(chosen.sum()))
+
+
+def differences(sample: Sample, *, iterations: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Correlate the differences between two virtual rankers (Chapelle et al. 2009, Table 6).
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge.
+    iterations
+        Iterations of Algorithm 3.
+    rng
+        Its seed gives all draws; its state is not used.
+
+    Returns
+    -------
+    Rows of contracts.DIFFERENCES. `n_queries` and `n_configurations` are those of queries with two
+    configurations or more, on which all values rest.
+    """
+    return differences_and_draws(sample, iterations=iterations, rng=rng)[0]
+
+
+def differences_and_draws(
+    sample: Sample, *, iterations: int, rng: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of `differences`, and the draws that they rest on.
+
+    Returns
+    -------
+    Rows of contracts.DIFFERENCES, and of contracts.DRAWS: one for each iteration, with the difference A - B
+    of the mean of every metric over the queries with two configurations or more; no row if there is none.
+    """
+    within = within_queries(sample)
+    draws = child(rng, "rankers", sample.market, str(sample.depth), sample.judge)
+    deltas = ranker_differences(within, iterations=iterations, rng=draws)
+    return _differences(sample, within, deltas), _draws(sample, deltas if len(within.sizes) else deltas[:0])
+
+
+def _draws(sample: Sample, deltas: Floats) -> pl.DataFrame:
+    names = (*sample.click_names, *sample.editorial_names)
+    numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
+    frame = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
+    return DRAWS.canonical(labelled(sample, frame))
+
+
+def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame:
+    drawn = drawn_correlations(deltas, within.n_clicks)
+    covariances = covariance_contributions(sample, within)
+    total = covariances.sum(axis=0)
+    exact = exact_correlations(total, within.n_clicks)
+    known = _within_estimates(sample, exact, covariances)
+    columns = {
+        "monte_carlo": drawn.values,
+        "monte_carlo_se": (1 - drawn.values**2) / math.sqrt(len(deltas)),
+        "exact": exact,
+        **_intervals(known),
+        "sign_agreement": 0.5 + np.arcsin(exact) / math.pi,
+    }
+    n_queries = len(within.sizes)
+    frame = _pairs(sample, columns).with_columns(
+        pl.lit(n_queries, pl.Int64).alias("n_queries"),
+        pl.lit(len(within.rows), pl.Int64).alias("n_configurations"),
+        pl.Series("reason", no_value_reasons(within, total, drawn), dtype=pl.String),
+        pl.Series("caution", cautions(exact, known.low, known.degrees, n_queries), dtype=pl.String),
+    )
+    return DIFFERENCES.canonical(frame)
+
+
+def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Estimates:
+    """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
+    n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
+    if not len(covariances):
+        return Estimates(*np.full((6, *exact.shape), np.nan))
+
+    def statistic(sums: Floats) -> tuple[Floats, Floats]:
+        squares_y = sums[..., :n_clicks]
+        reliable = within_reliability(squares_y, sums[..., n_sums:], n_clicks)
+        return exact_correlations(sums[..., :n_sums], n_clicks), reliable
+
+    return estimates(exact, np.concatenate([covariances, within_noise(sample)], axis=1), statistic)
+
+
+def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:
+    """Return one row per click metric and editorial metric, from (..., C, E) arrays."""
+    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
+    values = {name: array.ravel() for name, array in columns.items()}
+    times = len(next(iter(values.values()))) // max(1, n_clicks * n_editorial)
+    names = {
+        "click_metric": [name for name in sample.click_names for _ in range(n_editorial)] * times,
+        "editorial_metric": list(sample.editorial_names) * n_clicks * times,
+    }
+    return labelled(sample, pl.DataFrame({**names, **values}))
+
+
+def labelled(sample: Sample, frame: pl.DataFrame) -> pl.DataFrame:
+    """Add what the sample is of, and write null where there is no value."""
+    return frame.with_columns(
+        pl.col(pl.Float64).fill_nan(None),
+        pl.lit(sample.market).alias("market"),
+        pl.lit(sample.depth, pl.Int32).alias("depth"),
+        pl.lit(sample.judge).alias("judge"),
+    )

@@ -1,0 +1,232 @@
+"""Weighted Pearson correlation over configurations (contract 7), and the sums per query that give it.
+
+Arrays of values have one row per configuration: (N, C) for C click metrics, (N, E) for E editorial
+metrics. A correlation that does not exist is NaN in an array and comes with a reason; it is never 0.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.sample import Floats, Integers, Sample
+
+Weights = Floats | Integers
+
+ROUNDING = 1e-12
+"""Two values of a metric that differ by less, relative to its largest value, are the same number.
+
+A value is a sum of at most 62 terms or a mean of such sums, each step exact to 2^-53 = 1.1e-16 relative: its
+rounding error stays below 1e-14. Real differences are far larger: one more session with a click among
+10^9 moves a mean by 10^-9.
+"""
+
+QUERIES_AT_ONCE = 2**12
+"""Queries whose products are in memory at once."""
+
+FEW = "fewer than two configurations"
+CLICKS_SAME = "the click metric is the same in every configuration"
+EDITORIAL_SAME = "the editorial metric is the same in every configuration"
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Correlations of C click metrics with E editorial metrics.
+
+    Attributes
+    ----------
+    values
+        (C, E) correlations, -1..1; NaN where there is none.
+    reasons
+        (C, E) why there is no value; None where there is one.
+    """
+
+    values: Floats
+    reasons: tuple[tuple[str | None, ...], ...]
+
+
+def weighted_correlation(x: Floats, y: Floats, weights: Weights) -> tuple[float | None, str | None]:
+    """Compute the weighted Pearson correlation of two variables.
+
+    Parameters
+    ----------
+    x, y, weights
+        (N,) values, and their weights > 0.
+
+    Returns
+    -------
+    The correlation (-1..1) and None, or None and the reason why there is no value.
+    """
+    result = correlation_matrix(y[:, None], x[:, None], weights)
+    reason = result.reasons[0][0]
+    return (float(result.values[0, 0]) if reason is None else None), reason
+
+
+def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> Correlations:
+    """Compute the weighted correlation of every click metric with every editorial metric.
+
+    C(x, y, n) = sum n_i (x_i - m_x)(y_i - m_y) / (sqrt(sum n_i (x_i - m_x)^2) sqrt(sum n_i (y_i - m_y)^2)),
+    m_x, m_y the weighted means (Chapelle et al. 2009, 6.2); in two passes, first the means.
+
+    Parameters
+    ----------
+    clicks, editorial
+        (N, C) and (N, E) values.
+    weights
+        (N,) weights > 0: sessions.
+    """
+    y, x = deviations(clicks, weights), deviations(editorial, weights)
+    weighted = y * weights
+    squares_y, squares_x = (weighted * y).sum(axis=1), (x * x * weights).sum(axis=1)
+    products = np.array([(row * x).sum(axis=1) for row in weighted]).reshape(len(y), len(x))
+    values = ratio(products, squares_y, squares_x)
+    return Correlations(values, _reasons(len(weights), squares_y > 0, squares_x > 0))
+
+
+def deviations(values: Floats, weights: Weights) -> Floats:
+    """Return the (M, N) deviations of (N, M) values from their weighted means; exactly 0 for a constant."""
+    columns = np.ascontiguousarray(values.T)
+    if not columns.size:
+        return columns
+    centre = (columns * weights).sum(axis=1, keepdims=True) / weights.sum()
+    return without_rounding(columns - centre, np.abs(columns).max(axis=1, keepdims=True))
+
+
+def without_rounding(differences: Floats, scale: Floats) -> Floats:
+    """Set differences to 0 that are only rounding of values of size `scale` (see ROUNDING)."""
+    return np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+
+
+def ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:
+    """Return products / sqrt(squares_y squares_x), (..., C, E); NaN where a square sum is not above 0.
+
+    Values beyond -1 or 1, which are rounding, become -1 or 1.
+    """
+    # one root each: the product of two small sums of squares could underflow
+    spread_y, spread_x = (np.sqrt(np.maximum(squares, 0)) for squares in (squares_y, squares_x))
+    scale = spread_y[..., :, None] * spread_x[..., None, :]
+    quotient = np.divide(products, scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+    clipped: Floats = np.clip(quotient, -1, 1)
+    return clipped
+
+
+def _reasons(
+    size: int, clicks_vary: NDArray[np.bool_], editorial_vary: NDArray[np.bool_]
+) -> tuple[tuple[str | None, ...], ...]:
+    def reason(click_varies: bool, editorial_varies: bool) -> str | None:
+        if size < 2:
+            return FEW
+        if not click_varies:
+            return CLICKS_SAME
+        return None if editorial_varies else EDITORIAL_SAME
+
+    return tuple(tuple(reason(bool(y), bool(x)) for x in editorial_vary) for y in clicks_vary)
+
+
+def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: Integers) -> Floats:
+    """Compute per query the weighted sums from which correlations follow (`centred_sums`); they are additive.
+
+    Values are taken from the weighted means of all rows first, so that sums without a query do not
+    cancel.
+
+    Parameters
+    ----------
+    clicks, editorial, weights
+        (N, C), (N, E) values and (N,) weights > 0, the rows of a query together.
+    starts
+        (Q,) first row of each query.
+
+    Returns
+    -------
+    (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
+    """
+    y, x = deviations(clicks, weights), deviations(editorial, weights)
+    moments = np.empty((len(starts), 1 + 2 * (len(y) + len(x)) + len(y) * len(x)))
+    ends = np.append(starts[1:], len(weights))
+    for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
+        block = slice(first, first + QUERIES_AT_ONCE)
+        rows = slice(starts[block][0], ends[block][-1])
+        terms = _moment_terms(y[:, rows], x[:, rows], weights[rows])
+        sums = [np.add.reduceat(term, starts[block] - starts[first], axis=1) for term in terms]
+        moments[block] = np.concatenate(sums).T
+    return moments
+
+
+def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
+    n_y, n_x = y * weights, x * weights
+    return [weights[None, :].astype(np.float64), n_y, n_x, n_y * y, n_x * x, *(row * x for row in n_y)]
+
+
+def sample_moments(sample: Sample) -> Floats:
+    """Return the `query_moments` of a sample; (0, K) when it has no query."""
+    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
+    return query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Weighted sums around the means, from sums of `query_moments`: n, Σ n dy², Σ n dx² and Σ n dy dx.
+
+    Shapes (..., 1), (..., C), (..., E) and (..., C, E).
+    """
+
+    sessions: Floats
+    squares_y: Floats
+    squares_x: Floats
+    products: Floats
+
+    @property
+    def correlations(self) -> Floats:
+        """(..., C, E) correlations; NaN where a metric does not vary or a set is empty."""
+        return ratio(self.products, self.squares_y, self.squares_x)
+
+
+def centred_sums(sums: Floats, n_clicks: int, n_editorial: int, scale: Floats | None = None) -> Centred:
+    """Turn summed `query_moments` into sums around the means.
+
+    Parameters
+    ----------
+    sums
+        (..., 1 + 2 C + 2 E + C E), for each set of queries.
+    n_clicks, n_editorial
+        C and E.
+    scale
+        (1 + 2 C + 2 E + C E) sums that these are a part of: what is only their rounding counts as 0.
+    """
+    cuts = np.cumsum([1, n_clicks, n_editorial, n_clicks, n_editorial])
+    n, n_y, n_x, n_yy, n_xx, n_yx = np.split(sums, cuts, axis=-1)
+    n = np.where(n > 0, n, np.nan)
+    _, _, _, scale_y, scale_x, _ = np.split(sums if scale is None else scale, cuts, axis=-1)
+    squares_y, squares_x = _centred(n_yy, n_y, n, scale_y), _centred(n_xx, n_x, n, scale_x)
+    products = n_yx.reshape(*sums.shape[:-1], n_clicks, n_editorial)
+    products = products - n_y[..., :, None] * n_x[..., None, :] / n[..., None]
+    return Centred(n, squares_y, squares_x, products)
+
+
+def _centred(squares: Floats, sums: Floats, n: Floats, scale: Floats) -> Floats:
+    """Return sum n (x - m)^2 = sum n x^2 - (sum n x)^2 / n, 0 where nothing but rounding is left of it."""
+    return np.maximum(without_rounding(squares - sums**2 / n, scale), 0)
+
+
+def null_correlations(success: Floats, editorial: Floats, sessions: Integers) -> Floats:
+    """Return the (E,) weighted correlations of SS with editorial metrics if clicks ignored the grades.
+
+    The chance of single sessions adds to its weighted sum of squares: a mean of n sessions has variance
+    s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
+
+    Parameters
+    ----------
+    success
+        (N,) chances of a click on a good result that do not depend on what the configuration shows.
+    editorial
+        (N, E) values.
+    sessions
+        (N,) weights.
+    """
+    y, x = deviations(success[:, None], sessions), deviations(editorial, sessions)
+    chance = success * (1 - success) * (1 - sessions / max(1, sessions.sum()))
+    squares = (y * y * sessions).sum() + chance.sum()
+    squares = squares if squares > ROUNDING * (success**2 * sessions).sum() else 0.0
+    products = (y * sessions * x).sum(axis=1)
+    found: Floats = ratio(products[None], np.array([squares]), (x * x * sessions).sum(axis=1))[0]
+    return found

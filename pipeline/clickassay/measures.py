@@ -1,0 +1,91 @@
+"""Measures by their names, for `clickassay.evaluate`.
+
+    from clickassay import evaluate, measures
+    from clickassay.measures import nDCG, AP
+
+    evaluate("qrels.txt", "run.txt", [nDCG @ 10, AP(rel=2), "ERR@10"])
+
+Every name of the catalogue is here, and the other names that ir_measures and trec_eval have for them:
+``measures.names()`` lists them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from clickassay.evaluation.names import ALIASES, MEASURES, RULES, parse_measure, parse_measures
+from clickassay.metrics.base import Measure
+
+__all__ = ["Name", "describe", "names", "parse"]
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name of the catalogue: ``nDCG @ 10``, ``AP(rel=2) @ 5``; its string is the measure's.
+
+    Attributes
+    ----------
+    text
+        The name so far, as it parses.
+    """
+
+    text: str
+
+    def __call__(self, **parameters: object) -> "Name":
+        """Return the measure with these parameters.
+
+        Raises
+        ------
+        SettingsError
+            If it has none of that name, or a value is not one of those it may have.
+        """
+        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in parameters.items())
+        return Name(str(parse_measure(f"{self.text}({spelled})")))
+
+    def __matmul__(self, after: float) -> "Name":
+        """Return the measure cut at a depth (IPrec: at a recall)."""
+        return Name(str(parse_measure(f"{self.text}@{after}")))
+
+    def __str__(self) -> str:
+        """Return the canonical name, which parses back."""
+        return str(parse_measure(self.text))
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{grade}:{gain}" for grade, gain in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"'{' '.join(map(repr, value))}'"
+    return repr(value)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all measures, ours first, then other names for them."""
+    return (*(metric.name for metric in MEASURES), *ALIASES)
+
+
+def parse(text: str) -> tuple[Measure, ...]:
+    """Read names with blanks or commas between them, each once.
+
+    Raises
+    ------
+    SettingsError
+        If one is unknown or spelled wrongly.
+    """
+    return parse_measures(text)
+
+
+def describe(name: str) -> str:
+    """Return what a measure is and what its parameters mean, one line each."""
+    metric = parse_measure(str(name)).metric
+    parameters = (f"  {item.name}: {item.meaning}; {item.expected}" for item in (*metric.parameters, *RULES))
+    return "\n".join([f"{metric.name}: {metric.line} ({metric.source})", *parameters])
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
+    if name in names():
+        return Name(name)
+    raise AttributeError(f"no measure {name}; measures.names() lists them")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *names()]

@@ -1,0 +1,152 @@
+"""Every editorial metric that a name can ask a run for, and their values (contract 6)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.contracts import BASELINES
+from clickassay.errors import JudgmentError, SettingsError
+from clickassay.metrics.aliases import without_aliases
+from clickassay.metrics.base import Measure, parse
+from clickassay.metrics.discounts import Grades
+from clickassay.metrics.editorial import EDITORIAL, PLAIN
+from clickassay.metrics.of_click_models import CLICK_MODELS, MODEL_METRICS, Expectation
+from clickassay.metrics.ranked import RANKED
+from clickassay.sample import Floats
+from clickassay.settings import Settings
+
+METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
+"""Every editorial metric that a name can ask for."""
+
+
+_NAMES = frozenset(metric.name for metric in METRICS)
+
+
+def report_measures(settings: Settings) -> tuple[Measure, ...]:
+    """Return the measures of reports.
+
+    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the setting `metric` names.
+
+    Raises
+    ------
+    SettingsError
+        If the setting names what is no metric, or one that does not fit the scale or a depth of the run.
+    """
+    lower = settings.relevant_grade - 1
+    variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
+    plain = [parse(name, METRICS) for name in BASELINES]
+    own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
+    asked = [parse(without_aliases(name.strip(), _NAMES), METRICS) for name in settings.metric]
+    for measure in asked:
+        if measure.depth is not None and measure.depth > min(settings.depth):
+            raise SettingsError(
+                f"metric {measure}: the run has depth {min(settings.depth)}; cut it at that or above"
+            )
+        _check_fits(measure, measure.depth or max(settings.depth), settings)
+    return tuple(dict.fromkeys((*own, *asked)))
+
+
+def editorial_values(
+    grades: Grades,
+    pool: Grades | None,
+    settings: Settings,
+    measures: tuple[Measure, ...] | None = None,
+    click_models: Mapping[str, Expectation] = MappingProxyType({}),
+) -> tuple[tuple[str, ...], Floats]:
+    """Compute editorial metrics of N configurations.
+
+    Parameters
+    ----------
+    grades
+        (N, k) grades 0..g_max, best position first.
+    pool
+        (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
+        settings.pool is "shown": then the pool is the results shown. The pool has every result once, so
+        a list that shows a relevant result twice can bring NDCG and AP above 1 (contract 6, taken literally).
+    settings
+        relevant_grade, max_grade, persistence and pool.
+    measures
+        What to compute, see `clickassay.metrics.base.parse`; None = `report_measures`.
+    click_models
+        By name: what a fitted click model expects of (N, k) grades; for the measures of that name.
+
+    Returns
+    -------
+    The names of the E measures, and their (N, E) values.
+
+    Raises
+    ------
+    JudgmentError
+        If a grade is off the scale, or the pool does not fit the grades and the scale.
+    SettingsError
+        If a measure is to be cut deeper than k, or its relevant grade is above the scale.
+    """
+    measures = report_measures(settings) if measures is None else measures
+    _check(grades, pool, settings)
+    columns = [_column(measure, grades, pool, settings, click_models) for measure in measures]
+    values = np.array(columns, dtype=np.float64).reshape(len(measures), len(grades))
+    return tuple(str(measure) for measure in measures), np.ascontiguousarray(values.T)
+
+
+def _check(grades: Grades, pool: Grades | None, settings: Settings) -> None:
+    top = settings.max_grade
+    if grades.size and not 0 <= grades.min() <= grades.max() <= top:
+        raise JudgmentError(f"grades {grades.min()}..{grades.max()} are off the scale 0..{top}")
+    if settings.pool == "judged" and (pool is None or pool.shape != (len(grades), top + 1)):
+        found = "none" if pool is None else str(pool.shape)
+        raise JudgmentError(f"counts of judged results: found {found}, expected {(len(grades), top + 1)}")
+
+
+def _column(
+    measure: Measure,
+    grades: Grades,
+    pool: Grades | None,
+    settings: Settings,
+    click_models: Mapping[str, Expectation],
+) -> Floats:
+    depth = grades.shape[1] if measure.depth is None else measure.depth
+    if depth > grades.shape[1]:
+        raise SettingsError(f"metric {measure}: the results are only {grades.shape[1]} deep")
+    _check_fits(measure, depth, settings)
+    cut = grades[:, :depth]
+    judged = settings.pool == "judged" and pool is not None
+    known = pool if judged else shown_pool(cut, settings.max_grade)
+    arrays = {"grades": cut, "pool": known, CLICK_MODELS: click_models, **_all_judged(cut)}
+    return measure.compute(arrays, settings)
+
+
+def _all_judged(grades: Grades) -> dict[str, Any]:
+    """Return the arrays of lists that end at their cut, every result with a grade."""
+    number, depth = grades.shape
+    return {
+        "judged": np.ones((number, depth), dtype=bool),
+        "pooled": np.zeros((number, depth), dtype=bool),
+        "returned": np.full(number, depth),
+        "size": depth,
+        "deepest": depth,
+    }
+
+
+def _check_fits(measure: Measure, depth: int, settings: Settings) -> None:
+    """Refuse parameters that the scale does not have, or that end above the depth of computation."""
+    given, top = dict[str, Any](measure.arguments), settings.max_grade
+    if given.get("rel", 1) > top:
+        raise SettingsError(f"metric {measure}: no grade of the scale 0..{top} is relevant")
+    if "gains" in given and len(given["gains"]) != top + 1:
+        raise SettingsError(
+            f"metric {measure}: gains has {len(given['gains'])} values, and the scale 0..{top} has {top + 1} "
+            "grades; give one for each"
+        )
+    if "utilities" in given and len(given["utilities"]) < depth:
+        raise SettingsError(
+            f"metric {measure}: utilities ends at position {len(given['utilities'])}, and it is computed to "
+            f"{depth}; give more, or cut the metric by @{len(given['utilities'])}"
+        )
+
+
+def shown_pool(grades: Grades, max_grade: int) -> NDArray[np.int64]:
+    """Count the results shown by grade: (N, max_grade + 1)."""
+    return np.stack([(grades == grade).sum(axis=1) for grade in range(max_grade + 1)], axis=1)

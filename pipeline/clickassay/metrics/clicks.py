@@ -1,0 +1,278 @@
+"""Click metrics (contract 5): functions of the click mask of a session, and their means over sessions.
+
+A mask is an int64 with bit (p-1) set = position p clicked; positions reach to 62. Every function
+takes an (M,) array of masks and returns (M,) float64, 0 where nothing was clicked.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.errors import PatternError
+from clickassay.metrics.base import Metric
+from clickassay.sample import Floats, Integers
+from clickassay.settings import MAX_DEPTH
+
+TABLED_DEPTH = 16
+"""Up to this depth a table of all masks is smaller than the patterns it serves."""
+
+
+def first_click(masks: Integers) -> Integers:
+    """Return the first clicked position p1, 0 without a click."""
+    # mask ^ (mask - 1) keeps the lowest set bit and all below it
+    below = np.bitwise_count(masks ^ (masks - 1)).astype(np.int64)
+    return np.where(masks > 0, below, 0)
+
+
+def last_click(masks: Integers) -> Integers:
+    """Return the last (lowest on the page) clicked position pc, 0 without a click."""
+    smeared = masks.copy()
+    for shift in (1, 2, 4, 8, 16, 32):  # copies the highest set bit into every bit below it
+        smeared |= smeared >> shift
+    return np.bitwise_count(smeared).astype(np.int64)
+
+
+def qctr(masks: Integers) -> Floats:
+    """QCTR = c, the number of clicked results; 0..k."""
+    return np.bitwise_count(masks).astype(np.float64)
+
+
+def uctr(masks: Integers) -> Floats:
+    """UCTR = 1 if c > 0."""
+    return (masks > 0).astype(np.float64)
+
+
+def max_rr(masks: Integers) -> Floats:
+    """MaxRR = 1 / p1; 0..1."""
+    return _ratio(uctr(masks), first_click(masks))
+
+
+def min_rr(masks: Integers) -> Floats:
+    """MinRR = 1 / pc; 0..1."""
+    return _ratio(uctr(masks), last_click(masks))
+
+
+def mean_rr(masks: Integers) -> Floats:
+    """MeanRR = mean of 1 / pi over the clicked positions; 0..1."""
+    total = np.zeros(len(masks))
+    for position in range(1, int(masks.max(initial=0)).bit_length() + 1):
+        total += ((masks >> (position - 1)) & 1) / position
+    return _ratio(total, np.bitwise_count(masks))
+
+
+def plc(masks: Integers) -> Floats:
+    """PLC = c / pc, precision at the lowest click; 0..1."""
+    return _ratio(qctr(masks), last_click(masks))
+
+
+def search_success(masks: Integers, good: Integers) -> Floats:
+    """SS = 1 if any clicked result is good.
+
+    Parameters
+    ----------
+    masks, good
+        (M,) click masks, and masks of the positions whose grade is at least the success grade.
+    """
+    return uctr(masks & good)
+
+
+def _ratio(numerator: Floats, denominator: NDArray[np.integer]) -> Floats:
+    ratio: Floats = numerator / np.maximum(denominator, 1)
+    return ratio
+
+
+_FROM = "Chapelle et al. 2009, section 6.2"
+_MASKS = ("masks",)
+
+CLICKS = (
+    Metric("UCTR", "1 if anything was clicked", 0, 1, _FROM, uctr, _MASKS),
+    Metric("MaxRR", "reciprocal position of the first click", 0, 1, _FROM, max_rr, _MASKS),
+    Metric("MeanRR", "mean reciprocal position of the clicks", 0, 1, _FROM, mean_rr, _MASKS),
+    Metric("MinRR", "reciprocal position of the lowest click", 0, 1, _FROM, min_rr, _MASKS),
+    Metric("PLC", "clicks divided by the position of the lowest click", 0, 1, _FROM, plc, _MASKS),
+    Metric("SS", "1 if a good result was clicked", 0, 1, _FROM, search_success, ("masks", "good")),
+    Metric("QCTR", "number of clicked results", 0, math.inf, _FROM, qctr, _MASKS),
+)
+"""The click metrics in the order of contracts.CLICK_METRICS."""
+
+
+@dataclass(frozen=True)
+class ClickValues:
+    """Click metrics of N configurations.
+
+    Attributes
+    ----------
+    names
+        Names of the C metrics: those of CLICKS.
+    means
+        (N, C) means over the sessions of a configuration.
+    variances
+        (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
+    sessions
+        (N,) sessions, n.
+    """
+
+    names: tuple[str, ...]
+    means: Floats
+    variances: Floats
+    sessions: Integers
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Pattern rows sorted by (configuration, mask), each pair once; `starts` of the configurations."""
+
+    configuration: Integers
+    masks: Integers
+    sessions: Integers
+    starts: Integers
+
+
+def click_values(
+    configuration: Integers, masks: Integers, sessions: Integers, good: Integers, *, depth: int
+) -> ClickValues:
+    """Compute the means and variances of all click metrics over the sessions of each configuration.
+
+    Rows with the same configuration and mask are added up first, so the result depends neither on
+    the order of the rows nor on how the sessions are spread over them (days, folds).
+
+    Parameters
+    ----------
+    configuration, masks, sessions
+        (P,) pattern rows: index 0..N-1 of the configuration, click mask, number of sessions (>= 1).
+        Rows in the order of (configuration, mask) are the fast case.
+    good
+        (N,) masks of the positions whose grade is at least the success grade.
+    depth
+        k; no mask may have a click below it.
+
+    Raises
+    ------
+    PatternError
+        If a mask, a number of sessions or an index is out of range, or a configuration has no row.
+    """
+    configuration, masks, sessions = (
+        np.asarray(column, dtype=np.int64) for column in (configuration, masks, sessions)
+    )
+    _check(configuration, masks, sessions, len(good), depth)
+    rows = _canonical(configuration, masks, sessions)
+    if len(rows.starts) != len(good):
+        raise PatternError(
+            f"{len(good) - len(rows.starts)} of {len(good)} configurations have no pattern row"
+        )
+    counts = np.add.reduceat(rows.sessions, rows.starts) if len(good) else np.zeros(0, dtype=np.int64)
+    moments = [_mean_and_variance(values, rows, counts) for values in _per_row(rows, good, depth)]
+    names = tuple(metric.name for metric in CLICKS)
+    shape = (len(CLICKS), len(good))
+    means = np.array([mean for mean, _ in moments]).reshape(shape).T
+    variances = np.array([variance for _, variance in moments]).reshape(shape).T
+    return ClickValues(names, np.ascontiguousarray(means), np.ascontiguousarray(variances), counts)
+
+
+def _check(configuration: Integers, masks: Integers, sessions: Integers, size: int, depth: int) -> None:
+    if not 1 <= depth <= MAX_DEPTH:
+        raise PatternError(f"depth {depth}: expected 1..{MAX_DEPTH}")
+    if len(masks) and (masks.min() < 0 or masks.max() >> depth):
+        worst = int(masks.min()) if masks.min() < 0 else int(masks.max())
+        raise PatternError(
+            f"click mask {worst} does not fit depth {depth}: cut the patterns to the depth first"
+        )
+    if len(sessions) and sessions.min() < 1:
+        raise PatternError(f"a pattern row has {sessions.min()} sessions, expected at least 1")
+    if len(configuration) and not 0 <= configuration.min() <= configuration.max() < size:
+        span = f"{configuration.min()}..{configuration.max()}"
+        raise PatternError(f"configuration indices {span} lie outside the {size} configurations")
+
+
+def _canonical(configuration: Integers, masks: Integers, sessions: Integers) -> _Rows:
+    """Sort by (configuration, mask) and add up equal pairs; rows that are so already stay as they are."""
+    if not _increasing(configuration, masks):
+        order = np.lexsort((masks, configuration))
+        configuration, masks = configuration[order], masks[order]
+        new = np.diff(configuration, prepend=-1).astype(bool) | np.diff(masks, prepend=-1).astype(bool)
+        firsts = np.flatnonzero(new)
+        sessions = np.add.reduceat(sessions[order], firsts)
+        configuration, masks = configuration[firsts], masks[firsts]
+    starts = np.flatnonzero(np.diff(configuration, prepend=-1))
+    return _Rows(configuration, masks, sessions, starts)
+
+
+def _increasing(configuration: Integers, masks: Integers) -> bool:
+    step = np.diff(configuration)
+    return bool(np.all((step > 0) | ((step == 0) & (np.diff(masks) > 0))))
+
+
+def _per_row(rows: _Rows, good: Integers, depth: int) -> Iterator[Floats]:
+    """Yield the value of every metric on every row, computed once per distinct mask where it can be."""
+    if depth <= TABLED_DEPTH:
+        distinct, code = np.arange(1 << depth, dtype=np.int64), rows.masks
+    else:
+        distinct, code = np.unique(rows.masks, return_inverse=True)
+    arrays = {"masks": rows.masks, "good": good[rows.configuration]}
+    for metric in CLICKS:
+        if metric.needs == _MASKS:
+            yield metric.function(distinct)[code]
+        else:
+            yield metric.function(*(arrays[name] for name in metric.needs))
+
+
+def _mean_and_variance(values: Floats, rows: _Rows, counts: Integers) -> tuple[Floats, Floats]:
+    """Return the mean and unbiased variance per configuration, in three passes over the rows.
+
+    The second pass adds to the mean what rounding left over. So a metric that is the same in every
+    session has exactly that mean, in every configuration, and exactly no variance.
+    """
+    if not len(counts):
+        return np.zeros(0), np.zeros(0)
+    mean = np.add.reduceat(values * rows.sessions, rows.starts) / counts
+    mean += np.add.reduceat((values - mean[rows.configuration]) * rows.sessions, rows.starts) / counts
+    squares = (values - mean[rows.configuration]) ** 2 * rows.sessions
+    variance = np.full(len(counts), np.nan)
+    np.divide(np.add.reduceat(squares, rows.starts), counts - 1, out=variance, where=counts > 1)
+    return mean, variance
+
+
+def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: int) -> Floats:
+    """Compute the entropy of the clicked URLs of each query.
+
+    H = sum over URLs of p log2(1 / p), p = the URL's share of the query's clicks. The rows may come in any
+    order, and the same (query, url) in several rows; the result is the same to the last bit.
+
+    Parameters
+    ----------
+    query, url, clicks
+        (R,) index of the query (0..queries-1), any index of the URL, number of clicks (>= 0).
+    queries
+        Q, the number of queries.
+
+    Returns
+    -------
+    (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
+
+    Raises
+    ------
+    PatternError
+        If a number of clicks is negative or an index is out of range.
+    """
+    query, url, clicks = (np.asarray(column, dtype=np.int64) for column in (query, url, clicks))
+    if len(clicks) and (clicks.min() < 0 or query.min() < 0 or query.max() >= queries):
+        raise PatternError(f"clicks must not be negative and query indices must lie in 0..{queries - 1}")
+    order = np.lexsort((url, query))
+    query, url, clicks = query[order], url[order], clicks[order]
+    new = np.diff(query, prepend=-1).astype(bool) | np.diff(url, prepend=-1).astype(bool)
+    firsts = np.flatnonzero(new)
+    counts = np.add.reduceat(clicks, firsts) if len(firsts) else clicks
+    return _entropies(query[firsts], counts, queries)
+
+
+def _entropies(query: Integers, counts: Integers, queries: int) -> Floats:
+    order = np.lexsort((counts, query))  # so that the indices of URLs do not decide the order of addition
+    query, counts = query[order], counts[order]
+    clicked = counts > 0
+    query, counts = query[clicked], counts[clicked]
+    totals = np.bincount(query, weights=counts, minlength=queries)
+    share = totals[query] / counts
+    return np.bincount(query, weights=np.log2(share) / share, minlength=queries).astype(np.float64)

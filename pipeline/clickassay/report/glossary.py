@@ -1,0 +1,68 @@
+"""Terms of a report and their meanings: every text of the page links to them."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from markupsafe import Markup, escape
+
+from clickassay.report.words import capital
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term: its id on the page, its name, and its meaning in a sentence."""
+
+    key: str
+    name: str
+    meaning: str
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """Return all terms, by name."""
+    found = (Term(_key(name), name, entry["meaning"]) for name, entry in _entries().items())
+    return tuple(sorted(found, key=lambda term: term.name.lower()))
+
+
+@cache
+def _entries() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("clickassay.report").joinpath("glossary.toml").read_text(encoding="utf-8"))
+
+
+def _key(name: str) -> str:
+    return "term-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+@cache
+def _forms() -> tuple[re.Pattern[str], dict[str, str]]:
+    keys = {form: _key(name) for name, entry in _entries().items() for form in entry["forms"]}
+    keys |= {capital(form): key for form, key in keys.items()}
+    longest_first = sorted(keys, key=len, reverse=True)
+    # neither part of a longer word nor of a name such as AP(rel=2) or P@1
+    words = "|".join(re.escape(form).replace(r"\ ", "[ \u00a0]") for form in longest_first)
+    return re.compile(rf"(?<![\w@(/.-])({words})(?![\w@(/-]|\.\w)"), keys
+
+
+def linked(text: str) -> Markup:
+    """Return `text` escaped, with the first mention of each term as a link to its meaning."""
+    pattern, keys = _forms()
+    seen: set[str] = set()
+    parts = []
+    for place, part in enumerate(pattern.split(text)):
+        key = keys[part.replace("\u00a0", " ")] if place % 2 else ""
+        parts.append(escape(part) if not key or key in seen else _link(key, part))
+        seen.add(key)
+    return Markup("").join(parts)
+
+
+def linked_name(text: str) -> Markup:
+    """Return a name escaped, as a link if the whole of it is a term: names come from the log too."""
+    keys = _forms()[1]
+    return _link(keys[text], text) if text in keys else escape(text)
+
+
+def _link(key: str, words: str) -> Markup:
+    return Markup('<a class="term" href="#{}">{}</a>').format(key, words)

@@ -1,0 +1,375 @@
+"""What a report says, before it is drawn: frozen numbers, tables, figures and sentences.
+
+`read_run` picks from the run's tables what the report shows; the section modules turn that into
+`Section` records; `render` writes them. Nothing here knows HTML, Markdown or LaTeX; pictures come drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+from markupsafe import Markup
+
+from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
+from clickassay.errors import ReportError
+from clickassay.report.cells import Estimate, Row, absent, doubts, missing_reasons
+from clickassay.report.rare import QueryNames
+from clickassay.report.words import listed, visible
+from clickassay.table_form import Table as Contract
+
+HEADLINE_CLICK = "MeanRR"
+"""The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
+
+SAMPLES_SHOWN = 8
+"""Samples that the page draws; the CSV files hold all of them."""
+
+MIN_USERS = 5
+"""Users who must have issued a query for a report to name it, where the run does not say."""
+
+OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
+"""Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
+
+ROWS_SHOWN = 120
+"""Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
+NO_BOUND = "noise leaves no bound"
+
+
+@dataclass(frozen=True, order=True)
+class SampleKey:
+    """What a sample is of: a market, a depth and a judge (``all`` where the run has no such label)."""
+
+    market: str
+    depth: int
+    judge: str
+
+    @property
+    def label(self) -> str:
+        """Words for the sample, without the labels that the run does not have."""
+        parts = [] if self.market == EVERY else [f"market {visible(self.market)}"]
+        parts.append(f"depth {self.depth}")
+        parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
+        return ", ".join(parts)
+
+    @property
+    def market_and_depth(self) -> str:
+        """The same without the judge."""
+        return replace(self, judge=EVERY).label
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of `frame` that belong to this sample."""
+        return frame.filter(market=self.market, depth=self.depth, judge=self.judge)
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what is shown, and what its CSV file has.
+
+    Attributes
+    ----------
+    name
+        File stem, also the id on the page.
+    title, name_head, heads
+        Title in words, head of the name column, heads of the cells.
+    rows
+        All rows; the first `most` are shown.
+    spanners
+        Heads over several columns: (words, index of the first column, number of columns).
+    notes
+        Remarks under the table.
+    data
+        The rows of the CSV file, mostly more than are shown; None when it has those of the table itself.
+    for_papers
+        Whether the table is also written as LaTeX.
+    group_head
+        Head of the column of groups.
+    explained
+        Whether its words link to the glossary of the page.
+    most
+        Rows that are shown.
+    """
+
+    name: str
+    title: str
+    name_head: str
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    spanners: tuple[tuple[str, int, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    data: pl.DataFrame | None = None
+    for_papers: bool = True
+    group_head: str = "Sample"
+    explained: bool = True
+    most: int = ROWS_SHOWN
+
+    @property
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that fit the page."""
+        return self.rows[: self.most]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes, doubts about intervals, reasons of missing values, and whether rows are left out."""
+        cut = len(self.rows) - len(self.shown)
+        left = (f"The first {self.most} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
+        return (*self.notes, *doubts(self.shown), *missing_reasons(self.shown), *left)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One picture as it is drawn, and the numbers behind it.
+
+    Attributes
+    ----------
+    svg
+        The whole ``<svg>`` element; a mark's ``aria-label`` tells the row that it stands for.
+    titles
+        Which columns of `rows` are told, with their words.
+    rows
+        The rows of data.
+    """
+
+    svg: Markup
+    titles: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture with a title, the text that stands in for it, and the table that has its numbers."""
+
+    name: str
+    title: str
+    alt: str
+    drawing: Drawing
+    table: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of the report: a reading in words, pictures, tables.
+
+    `legend` explains marks of the pictures; `folded` tables stand behind a line to click, which
+    says `fold_words`.
+    """
+
+    name: str
+    title: str
+    reading: tuple[str, ...]
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    folded: tuple[Table, ...] = ()
+    fold_words: str = "The numbers"
+
+    @property
+    def every_table(self) -> tuple[Table, ...]:
+        """The tables in view and the folded ones."""
+        return self.tables + self.folded
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run's tables in report order, and which samples the report shows.
+
+    Attributes
+    ----------
+    frames
+        The tables of `contracts.RUN_TABLES` by name, without what concerns `contracts.BASELINES`.
+    plain
+        Rows of `correlations` and `comparisons` that concern these baselines.
+    info
+        The content of ``settings.json``.
+    headline
+        The sample of the headline, or None when no session was kept anywhere.
+    shown
+        Samples on the page, the headline first.
+    n_samples
+        All samples of the run.
+    names
+        What its queries are called.
+    """
+
+    frames: Mapping[str, pl.DataFrame]
+    plain: Mapping[str, pl.DataFrame]
+    info: Mapping[str, Any]
+    headline: SampleKey | None
+    shown: tuple[SampleKey, ...]
+    n_samples: int
+    names: QueryNames
+    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def own(self) -> tuple[SampleKey, ...]:
+        """The headline sample, if there is one."""
+        return () if self.headline is None else (self.headline,)
+
+    @property
+    def rest(self) -> tuple[SampleKey, ...]:
+        """The shown samples but the headline one."""
+        return tuple(sample for sample in self.shown if sample != self.headline)
+
+    def group(self, sample: SampleKey) -> str:
+        """Heading over the rows of a sample; none for the headline sample, whose tables stand alone."""
+        return "" if sample == self.headline else sample.label
+
+    def at(self, *samples: SampleKey) -> str:
+        """Addition to the title of a table of a single sample."""
+        return f", {samples[0].label}" if len(samples) == 1 and samples[0] == self.headline else ""
+
+    def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
+        """Rows of `correlations` of one sample and split."""
+        return sample.rows(self.frames["correlations"]).filter(split=split)
+
+    @property
+    def editorial(self) -> tuple[str, ...]:
+        """Editorial metrics of the run in the order of reports, variants last."""
+        return in_order(self._names("editorial_metric"), EDITORIAL_METRICS)
+
+    @property
+    def clicks(self) -> tuple[str, ...]:
+        """Click metrics of the run in the order of reports, QCTR last."""
+        return in_order(self._names("click_metric"), CLICK_METRICS)
+
+    def _names(self, column: str) -> list[str]:
+        both = [self.frames[name][column] for name in ("correlations", "differences")]
+        return pl.concat(both).unique().to_list()
+
+    @property
+    def good(self) -> str:
+        """The label of the lowest grade that counts as success for SS."""
+        return self.grade_label(int(self.settings.get("success_grade", 2)))
+
+    def grade_label(self, grade: int) -> str:
+        """Return the scale's label of a grade, or the grade itself where the scale has none."""
+        scale: Sequence[str] = self.settings.get("scale") or ()
+        if len(scale) != int(self.settings.get("max_grade", len(scale) - 1)) + 1:
+            scale = ()  # the labels of another scale than that of --max-grade
+        return visible(scale[grade]) if 0 <= grade < len(scale) else f"grade {grade}"
+
+
+def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
+    """Put the tables into their contracts' form and choose the samples to show.
+
+    Raises
+    ------
+    ReportError
+        If a table of `contracts.RUN_TABLES` is missing.
+    ContractError
+        If a table has not the form of its contract.
+    """
+    missing = [table.name for table in RUN_TABLES if table.name not in tables]
+    if missing:
+        expected = listed(table.name for table in RUN_TABLES)
+        raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
+    whole = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
+    frames = {name: frame.filter(~_of_baseline(frame)) for name, frame in whole.items()}
+    plain = {name: whole[name].filter(_of_baseline(whole[name])) for name in ("correlations", "comparisons")}
+    settings = MappingProxyType(dict(info.get("settings") or {}))
+    min_users = int(settings.get("min_users", MIN_USERS))
+    frames["correlations"] = _few_unnamed(frames["correlations"], min_users)
+    samples = _samples_by_weight(frames["statistics"])
+    headline = _headline(frames["statistics"])
+    chosen = sorted(samples[:SAMPLES_SHOWN])
+    if headline is not None:
+        chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
+    return Run(
+        MappingProxyType(frames),
+        MappingProxyType(plain),
+        info,
+        headline,
+        tuple(chosen),
+        len(samples),
+        QueryNames(frames["queries"], min_users=min_users),
+        settings,
+    )
+
+
+def _few_unnamed(correlations: pl.DataFrame, min_users: int) -> pl.DataFrame:
+    """Put numbers in the place of attribute values of few queries, which may be as personal as a query."""
+    few = ~pl.col("split").is_in(OWN_SPLITS) & (pl.col("n_queries") < min_users)
+    numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)
+    return correlations.with_columns(pl.when(few).then(numbered).otherwise(pl.col("class")).alias("class"))
+
+
+def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
+    # The pattern table may have millions of rows and is only summed here: its order is no matter.
+    if contract is PATTERNS:
+        contract.canonical(frame.head(0))
+        return frame
+    return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
+
+
+def _of_baseline(frame: pl.DataFrame) -> pl.Expr:
+    names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
+    return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
+
+
+def _samples_by_weight(statistics: pl.DataFrame) -> list[SampleKey]:
+    heavy = statistics.sort(
+        ["n_sessions", "market", "depth", "judge"], descending=[True, False, False, False]
+    )
+    return [SampleKey(*row) for row in heavy.select("market", "depth", "judge").iter_rows()]
+
+
+def _headline(statistics: pl.DataFrame) -> SampleKey | None:
+    """Smallest depth, then the market with most kept sessions there, then the first judge."""
+    kept = statistics.filter(pl.col("n_sessions") > 0)
+    kept = kept.filter(pl.col("depth") == pl.col("depth").min())
+    if kept.is_empty():
+        return None
+    by_market = kept.group_by("market").agg(pl.col("n_sessions").max(), pl.col("n_all_sessions").max())
+    largest = by_market.sort(["n_sessions", "n_all_sessions", "market"], descending=[True, True, False])[
+        "market"
+    ][0]
+    first = kept.filter(market=largest).sort("judge")
+    return SampleKey(largest, int(first["depth"][0]), first["judge"][0])
+
+
+def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
+    """Return the `found` names in the given order, unknown ones after them by name."""
+    known = [name for name in order if name in found]
+    return (*known, *sorted(set(found) - set(order)))
+
+
+def estimate(row: Mapping[str, Any] | None, column: str = "correlation") -> Estimate:
+    """Return the value of `column` in a row of a contract's table, with interval, reason and caution."""
+    if row is None:
+        return absent()
+    value = row[column]
+    if value is None:
+        return Estimate(None, reason=visible(row.get("reason") or "no value", limit=160))
+    return Estimate(value, row["ci_low"], row["ci_high"], caution=_caution(row))
+
+
+def noise_corrected(row: Mapping[str, Any]) -> Estimate:
+    """Return what endless sessions would show in a row of `correlations` or `differences`.
+
+    The value and the ends of its interval may pass -1 and 1.
+    """
+    value, low, high = (row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return Estimate(None, reason=visible(row["reason"] or NO_VARIANCE_LEFT, limit=160))
+    unbounded = low is None and row["ci_low"] is not None
+    return Estimate(value, low, high, caution=NO_BOUND if unbounded else _caution(row))
+
+
+def _caution(row: Mapping[str, Any]) -> str | None:
+    return None if row["caution"] is None else visible(row["caution"], limit=160)
+
+
+def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:
+    """Return the estimates of `frame` by (click metric, editorial metric)."""
+    return {
+        (row["click_metric"], row["editorial_metric"]): estimate(row, column)
+        for row in frame.iter_rows(named=True)
+    }
+
+
+def others(table: Table) -> tuple[Table, ...]:
+    """Return a table of the samples besides the headline one, or nothing when there are none."""
+    return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()

@@ -1,0 +1,153 @@
+"""Pictures drawn by Vega-Lite while the report is written: the page needs no script to show them.
+
+A specification is plain data and holds no text of a log but as values, which Vega draws as they are.
+All sizes are given, so the same numbers give the same picture whatever fonts a machine has.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import vl_convert
+from markupsafe import Markup
+
+from clickassay.report.model import Drawing
+
+VERSION = "6.4"
+"""Version of Vega-Lite that draws; the package brings several."""
+
+INK = "#1c2127"
+MUTED = "#5b6571"
+RULE = "#dde2e7"
+QUIET = "#a9b3bd"
+PAGE = "#fbfbfa"
+ACCENT = "#1f6fb2"
+TINT = "#5aa2dc"
+WARM = "#d9631e"
+WARM_TINT = "#eb8f53"
+
+TIP = "tip"
+"""Column of the text that is told when a mark is pointed at; it is the mark's accessible name."""
+
+LETTER = 7.2
+"""Pixels of an average character at 12 pixels, rather too wide: there is no font to measure."""
+
+Spec = dict[str, Any]
+Values = list[dict[str, Any]]
+Sides = tuple[float, float, float, float]
+"""Pixels around the plot: left, top, right, bottom."""
+
+_AXIS = {
+    "domain": False, "ticks": False, "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 7,
+    "gridColor": RULE, "title": None, "labelLimit": 0, "labelOverlap": False, "labelFlush": False,
+}  # fmt: skip
+_CONFIG = {
+    "view": {"stroke": None},
+    "axis": _AXIS,
+    "text": {"fontSize": 12, "color": INK},
+    "aria": True,
+}
+
+
+def picture(
+    layers: Sequence[Spec],
+    values: Values,
+    titles: Mapping[str, str],
+    *,
+    size: tuple[float, float],
+    sides: Sides,
+) -> Drawing:
+    """Draw layers of marks over the same values.
+
+    Parameters
+    ----------
+    layers
+        Vega-Lite layers; all share the values and their scales.
+    values
+        One record for each datum.
+    titles
+        Columns that are told when a mark is pointed at, with their words: the column ``tip`` holds them.
+    size, sides
+        Width and height of the plot and the space around it, in pixels.
+    """
+    left, top, right, bottom = sides
+    spec = {
+        "data": {"values": [{**value, TIP: told(value, titles)} for value in values]},
+        "width": size[0],
+        "height": size[1],
+        "padding": {"left": left, "top": top, "right": right, "bottom": bottom},
+        "autosize": {"type": "none"},
+        "background": None,
+        "config": _CONFIG,
+        "layer": list(layers),
+    }
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
+    return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
+
+
+def told(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Return the lines that tell a datum: a title and its value each; what is empty is left out."""
+    texts = ((title, value.get(column)) for column, title in titles.items())
+    lines = [(title, str(words).strip()) for title, words in texts if words is not None]
+    return "\n".join(f"{title}: {words}" for title, words in lines if words)
+
+
+def layer(mark: str | Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
+    """Return one layer of marks.
+
+    Parameters
+    ----------
+    mark
+        Mark of Vega-Lite, alone or with its properties.
+    encoding
+        Its channels.
+    only
+        Column that is true for the values to draw; None draws all.
+    tip
+        Whether the marks tell their datum; the others are hidden from readers of the page.
+    """
+    properties = {"type": mark} if isinstance(mark, str) else mark
+    own: Spec = {"mark": {**properties, "aria": tip}, "encoding": dict(encoding)}
+    if tip:
+        own["encoding"]["description"] = {"field": TIP, "type": "nominal"}
+    if only is not None:
+        own["transform"] = [{"filter": {"field": only, "equal": True}}]
+    return own
+
+
+def number_axis(field: str, domain: tuple[float, float], *, ticks: int, **axis: str | float | Spec) -> Spec:
+    """Return a channel of numbers with a grid."""
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": list(domain), "nice": False, "zero": False, "clamp": True},
+        "axis": {"grid": True, "tickCount": ticks, **axis},
+    }
+
+
+def names_axis(field: str, **axis: str | float | Spec) -> Spec:
+    """Return a channel of names in the order of the values."""
+    return {"field": field, "type": "ordinal", "sort": None, "axis": {"grid": False, **axis}}
+
+
+def fitted(words: str, width: float) -> str:
+    """Cut `words` to about `width` pixels."""
+    longest = max(2, int(width / LETTER))
+    return words if len(words) <= longest else words[: longest - 1] + "…"
+
+
+def apart(labels: Mapping[str, str]) -> dict[str, str]:
+    """Replace the ends of labels that several names share by numbers, so that no two names look the same."""
+    shared = {label: [name for name in labels if labels[name] == label] for label in labels.values()}
+    return {
+        name: label if shared[label] == [name] else _numbered(label, shared[label].index(name) + 1)
+        for name, label in labels.items()
+    }
+
+
+def _numbered(label: str, number: int) -> str:
+    return f"{label[: -1 - len(str(number))]}…{number}"
+
+
+def wide(names: Sequence[str], *, most: float = 150) -> float:
+    """Return the pixels that the longest of `names` takes beside a picture."""
+    return min(most, max((len(name) for name in names), default=0) * LETTER) + 7
