@@ -64,7 +64,7 @@ def _patterns(log: Path) -> Path:
 
 
 def _click_log(patterns: Path) -> Any:
-    from clickassay.run_clicks import read_clicks  # noqa: PLC0415
+    from clickassay.jobs.click_models import read_clicks  # noqa: PLC0415
 
     return read_clicks(patterns, market=None, depth=None).log()
 
@@ -74,8 +74,8 @@ def _em() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "click_models"))
     import click_oracle as oracle  # noqa: PLC0415
 
-    from clickassay.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
-    from clickassay.click_models.product import fit_product  # noqa: PLC0415
+    from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
+    from clickassay.click_models.factorised import fit_product  # noqa: PLC0415
 
     return {
         "PBM": (lambda log, **more: fit_product(log, by_last_click=False, **more),

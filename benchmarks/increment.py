@@ -24,8 +24,9 @@ from measuring import WORK, Cost, clickassay, elsewhere, machine, measured, midd
 from numpy.typing import NDArray
 from scan_ratio import made_log
 
-from clickassay.patterns import FOLDER_TABLES, PatternTable, read_patterns
-from clickassay.store import PatternStore
+from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.table import PatternTable
 
 IDS = ("ascending", "random", "text")
 TABLES = ("searches", "clicks")

@@ -19,14 +19,15 @@ import polars as pl
 from measuring import WORK, clickassay, machine, measured, middle
 from scan_ratio import made_log
 
+from clickassay.core.records import Sample
+from clickassay.core.settings import load_settings
 from clickassay.correlation.rankers import Within, monte_carlo, within_queries
-from clickassay.inputs import JUDGMENTS, read_input
-from clickassay.judged import configuration_id, judge_configurations
-from clickassay.judgments import prepare_judgments
-from clickassay.measure import formed_sessions, measure
-from clickassay.patterns import read_patterns
-from clickassay.sample import Sample
-from clickassay.settings import load_settings
+from clickassay.inputs.tables import JUDGMENTS, read_input
+from clickassay.judgments.join import judge_configurations
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.metrics.scoring import formed_sessions, measure
+from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.identity import configuration_id
 
 ITERATIONS = 1000
 OF_THE_LOOP = 20

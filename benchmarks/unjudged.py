@@ -18,13 +18,13 @@ import numpy as np
 import polars as pl
 from measuring import WORK, machine
 
-from clickassay.contracts import BASELINES
-from clickassay.normalise import normalise_query, normalise_url
-from clickassay.patterns import PatternTable
-from clickassay.run import analyse
-from clickassay.run_patterns import log_to_patterns
-from clickassay.settings import load_settings
-from clickassay.simulate import simulate
+from clickassay.core.settings import load_settings
+from clickassay.inputs.normalise import normalise_query, normalise_url
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.patterns.table import PatternTable
 
 DEPTH = 5
 KEY = ["market", "editorial_metric"]

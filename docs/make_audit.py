@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from clickassay.audit.elsewhere import Reading
-from clickassay.audit.example import audited_list, one_list
+from clickassay.studies.audit.one_list import audited_list, one_list
+from clickassay.studies.audit.tool_formulas import Reading
 
 PAGE = Path(__file__).parent / "audit.md"
 READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)

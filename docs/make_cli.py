@@ -11,7 +11,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from clickassay.cli import app
+from clickassay.cli.app import app
 
 PAGE = Path(__file__).parent / "cli.md"
 PROGRAM = "clickassay"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from clickassay.contracts import RUN_TABLES
-from clickassay.database import write_database
-from clickassay.questions import DATABASE, Question, ask, cells, questions
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.tables import write_database
+from clickassay.studies.questions import DATABASE, Question, ask, cells, questions
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "questions.md"

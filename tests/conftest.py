@@ -68,7 +68,7 @@ SPARK = {
 def spark(tmp_path_factory):
     """Return the session that every run on Spark finds while tests last: starting one takes seconds."""
     pytest.importorskip("pyspark", reason="no Spark: install clickassay[spark] to test that engine")
-    from clickassay.engines.spark_session import SparkPlace, spark_session
+    from clickassay.logs.spark.session import SparkPlace, spark_session
 
     warehouse = {"spark.sql.warehouse.dir": tmp_path_factory.mktemp("warehouse").as_uri()}
     with spark_session(SparkPlace(master="local[2]", conf=SPARK | warehouse)) as session:

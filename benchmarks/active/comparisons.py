@@ -10,10 +10,10 @@ from pools import Floats
 from relevance_models import Scored
 from repeated_plans import repeated_estimates
 
-from clickassay.active.moments import MEASURES, measure_moments, performance
-from clickassay.active.pool import Pool, Ranking, pool_of
-from clickassay.active.sampling import VARIANTS, sampling_distribution
-from clickassay.correlation.draws import child
+from clickassay.core.seeds import child
+from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
+from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
+from clickassay.studies.labelling.sampling import VARIANTS, sampling_distribution
 
 PLANS = (*((variant, 0.0) for variant in VARIANTS), ("active", 0.1))
 """Variants of q and the share of draws for defence."""

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from pools import Lengths, simulated
 
-from clickassay.active.moments import measure_moments
-from clickassay.active.pool import Pool
+from clickassay.studies.labelling.moments import measure_moments
+from clickassay.studies.labelling.pool import Pool
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from measuring import elsewhere, machine

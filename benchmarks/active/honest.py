@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from pools import Floats, Lengths, chances_of, labels, simulated
 
-from clickassay.active.drawing import draw
-from clickassay.active.estimate import Estimate, estimate
-from clickassay.active.moments import MEASURES, measure_moments, performance
-from clickassay.active.pool import Pool
-from clickassay.active.sampling import VARIANTS, expected_error, sampling_distribution
+from clickassay.studies.labelling.draws import draw
+from clickassay.studies.labelling.estimate import Estimate, estimate
+from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
+from clickassay.studies.labelling.pool import Pool
+from clickassay.studies.labelling.sampling import VARIANTS, expected_error, sampling_distribution
 
 QUERIES = 2_000
 LENGTHS = Lengths(middle=12, sigma=0.6, longest=60)

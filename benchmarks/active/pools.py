@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.active.pool import Pool, Ranking, pool_of
+from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
 
 GRADES = 5
 

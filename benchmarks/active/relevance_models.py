@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from clickassay.active.ordered_logit import OrderedLogit, fit_ordered_logit
+from clickassay.studies.labelling.ordered_logit import OrderedLogit, fit_ordered_logit
 
 Features = NDArray[np.float32]
 

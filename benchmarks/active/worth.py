@@ -22,7 +22,7 @@ from relevance_models import MODELS, Scored
 from savings import averaged, saved
 from worth_page import draw_pictures, write_page
 
-from clickassay.correlation.draws import child
+from clickassay.core.seeds import child
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from calibrate.work import in_processes

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 from comparisons import ESTIMATED, SELECTED, UPDATED, Comparison
 
-from clickassay.active.sampling import VARIANTS
+from clickassay.studies.labelling.sampling import VARIANTS
 
 PAGE = Path(__file__).with_name("worth.md")
 COLOURS = ("#d9631e", "#5aa2dc", "#1f6fb2", "#5b6571")

@@ -5,12 +5,15 @@ import time
 import numpy as np
 import polars as pl
 
-from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Sample
+from clickassay.core.seeds import child
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.draws import child
 from clickassay.correlation.tables import correlations, differences
-from clickassay.sample import Sample
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.editorial import EDITORIAL_METRICS
 
 QUERIES, CONFIGURATIONS = 16_000, 70_000
 DEPTHS = (5, 10)

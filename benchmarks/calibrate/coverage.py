@@ -7,10 +7,10 @@ import polars as pl
 
 from calibrate.work import REAL, STRESS, Chunk, chunks, in_processes, share_error
 from calibrate.worlds import FAR, FIRST, NEAR, Truth, draw, make_pool, truth, with_metrics
-from clickassay.contracts import EVERY
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Sample, Split
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.tables import correlations, differences
-from clickassay.sample import Sample, Split
 
 STATISTICS = (
     "correlation",

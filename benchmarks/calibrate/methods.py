@@ -14,11 +14,11 @@ from scipy.special import ndtr, ndtri
 from calibrate.coverage import STATISTICS, intervals, summary, true_values
 from calibrate.work import REAL, Chunk, chunks, in_processes
 from calibrate.worlds import FAR, FIRST, NEAR, draw, make_pool, truth, with_metrics
+from clickassay.core.records import Floats, Sample
 from clickassay.correlation.jackknife import left_out
 from clickassay.correlation.noise import within_noise, within_reliability
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
 from clickassay.correlation.weighted import centred_sums, query_moments
-from clickassay.sample import Floats, Sample
 
 RESAMPLES = 1000
 SELDOM = 0.3

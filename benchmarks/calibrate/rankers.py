@@ -5,7 +5,7 @@ import polars as pl
 
 from calibrate.work import REAL, Chunk, chunks, in_processes, share_error
 from calibrate.worlds import FIRST, draw, make_pool, with_metrics
-from clickassay.correlation.draws import child
+from clickassay.core.seeds import child
 from clickassay.correlation.rankers import (
     covariance_contributions,
     exact_correlations,

@@ -13,17 +13,18 @@ from pathlib import Path
 import polars as pl
 
 from calibrate.work import in_processes
-from clickassay.contracts import EDITORIAL_METRICS, EVERY
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Sample
+from clickassay.core.settings import load_settings
 from clickassay.correlation.comparisons import comparisons
-from clickassay.inputs import JUDGMENTS, read_input
-from clickassay.judged import cut_to_depth, look_up
-from clickassay.judgments import prepare_judgments
-from clickassay.measure import formed_sessions, measure
-from clickassay.run_patterns import log_to_patterns
-from clickassay.sample import Sample
-from clickassay.settings import load_settings
-from clickassay.simulate import simulate
-from clickassay.simulate.worlds import WORLDS
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.simulate.worlds import WORLDS
+from clickassay.inputs.tables import JUDGMENTS, read_input
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.judgments.join import cut_to_depth, look_up
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.metrics.scoring import formed_sessions, measure
 
 DEPTH = 10
 LEVEL = 0.05

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from calibrate.worlds import Nature
-from clickassay.correlation.draws import child
+from clickassay.core.seeds import child
 
 Task = TypeVar("Task")
 

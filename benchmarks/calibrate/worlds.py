@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from clickassay.contracts import EVERY
-from clickassay.correlation.draws import child
-from clickassay.sample import Floats, Integers, Sample
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.seeds import child
 
 POOL_QUERIES = 100_000
 MEAN_SESSIONS = 60

@@ -1,24 +1,38 @@
 """clickassay: checks offline search metrics against what users click.
 
-Data flows one way: logs -> sessions -> pattern table (SQL on an engine), then
-pattern table -> judged configurations -> metrics -> correlations -> report (Polars, NumPy).
+Data flows one way, through the folders of this package in this order:
+
+1. ``inputs``: files → canonical tables.
+2. ``logs``: raw log → sessions → pattern table, on an engine; the only place with engines.
+3. ``patterns``: the pattern table, all that the rest needs to know of a log.
+4. ``judgments``: grades joined with the lists of the pattern table.
+5. ``metrics`` (and ``click_models``): what a metric is, and its values.
+6. ``correlation``: how well metrics predict clicks.
+7. ``report``: the tables of a run → page, Markdown, CSV, LaTeX.
+
+Above them stand ``studies`` (questions asked of a run), ``jobs`` (a command from start to end) and ``cli``;
+below them ``core``. An import goes down, never up.
 """
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clickassay.evaluation.evaluation import evaluate as evaluate
+    from clickassay.core.provenance import __version__ as __version__
+    from clickassay.studies.evaluation.evaluate import evaluate as evaluate
 
-try:
-    __version__ = version("clickassay")
-except PackageNotFoundError:  # a bare checkout on the path, not installed
-    __version__ = "0+checkout"
+__all__ = ["__version__", "evaluate"]
+
+_HOMES = {
+    "__version__": ("clickassay.core.provenance", "__version__"),
+    "evaluate": ("clickassay.studies.evaluation.evaluate", "evaluate"),
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
-    if name == "evaluate":  # only now, so that the command line starts without it
-        from clickassay.evaluation.evaluation import evaluate  # noqa: PLC0415
+    """Import a public name when it is asked for, so that the command line starts without all of them."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'clickassay' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - beside the one use
 
-        return evaluate
-    raise AttributeError(f"module 'clickassay' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)

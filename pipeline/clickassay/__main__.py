@@ -1,6 +1,6 @@
 """`python -m clickassay` is the command `clickassay`."""
 
-from clickassay.cli import main
+from clickassay.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -12,8 +12,8 @@ Every name of the catalogue is here, and the other names that ir_measures and tr
 from dataclasses import dataclass
 from typing import Any
 
-from clickassay.evaluation.names import ALIASES, MEASURES, RULES, parse_measure, parse_measures
-from clickassay.metrics.base import Measure
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.names import ALIASES, MEASURES, RULES, parse_measure, parse_measures
 
 __all__ = ["Name", "describe", "names", "parse"]
 

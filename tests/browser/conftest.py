@@ -4,11 +4,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from clickassay.report import write_report
-from clickassay.run import make_run
-from clickassay.settings import load_settings
-from report.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
-from report.test_report_page import hostile_info, hostile_tables
+from clickassay.core.settings import load_settings
+from clickassay.jobs.run import make_run
+from clickassay.report.build import write_report
+from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
+from unit.report.writers.test_report_page import hostile_info, hostile_tables
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clickassay.patterns import read_patterns
-from spark.packed_logs import LOGS, SHAPES, packs
-from spark_logs import both_engines, differing_tables
-from test_agreement import write_log
+from agreement.test_agreement import write_log
+from clickassay.patterns.folder import read_patterns
+from support.spark.packed_logs import LOGS, SHAPES, packs
+from support.spark.spark_logs import both_engines, differing_tables
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ ids are text: a market tells what each of them leaves.
 import pyarrow as pa
 import pytest
 
-from clickassay.patterns import read_patterns
-from small_logs import session_counts
-from spark.odd_logs import DEPTH, OddLog, click, search, typed, write_parquet
-from spark_logs import both_engines, differing_tables
+from clickassay.patterns.folder import read_patterns
+from support.logs.small_logs import session_counts
+from support.spark.odd_logs import DEPTH, OddLog, click, search, typed, write_parquet
+from support.spark.spark_logs import both_engines, differing_tables
 
 SCRIPTS = (
     "ﷺ" * 500,

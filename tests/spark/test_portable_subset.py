@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 import sqlglot
 
-from clickassay.engines.spark_session import SparkPlace, spark_session
-from test_house import EXPRESSIONS, FUNCTIONS, complaints
+from clickassay.logs.spark.session import SparkPlace, spark_session
+from project.test_house import EXPRESSIONS, FUNCTIONS, complaints
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ROWS = pl.DataFrame(

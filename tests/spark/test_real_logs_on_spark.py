@@ -1,14 +1,13 @@
 """Spark leaves the bytes of the embedded engine on public logs of real users."""
 
-from pathlib import Path
-
 import pytest
 
-from clickassay.formats import import_trec_session, import_yandex
-from clickassay.patterns import read_patterns
-from spark_logs import both_engines, differing_tables
+from clickassay.inputs.importers.trec_session import import_trec_session
+from clickassay.inputs.importers.yandex import import_yandex
+from clickassay.patterns.folder import read_patterns
+from support.places import DATA
+from support.spark.spark_logs import both_engines, differing_tables
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 CLARA = DATA / "clara2_naver"
 TREC = DATA / "trec_session_2012_2013"
 

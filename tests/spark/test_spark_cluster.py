@@ -4,21 +4,20 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from clickassay.run_patterns import make_patterns
-from clickassay.settings import load_settings
-from spark.spark_cluster import WORKERS, executors, running_cluster, until
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from support.places import SAMPLES
+from support.spark.spark_cluster import WORKERS, executors, running_cluster, until
 
 pytestmark = pytest.mark.thorough
 
 pytest.importorskip("pyspark")
-SAMPLES = Path(__file__).parents[2] / "data_samples"
 LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 TABLES = ("configurations", "patterns", "queries", "funnel")
-COMMAND = (sys.executable, "-c", "from clickassay.cli import main; main()", "patterns")
+COMMAND = (sys.executable, "-c", "from clickassay.cli.app import main; main()", "patterns")
 
 
 @pytest.fixture(scope="module")

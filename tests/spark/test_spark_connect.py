@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from clickassay.run_patterns import make_patterns
-from clickassay.settings import load_settings
-from spark.spark_cluster import free_port, until
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from support.places import SAMPLES
+from support.spark.spark_cluster import free_port, until
 
 pytestmark = pytest.mark.thorough
 
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
-SAMPLES = Path(__file__).parents[2] / "data_samples"
 LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 TABLES = ("configurations", "patterns", "queries", "funnel")
-COMMAND = (sys.executable, "-c", "from clickassay.cli import main; main()", "patterns")
+COMMAND = (sys.executable, "-c", "from clickassay.cli.app import main; main()", "patterns")
 
 
 def answers(port):
@@ -34,7 +34,7 @@ def server(tmp_path_factory):
     """Return the URL of a running Spark Connect server."""
     import pyspark
 
-    from clickassay.engines.spark_session import _find_java
+    from clickassay.logs.spark.session import _find_java
 
     _find_java()
     home, port = Path(pyspark.__file__).parent, free_port()

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from clickassay.engines.spark import SparkEngine
-from clickassay.inputs import CLICKS, SEARCHES
-from clickassay.log_spark import SparkBuilder
-from clickassay.logs import NEVER_MS
-from clickassay.progress import silent
-from clickassay.settings import load_settings
-from clickassay.spark_reading import read_for_spark
+from clickassay.core.progress import silent
+from clickassay.core.settings import load_settings
+from clickassay.inputs.tables import CLICKS, SEARCHES
+from clickassay.logs.spark.builder import SparkBuilder
+from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.read import read_for_spark
+from clickassay.logs.steps import NEVER_MS
+from support.places import SAMPLES
 
 PLANS = Path(__file__).parent / "plans"
-SAMPLES = Path(__file__).parents[2] / "data_samples"
 STEPS = (
     "repeated_ids", "shown_queries", "shown_at", "shown_texts", "clicks_read",
     "click_fates", "repeated_pairs", "searches_of_returning_users", "visits", "session_searches",
@@ -60,7 +60,7 @@ def in_order(plan):
 @pytest.fixture(scope="module")
 def plans(spark, tmp_path_factory):
     session = spark.newSession()
-    from clickassay.engines.spark_session import _SESSION
+    from clickassay.logs.spark.session import _SESSION
 
     for name, value in {**_SESSION, **LIKE_A_LARGE_LOG}.items():
         session.conf.set(name, value)

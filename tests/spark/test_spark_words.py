@@ -9,11 +9,11 @@ import sqlglot
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from clickassay.engines import dialect
-from clickassay.engines.spark_session import SparkPlace, spark_session
-from clickassay.judged import configuration_id
-from clickassay.normalise import normalise_query, normalise_url
-from test_normalise import CODE_POINTS, PRIME, differing, digest, numbers, odd_texts, urls
+from clickassay.inputs.normalise import normalise_query, normalise_url
+from clickassay.logs import translate as dialect
+from clickassay.logs.spark.session import SparkPlace, spark_session
+from clickassay.patterns.identity import configuration_id
+from unit.inputs.test_normalise import CODE_POINTS, PRIME, differing, digest, numbers, odd_texts, urls
 
 DIGITS = 18  # more are not taken for a whole number
 # an example is a query of Spark's, so there are few of them, each of many rows

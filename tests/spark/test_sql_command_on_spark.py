@@ -2,14 +2,15 @@
 
 import pytest
 
-from clickassay.errors import PatternError
-from clickassay.patterns import read_patterns
-from clickassay.run_patterns import log_to_patterns
-from clickassay.settings import load_settings
-from oracle.messy_logs import seeded_log
-from robustness import tiny
-from test_agreement import write_log
-from written_sql import SAMPLES, differing, edited, printed, script_for, statements
+from agreement.test_agreement import write_log
+from clickassay.core.errors import PatternError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.patterns.folder import read_patterns
+from support.logs import tiny
+from support.logs.written_sql import differing, edited, printed, script_for, statements
+from support.oracle.messy_logs import seeded_log
+from support.places import SAMPLES
 
 pytest.importorskip("pyspark")
 

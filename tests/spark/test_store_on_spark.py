@@ -5,10 +5,10 @@ import hashlib
 import polars as pl
 import pytest
 
-from clickassay.run_store import grow_store
-from clickassay.settings import load_settings
-from clickassay.store import PatternStore
-from small_logs import simulated
+from clickassay.core.settings import load_settings
+from clickassay.jobs.stores import grow_store
+from clickassay.patterns.store.store import PatternStore
+from support.logs.small_logs import simulated
 
 FILES = 3
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clickassay.patterns import read_patterns
-from spark_logs import ENGINES, differing_tables, made_by
+from clickassay.patterns.folder import read_patterns
+from support.spark.spark_logs import ENGINES, differing_tables, made_by
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
 FUNNEL = ("source", "market", "depth", "step", "reason", "rows")

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clickassay.click_models.chain import fit_cascade
-from clickassay.click_models.chain_em import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
+from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
+from clickassay.click_models.cascade.model import fit_cascade
 from clickassay.click_models.click_log import ClickLog
-from clickassay.click_models.model import Fit
-from clickassay.click_models.product import (
+from clickassay.click_models.factorised import (
     fit_product,
     fit_rate,
     fit_rates_by_document,
     fit_rates_by_position,
 )
-from clickassay.errors import SettingsError
+from clickassay.click_models.model import Fit
+from clickassay.core.errors import SettingsError
 
 
 @dataclass(frozen=True)

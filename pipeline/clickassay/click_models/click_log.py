@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.errors import ClickModelError
+from clickassay.core.errors import ClickModelError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

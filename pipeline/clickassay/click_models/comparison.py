@@ -1,15 +1,115 @@
-"""Click models side by side: fitted on some sessions, tried on others."""
+"""Click models side by side: fitted on some sessions, tried on others.
+
+How well a model predicts clicks is its log-likelihood, and its perplexity by position, on sessions held out.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from clickassay.click_models.catalogue import ClickModelKind
-from clickassay.click_models.click_log import Floats
+from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, total
 from clickassay.click_models.examination import examination
-from clickassay.click_models.held_out import Halves
-from clickassay.click_models.model import Fit
-from clickassay.click_models.scores import Score, score
-from clickassay.progress import Progress, silent
+from clickassay.click_models.model import ClickModel, Fit
+from clickassay.core.errors import ClickModelError
+from clickassay.core.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A log in two parts over the same lists.
+
+    Attributes
+    ----------
+    fit, test
+        What models are fitted on, and tried on.
+    by_users
+        Whether no user is in both; else sessions were drawn.
+    """
+
+    fit: ClickLog
+    test: ClickLog
+    by_users: bool
+
+
+def drawn_halves(log: ClickLog, *, share: float, seed: int) -> Halves:
+    """Hold out sessions at random, each with the chance `share`.
+
+    The sessions of a pattern are alike, so counts are thinned.
+
+    Parameters
+    ----------
+    share
+        0 < share < 1.
+    seed
+        The same seed draws the same sessions.
+
+    Raises
+    ------
+    ClickModelError
+        If no session is drawn, or all are, or none of those to fit on has a click.
+    """
+    drawn = np.random.default_rng(seed).binomial(log.sessions, share)
+    fit, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
+    return _checked(Halves(fit, test, by_users=False), "give more sessions, or another --held-out")
+
+
+def halves_by_users(log: ClickLog, of_others: ClickLog) -> Halves:
+    """Fit on one log, try on that of other users.
+
+    Raises
+    ------
+    ClickModelError
+        If one has no session, or the one to fit on no click.
+    """
+    return _checked(Halves(log, of_others, by_users=True), "make the pattern table with fewer --folds")
+
+
+def _checked(halves: Halves, remedy: str) -> Halves:
+    for name, part in (("to fit on", halves.fit), ("held out", halves.test)):
+        if not len(part.sessions):
+            raise ClickModelError(f"click models: there are no sessions {name}; {remedy}")
+    check_clicked(halves.fit)
+    return halves
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model foretells clicks.
+
+    Attributes
+    ----------
+    sessions
+        Sessions it was tried on.
+    excluded
+        Of these, sessions that are impossible to the model, such as two clicks to the cascade model.
+    log_likelihood
+        Of a session on average, natural logarithm; minus infinity if any is excluded.
+    perplexities
+        (K,) by position, whatever was clicked above: 1 = every click foretold, 2 = as good as tossing a coin
+        (Dupret and Piwowarski 2008); infinite if something impossible was seen, NaN where nothing was shown.
+    perplexity
+        Their average over positions where something was shown.
+    """
+
+    sessions: int
+    excluded: int
+    log_likelihood: float
+    perplexities: Floats
+    perplexity: float
+
+
+def score(model: ClickModel, log: ClickLog) -> Score:
+    """Try a model on at least one session, best on others than it was fitted on."""
+    sessions, excluded, likelihood = int(log.sessions.sum()), 0, 0.0
+    for chunk in log.chunks():
+        of_patterns = log_likelihoods(model, chunk)
+        likelihood += total(chunk.sessions, of_patterns)
+        excluded += int(chunk.sessions[of_patterns == -np.inf].sum())
+    perplexities = _perplexities(model, log)
+    known = perplexities[~np.isnan(perplexities)]
+    return Score(sessions, excluded, likelihood / sessions, perplexities, float(known.mean()))
 
 
 @dataclass(frozen=True)
@@ -48,3 +148,23 @@ def foretells_best(tried: Sequence[Tried]) -> Tried | None:
     """Return the model of the largest log-likelihood among those that tell examination; None without any."""
     telling = [one for one in tried if one.kind.tells_examination]
     return max(telling, key=lambda one: (one.score.log_likelihood, -one.score.perplexity), default=None)
+
+
+def log_likelihoods(model: ClickModel, log: ClickLog) -> Floats:
+    """Return (P,) the natural logarithm of the probability of each pattern; minus infinity if impossible."""
+    clicks, lists = log.clicks, log.lists[log.rows]
+    chances = model.conditional(lists, lambda place, _chance: clicks[:, place])
+    with np.errstate(divide="ignore"):
+        seen = np.log(np.where(clicks, chances, 1 - chances))
+    return np.asarray(np.where(log.shown[log.rows], seen, 0.0).sum(axis=1))
+
+
+def _perplexities(model: ClickModel, log: ClickLog) -> Floats:
+    """2 to the power of the mean surprise in bits at each position."""
+    sessions, clicks = log.by_list()
+    chances = model.marginal(log.lists)
+    skips = np.where(log.shown, sessions[:, None] - clicks, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_clicks = np.where(clicks > 0, clicks * np.log2(chances), 0.0)
+        of_skips = np.where(skips > 0, skips * np.log2(1 - chances), 0.0)
+        return np.asarray(2 ** (-(of_clicks + of_skips).sum(axis=0) / (clicks + skips).sum(axis=0)))

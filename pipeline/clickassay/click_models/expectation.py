@@ -7,10 +7,10 @@ expectation of the sum of 1/r in it; where a session ends, the sum is divided by
 
 import numpy as np
 
-from clickassay.click_models.chain import Chain
+from clickassay.click_models.cascade.model import Chain
 from clickassay.click_models.click_log import NO_DOCUMENT, Floats, Ints
+from clickassay.click_models.factorised import Product
 from clickassay.click_models.model import ClickModel
-from clickassay.click_models.product import Product
 
 _LISTS = 1 << 13
 

@@ -6,11 +6,10 @@ import polars as pl
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, summed
-from clickassay.click_models.comparison import Tried
+from clickassay.click_models.comparison import Halves, Tried
 from clickassay.click_models.examination import best_persistence, examination
-from clickassay.click_models.held_out import Halves
 from clickassay.click_models.model import Fit
-from clickassay.contracts_clicks import CLICK_DOCUMENTS, CLICK_MODELS, CLICK_PARAMETERS, CLICK_POSITIONS
+from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_MODELS, CLICK_PARAMETERS, CLICK_POSITIONS
 
 NOT_TOLD = "not told by the clicks but by smoothing"
 MOST_NAMED = 3

@@ -1,1 +1,8 @@
-"""Correlations of click metrics with editorial metrics: weighted, of two virtual rankers, by query class."""
+"""Judged configurations → correlations of click metrics with editorial metrics.
+
+- ``weighted``, ``rankers``: the two correlations; ``noise``: what sampling does to them.
+- ``jackknife``, ``estimates``: intervals.
+- ``comparisons``, ``influence``, ``classes``, ``judges``: what is asked of them.
+- ``power``: how much data a difference needs.
+- ``tables``: as rows of a run's tables.
+"""

@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
-from clickassay.contracts import EVERY
-from clickassay.errors import InputError
-from clickassay.sample import Integers, Sample, Split
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import InputError
+from clickassay.core.records import Integers, Sample, Split
 
 MOST_CLASSES = 50
 """An attribute with more distinct values names queries rather than classes of them."""

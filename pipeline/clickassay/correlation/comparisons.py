@@ -5,7 +5,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from clickassay.contracts import COMPARISONS
+from clickassay.core.contracts.correlation import COMPARISONS
+from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.jackknife import (
     Deviations,
     Spread,
@@ -18,7 +19,6 @@ from clickassay.correlation.jackknife import (
 )
 from clickassay.correlation.tables import labelled
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
-from clickassay.sample import Floats, Integers, Sample
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clickassay.correlation.jackknife import (
-    Deviations,
-    Spread,
-    fisher_interval,
-    left_out,
-    ratio_interval,
-)
-from clickassay.sample import Floats
+from clickassay.core.records import Floats
+from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
 
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: where little is left, subtracting costs digits."""

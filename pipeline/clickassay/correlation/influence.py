@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from clickassay.contracts import INFLUENCE
+from clickassay.core.contracts.correlation import INFLUENCE
+from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.jackknife import left_out, no_rounding
 from clickassay.correlation.tables import labelled
 from clickassay.correlation.weighted import centred_sums, sample_moments
-from clickassay.sample import Floats, Integers, Sample
 
 MOST = 5
 """Queries of each side that are named: a handful."""

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from clickassay.core.records import Floats
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, ROUNDING, without_rounding
-from clickassay.sample import Floats
 
 Values = TypeVar("Values")
 

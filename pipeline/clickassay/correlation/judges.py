@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from clickassay.contracts import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
+from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
+from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.comparisons import difference_spread, tested
 from clickassay.correlation.jackknife import (
     Deviations,
@@ -18,7 +19,6 @@ from clickassay.correlation.jackknife import (
     no_rounding,
 )
 from clickassay.correlation.weighted import correlation_matrix, query_moments
-from clickassay.sample import Floats, Integers, Sample
 
 USES_GRADES = "SS"
 """The click metric that looks at grades: each judge has another, so it cannot decide between them."""

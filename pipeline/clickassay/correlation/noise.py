@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clickassay.core.records import Floats, Sample
 from clickassay.correlation.weighted import ROUNDING
-from clickassay.sample import Floats, Sample
 
 ENOUGH = 1000
 """Configurations with the fewest sessions above one that are taken to speak for those with one session."""

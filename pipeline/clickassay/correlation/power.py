@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
+from clickassay.core.errors import SettingsError
+from clickassay.core.records import Floats, Sample
 from clickassay.correlation.comparisons import difference_spread
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.noise import session_variances, weighted_noise, weighted_reliability
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
-from clickassay.errors import SettingsError
-from clickassay.sample import Floats, Sample
 
 DRAWS = 32
 """Samples with noise added; their mean variance is known to a few per cent."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.weighted import (
     QUERIES_AT_ONCE,
     Correlations,
@@ -16,7 +17,6 @@ from clickassay.correlation.weighted import (
     ratio,
     without_rounding,
 )
-from clickassay.sample import Floats, Integers, Sample
 
 CELLS = 2**16
 """Draws (iteration, query) that are worked at once: what they need stays in the cache of one core."""

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.contracts import CORRELATIONS, DIFFERENCES, DRAWS
-from clickassay.correlation.draws import child
+from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS
+from clickassay.core.records import Floats, Integers, Sample, Split
+from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
 from clickassay.correlation.jackknife import cautions
 from clickassay.correlation.noise import (
@@ -33,7 +34,6 @@ from clickassay.correlation.weighted import (
     null_correlations,
     sample_moments,
 )
-from clickassay.sample import Floats, Integers, Sample, Split
 
 
 @dataclass(frozen=True)

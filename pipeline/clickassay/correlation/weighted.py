@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.sample import Floats, Integers, Sample
+from clickassay.core.records import Floats, Integers, Sample
 
 Weights = Floats | Integers
 

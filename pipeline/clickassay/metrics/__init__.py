@@ -1,1 +1,8 @@
-"""Metrics: click metrics as functions of a click mask, editorial metrics as functions of grades."""
+"""Metrics: click metrics are functions of a click mask, editorial metrics functions of grades.
+
+- ``definition``: what a metric is; ``names``: the grammar of names.
+- ``clicks``, ``editorial``, ``ranked``, ``click_model_metrics``: the metrics, a function and a record each.
+- ``gains``: gains, discounts, ideal lists.
+- ``catalogue``: all of them; ``scoring``: computed on judged configurations.
+- ``null_success``: SS when clicks ignore the grades.
+"""

@@ -7,20 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.contracts import BASELINES
-from clickassay.errors import JudgmentError, SettingsError
-from clickassay.metrics.aliases import without_aliases
-from clickassay.metrics.base import Measure, parse
-from clickassay.metrics.discounts import Grades
+from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
+from clickassay.metrics.click_model_metrics import CLICK_MODELS, MODEL_METRICS, Expectation
+from clickassay.metrics.definition import Measure
 from clickassay.metrics.editorial import EDITORIAL, PLAIN
-from clickassay.metrics.of_click_models import CLICK_MODELS, MODEL_METRICS, Expectation
+from clickassay.metrics.gains import Grades
+from clickassay.metrics.names import parse, without_aliases
 from clickassay.metrics.ranked import RANKED
-from clickassay.sample import Floats
-from clickassay.settings import Settings
 
 METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
 """Every editorial metric that a name can ask for."""
 
+
+BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
+"""Plain metrics that any other must beat: the first knows no order, the others only the first result."""
 
 _NAMES = frozenset(metric.name for metric in METRICS)
 

@@ -1,8 +1,4 @@
-"""Click metrics (contract 5): functions of the click mask of a session, and their means over sessions.
-
-A mask is an int64 with bit (p-1) set = position p clicked; positions reach to 62. Every function
-takes an (M,) array of masks and returns (M,) float64, 0 where nothing was clicked.
-"""
+"""Click metrics (contract 5): functions of the click mask of a session, and their means over sessions."""
 
 import math
 from collections.abc import Iterator
@@ -11,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.errors import PatternError
-from clickassay.metrics.base import Metric
-from clickassay.sample import Floats, Integers
-from clickassay.settings import MAX_DEPTH
+from clickassay.core.errors import PatternError
+from clickassay.core.records import Floats, Integers
+from clickassay.core.settings import MAX_DEPTH
+from clickassay.metrics.definition import Metric
 
 TABLED_DEPTH = 16
 """Up to this depth a table of all masks is smaller than the patterns it serves."""
@@ -96,7 +92,12 @@ CLICKS = (
     Metric("SS", "1 if a good result was clicked", 0, 1, _FROM, search_success, ("masks", "good")),
     Metric("QCTR", "number of clicked results", 0, math.inf, _FROM, qctr, _MASKS),
 )
-"""The click metrics in the order of contracts.CLICK_METRICS."""
+"""The click metrics in the order of reports; QCTR last (contract 5)."""
+
+CLICK_METRICS = tuple(metric.name for metric in CLICKS)
+
+HEADLINE_CLICK = "MeanRR"
+"""The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
 
 
 @dataclass(frozen=True)

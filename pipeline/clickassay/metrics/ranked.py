@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.metrics.base import Metric, Parameter
-from clickassay.metrics.discounts import Grades, Values, discounted, ideal_total
+from clickassay.core.records import Floats
+from clickassay.metrics.definition import Metric, Parameter
 from clickassay.metrics.editorial import DCG_FORM, GAINS, REL
-from clickassay.sample import Floats
+from clickassay.metrics.gains import Grades, Values, discounted, ideal_total
 
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]

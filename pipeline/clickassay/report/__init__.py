@@ -1,5 +1,7 @@
-"""The report of a run: from the tables of a run folder to a page for a decision meeting."""
+"""The tables of a run → a page for a decision meeting.
 
-from clickassay.report.render import write_report
-
-__all__ = ["write_report"]
+- ``model``, ``cells``: frozen records: what is said, before it is drawn.
+- ``findings``, ``caveats``, ``glossary``: sentences and terms.
+- ``sections``, ``charts``, ``published``: parts, pictures, other logs' numbers.
+- ``build``, ``writers``: files: HTML, Markdown, CSV, LaTeX.
+"""

@@ -2,11 +2,13 @@
 
 import polars as pl
 
-from clickassay.contracts import BASELINES, EVERY
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import number, percent, sentence
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import absent
-from clickassay.report.model import HEADLINE_CLICK, Run, by_pair
-from clickassay.report.sections.unjudged import RULES, filled_share
-from clickassay.report.words import number, percent, sentence
+from clickassay.report.model import Run, by_pair
+from clickassay.report.sections.log.unjudged import RULES, filled_share
 
 FIRST_GRADE = BASELINES[1]
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from markupsafe import Markup, escape
 
-from clickassay.report.words import capital
+from clickassay.core.text import capital
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""What a report says, before it is drawn: frozen numbers, tables, figures and sentences.
-
-`read_run` picks from the run's tables what the report shows; the section modules turn that into
-`Section` records; `render` writes them. Nothing here knows HTML, Markdown or LaTeX; pictures come drawn.
-"""
+"""What a report says, before it is drawn: frozen numbers, tables, figures and sentences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,15 +9,17 @@ import polars as pl
 import polars.selectors as cs
 from markupsafe import Markup
 
-from clickassay.contracts import BASELINES, CLICK_METRICS, EDITORIAL_METRICS, EVERY, PATTERNS, RUN_TABLES
-from clickassay.errors import ReportError
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.form import Table as Contract
+from clickassay.core.contracts.patterns import PATTERNS
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.errors import ReportError
+from clickassay.core.privacy import QueryNames
+from clickassay.core.text import listed, visible
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, absent, doubts, missing_reasons
-from clickassay.report.rare import QueryNames
-from clickassay.report.words import listed, visible
-from clickassay.table_form import Table as Contract
-
-HEADLINE_CLICK = "MeanRR"
-"""The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
 
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""

@@ -1,0 +1,9 @@
+"""The commands, each a plain function of its options; `cli.app` registers them.
+
+- A run: ``run`` (`run`, `report`), ``simulate``.
+- Asked of a run: ``query``, ``explore``, ``diff``, ``audit``, ``learn``, ``clicks``, ``power``.
+- Judgments: ``evaluate``, ``label`` (`plan`, `estimate`).
+- Logs: ``inspect``, ``imports`` (`import …`), ``patterns`` (`patterns`, `store …`, `sql`).
+
+What a command needs is imported when it runs, so that `--help` is quick.
+"""

@@ -1,0 +1,50 @@
+"""`clickassay explore`: a local page of a run for the engineer behind the report."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from clickassay.cli.exit import printable
+
+
+def explore(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port of 127.0.0.1. [default: a free one]")
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Open the page. [default: open]", show_default=False),
+    ] = True,
+    min_users: Annotated[
+        int, typer.Option(min=1, help="Show queries of fewer users, and their URLs, as digests; 1 shows all.")
+    ] = 5,
+) -> None:
+    """Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.
+
+    The page is served to this machine alone and ends with Ctrl-C. It needs the extra:
+    pip install 'clickassay[explore]'
+
+    Example:
+
+        clickassay explore reports/june
+    """
+    from clickassay.studies.explorer.server import check_installed, serve
+
+    check_installed()
+    from clickassay.studies.explorer.read import open_run
+
+    open_run(run_folder, min_users)
+    serve(run_folder, port=port, min_users=min_users, open_browser=browser, tell=_tell)
+    sys.stdout.flush()
+    os._exit(0)  # threads of pages that are still open would keep the process alive
+
+
+def _tell(address: str) -> None:
+    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+    console.print(printable(f"Page: {address}"))
+    console.print("Ctrl-C ends it.")

@@ -1,0 +1,293 @@
+"""`clickassay import`: foreign logs and judgments into canonical tables."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from clickassay.cli.exit import printable
+from clickassay.cli.options import OUT, QUIET
+from clickassay.cli.progress import shown_progress
+
+imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
+
+
+class Encoding(StrEnum):
+    """How the text of a file is encoded."""
+
+    utf_8 = "utf-8"
+    gb18030 = "gb18030"
+
+
+class JudgmentFormat(StrEnum):
+    """Layouts of judgments."""
+
+    table = "table"
+    quepid = "quepid"
+    srw = "srw"
+    qrels = "qrels"
+
+
+class Raters(StrEnum):
+    """What becomes of several raters of one result."""
+
+    each = "each"
+    majority = "majority"
+    median = "median"
+    final = "final"
+
+
+_OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+@imports.command("yandex")
+def import_yandex(
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")
+    ],
+    out: OUT,
+    judgments: Annotated[Path | None, typer.Option(help="Judgments: query, url, relevance.")] = None,
+    query_map: Annotated[
+        Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")
+    ] = None,
+    time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
+    quiet: QUIET = False,
+) -> None:
+    """Import a log in Yandex's layout (also NAVER's CLARA).
+
+    Example:
+
+        clickassay import yandex CLARA2SearchLog_beta --judgments CLARA2QueryUrlRelevance_beta --out clara
+    """
+    from clickassay.inputs.importers.yandex import import_yandex as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(
+            log,
+            judgments=judgments,
+            query_map=query_map,
+            out=out,
+            time_unit_ms=time_unit_ms,
+            progress=progress,
+        )
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("trec-session")
+def import_trec_session(
+    xml: Annotated[Path, typer.Argument(metavar="XML", help="Sessions of the TREC Session Track.")],
+    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Its judgments by topic.")],
+    out: OUT,
+    quiet: QUIET = False,
+) -> None:
+    """Import the sessions and judgments of a TREC Session Track.
+
+    Example:
+
+        clickassay import trec-session sessiontrack2012.xml qrels2012.txt --out trec2012
+    """
+    from clickassay.inputs.importers.trec_session import import_trec_session as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(xml, qrels, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("letor")
+def import_letor(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines grade qid:N feature:value ...")],
+    out: OUT,
+    sizes: Annotated[Path | None, typer.Option(help="Lines of each query, where FILE has no qid.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import judged documents of a learning-to-rank set (LETOR, MSLR-WEB30k, LightGBM).
+
+    Example:
+
+        clickassay import letor Fold1/test.txt --out mslr
+    """
+    from clickassay.inputs.importers.letor import import_letor as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, sizes=sizes, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("yahoo-l18")
+def import_yahoo_l18(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Its search logs: a page a line.")],
+    out: OUT,
+    judgments: Annotated[Path | None, typer.Option(help="Its judgments: query, url, grade.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import Yahoo's L18, anonymised search logs with relevance judgments.
+
+    Example:
+
+        clickassay import yahoo-l18 search_logs-v1.txt --judgments relevance_judgments-v1.txt --out l18
+    """
+    from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18 as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(log, judgments=judgments, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("tiangong-st")
+def import_tiangong_st(
+    xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
+    out: OUT,
+    labels: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
+    encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = Encoding.utf_8,
+    quiet: QUIET = False,
+) -> None:
+    """Import the sessions and human labels of TianGong-ST.
+
+    Example:
+
+        clickassay import tiangong-st sessions.xml --labels human_labels.txt --out tiangong
+    """
+    from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(xml, labels=labels, out=out, encoding=encoding.value, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("baidu-ultr")
+def import_baidu_ultr(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A part of its search sessions, unpacked.")],
+    out: OUT,
+    labels: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import searches and expert labels of Baidu-ULTR.
+
+    Example:
+
+        clickassay import baidu-ultr part-00000 --labels annotation_data_0522.txt --out baidu
+    """
+    from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, labels=labels, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("pyclick")
+def import_pyclick(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Pages QueryID, results : clicks;")],
+    out: OUT,
+    quiet: QUIET = False,
+) -> None:
+    """Import pages in the layout of PyClick's sample.
+
+    Example:
+
+        clickassay import pyclick trainSample --out sample
+    """
+    from clickassay.inputs.importers.pyclick import import_pyclick as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(file, out=out, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("judgments")
+def import_judgments(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
+    out: OUT,
+    layout: Annotated[
+        JudgmentFormat | None, typer.Option("--format", help="Layout of the files. [default: by content]")
+    ] = None,
+    gain_map: Annotated[
+        str | None, typer.Option(help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4 or bad=0,good=2.")
+    ] = None,
+    max_grade: Annotated[
+        int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
+    ] = None,
+    raters: Annotated[
+        Raters | None,
+        typer.Option(
+            help="Several raters: each a judge, one grade by majority or median, or final_rating. "
+            "[default: each]"
+        ),
+    ] = None,
+    rater_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A CSV column with one rater's ratings. [default: *_rating]"),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
+    ] = None,
+    topics: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
+    quiet: QUIET = False,
+) -> None:
+    """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, tables.
+
+    Examples
+    --------
+        clickassay import judgments ratings.csv --raters majority --out quepid
+
+        clickassay import judgments esci.json --gain-map 0=0,1=1,10=3,100=4 --out esci
+
+        clickassay import judgments editors.csv llm.json --judge editors --judge llm --out both
+    """
+    from clickassay.inputs.importers.judgments.files import HowToRead
+    from clickassay.inputs.importers.judgments.importer import Choices
+    from clickassay.inputs.importers.judgments.importer import import_judgments as read
+
+    how = HowToRead(layout.value if layout else None, encoding, tuple(rater_column or ()))
+    choices = Choices(gain_map, max_grade, raters.value if raters else None, tuple(judge or ()), topics)
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(files, out=out, how=how, choices=choices, progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+@imports.command("ubi")
+def import_ubi(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH", help="Queries and events: bulk or JSON lines, Parquet, CSV, or folders."
+        ),
+    ],
+    out: OUT,
+    click_action: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="An action_name that is a click on a result; repeat for several. "
+            "[default: click, click_through, item_click, product_click, result_click]",
+        ),
+    ] = None,
+    quiet: QUIET = False,
+) -> None:
+    """Import queries and events of OpenSearch User Behavior Insights (UBI).
+
+    Example:
+
+        clickassay import ubi ubi_queries.ndjson ubi_events.ndjson --out shop
+    """
+    from clickassay.inputs.importers.ubi.importer import CLICK_ACTIONS
+    from clickassay.inputs.importers.ubi.importer import import_ubi as read
+
+    with shown_progress(quiet=quiet) as progress:
+        imported = read(paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), progress=progress)
+    _tell_import(imported.folder, imported.counts, imported.notes)
+
+
+def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
+    _say(f"Canonical log: {folder}")
+    for what, rows in counts.items():
+        _say(f"  {what}: {rows:,}")
+    for note in notes:
+        _say(f"Note: {note}")
+
+
+def _say(text: str) -> None:
+    _OUT.print(printable(text))

@@ -1,0 +1,122 @@
+"""Progress on stderr, drawn by rich; on anything but a terminal, nothing but notes."""
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from clickassay.cli.exit import interruptible, printable
+from clickassay.core.progress import LogPart, Note, silent
+from clickassay.core.progress import Progress as Callback
+
+_REDRAWN_PER_SECOND = 4
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Callback]:
+    """Yield a callback that draws a bar while the block runs.
+
+    Raises
+    ------
+    Interrupted
+        When the user presses Ctrl-C; by then the block has cleaned up.
+    """
+    console = Console(stderr=True)
+    with interruptible():
+        if quiet:
+            yield silent
+        elif not console.is_terminal:
+            yield partial(_tell_note, console)
+        else:
+            with _bar(console) as callback:
+                yield callback
+
+
+def _tell_note(console: Console, message: str, _part: float | None = None) -> None:
+    if isinstance(message, Note):
+        console.print(Text(f"clickassay: {printable(message)}"), soft_wrap=True)
+
+
+@contextmanager
+def _bar(console: Console) -> Iterator[Callback]:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None, table_column=Column(max_width=40)),
+        TaskProgressColumn(),
+        _PaceColumn(table_column=Column(no_wrap=True)),
+    )
+    with Progress(*columns, console=console, transient=True, refresh_per_second=_REDRAWN_PER_SECOND) as bar:
+        task = bar.add_task("starting", total=None, pace=None)
+        began: float | None = None
+
+        def show(message: str, part: float | None = None) -> None:
+            nonlocal began
+            if isinstance(message, Note):
+                _tell_note(bar.console, message)
+                return
+            now = time.monotonic()
+            began = now if began is None and isinstance(part, LogPart) else began
+            pace = part.pace(now - began) if isinstance(part, LogPart) and began is not None else None
+            bar.update(
+                task,
+                description=escape(printable(_described(message, part))),
+                total=None if part is None else 1.0,
+                completed=float(part or 0.0),
+                pace=pace and (*pace, now),
+            )
+
+        yield show
+
+
+def _described(message: str, part: float | None) -> str:
+    if not isinstance(part, LogPart) or part.batch in message:
+        return message
+    return f"{part.batch}  {message}"
+
+
+class _PaceColumn(ProgressColumn):
+    """Rows per second and time left of the whole log, or else the time so far; and memory."""
+
+    def render(self, task: Task) -> Text:
+        memory = f"{resident_bytes() / 1e9:.1f} GB"
+        pace = task.fields["pace"]
+        if pace is None:
+            return Text(f"{clock_time(task.elapsed or 0.0)}  {memory}")
+        rows_per_second, seconds_left, told_at = pace
+        left = max(0.0, seconds_left - (time.monotonic() - told_at))  # counts down until it is told anew
+        return Text(f"{rows_per_second:,.0f} rows/s  {clock_time(left)} left  {memory}")
+
+
+def clock_time(seconds: float) -> str:
+    """Return seconds as minutes and seconds, or hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds now; where the system does not tell, the most it held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024  # bytes there, kilobytes elsewhere
+    return pages * resource.getpagesize()

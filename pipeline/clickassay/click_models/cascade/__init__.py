@@ -1,0 +1,6 @@
+"""Models of a user who goes down the list: DCM, SDBN, DBN, CCM.
+
+- ``model``: the models.
+- ``fit``: their expectation maximisation.
+- ``posterior``: what a log says of what is hidden after the last click.
+"""

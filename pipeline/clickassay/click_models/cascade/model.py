@@ -1,0 +1,179 @@
+"""Models of a reader who goes down the list: what is examined next depends on what was just seen.
+
+    P(E_1) = 1,  P(C_r | E_r) = a[document],  P(E_{r+1} | E_r) = after_click if C_r else after_skip
+
+cascade          after_click = 0                       after_skip = 1        Craswell et al. 2008
+DCM              lambda[r]                             1                     Guo, Liu and Wang 2009
+simplified DBN   1 - s[document]                       1                     Chapelle and Zhang 2009
+DBN              gamma (1 - s[document])               gamma                 Chapelle and Zhang 2009
+CCM              alpha2 (1 - a) + alpha3 a             alpha1                Guo et al. 2009
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, summed
+from clickassay.click_models.em import share
+from clickassay.click_models.model import Clicked, Fit
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A fitted model.
+
+    Attributes
+    ----------
+    attraction
+        (D,) a: chance that an examined document is clicked; 0..1.
+    satisfaction
+        (D,) chance that a clicked document gives what was sought; 0..1.
+    after_click, after_skip
+        Chance to examine the next position: (D, 1) by the document clicked or (1, K) by the position of the
+        click; and one number.
+    shared
+        Parameters that no document owns, by name.
+    parameters
+        How many numbers were fitted.
+    """
+
+    attraction: Floats
+    satisfaction: Floats
+    after_click: Floats
+    after_skip: float
+    shared: dict[str, float]
+    parameters: int
+
+    @property
+    def relevance(self) -> Floats:
+        """(D,) chance that a document gives what was sought once it is examined."""
+        return np.asarray(self.attraction * self.satisfaction)
+
+    def at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
+        """Return the chance of a click, and to go on after one, of documents at a position."""
+        attracted = np.where(documents == NO_DOCUMENT, 0.0, self.attraction[documents])
+        return attracted, self.going_on(documents, place)
+
+    def going_on(self, documents: Ints, place: int) -> Floats:
+        """Return the chance to go on after a click on documents at a position, from 0."""
+        column = self.after_click[:, min(place, self.after_click.shape[1] - 1)]
+        return np.asarray(np.broadcast_to(column, self.attraction.shape)[documents])
+
+    def conditional(self, lists: Ints, clicked: Clicked) -> Floats:
+        """Return (P, K) chance of each click, given those before it, down the (P, K) lists."""
+        chances = np.zeros(lists.shape)
+        examined = np.ones(len(lists))  # given the clicks so far
+        for place in range(lists.shape[1]):
+            attracted, going_on = self.at(lists[:, place], place)
+            chances[:, place] = examined * attracted
+            with np.errstate(invalid="ignore", divide="ignore"):
+                unclicked = examined * (1 - attracted) / (1 - chances[:, place])
+            skipped = np.where(chances[:, place] < 1, unclicked, 0.0) * self.after_skip
+            examined = np.where(clicked(place, chances[:, place]), going_on, skipped)
+        return chances
+
+    def examined(self, lists: Ints) -> Floats:
+        """Return (L, K) chance that each position is examined, whatever is clicked before it."""
+        size, depth = lists.shape
+        found = np.ones((size, depth))
+        for place in range(depth - 1):
+            attracted, going_on = self.at(lists[:, place], place)
+            next_one = attracted * going_on + (1 - attracted) * self.after_skip
+            found[:, place + 1] = found[:, place] * next_one
+        return found
+
+    def marginal(self, lists: Ints) -> Floats:
+        """Return (L, K) chance of each click, whatever is clicked before it."""
+        attracted = np.stack([self.at(column, place)[0] for place, column in enumerate(lists.T)], axis=1)
+        return np.asarray(self.examined(lists) * attracted)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What chain models are counted from.
+
+    Attributes
+    ----------
+    until_last
+        (D,) times a document was shown at or above the last click; all of a list that has none.
+    clicks, last_clicks, first_clicks
+        (D,) clicks on it; those that were the last, the first of their session.
+    until_first
+        (D,) times it was shown at or above the first click; all of a list that has none.
+    clicks_at, last_clicks_at
+        (K,) the same by position.
+    """
+
+    until_last: Floats
+    until_first: Floats
+    clicks: Floats
+    last_clicks: Floats
+    first_clicks: Floats
+    clicks_at: Floats
+    last_clicks_at: Floats
+
+
+def counts(log: ClickLog) -> Counts:
+    """Count what the closed forms need."""
+    documents, depth = len(log.documents), log.depth
+    by_document = {name: np.zeros(documents) for name in _BY_DOCUMENT}
+    by_place = {name: np.zeros(depth) for name in ("clicks_at", "last_clicks_at")}
+    for chunk in log.chunks():
+        clicks, lists = chunk.clicks, chunk.lists[chunk.rows]
+        places = np.arange(1, depth + 1)
+        last = chunk.last_clicks()[:, None]
+        first = np.where(last > 0, clicks.argmax(axis=1)[:, None] + 1, 0)
+        seen = {
+            "until_last": (places <= last) | (last == 0),
+            "until_first": (places <= first) | (first == 0),
+            "clicks": clicks,
+            "last_clicks": places == last,
+            "first_clicks": places == first,
+        }
+        there = lists != NO_DOCUMENT
+        for name, where in seen.items():
+            weights = np.broadcast_to(chunk.sessions[:, None], where.shape)[where & there]
+            by_document[name] += summed(lists[where & there], weights, documents)
+        by_place["clicks_at"] += chunk.sessions @ clicks
+        by_place["last_clicks_at"] += chunk.sessions @ (places == last)
+    return Counts(**by_document, **by_place)
+
+
+_BY_DOCUMENT = ("until_last", "until_first", "clicks", "last_clicks", "first_clicks")
+
+
+def fit_cascade(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
+    """Fit the cascade model: a = first clicks / times examined until then; what is clicked satisfies.
+
+    `smoothing`: so many clicks and so many skips are added to each parameter; 0 = none. Two clicks in a
+    session are impossible to this model.
+    """
+    found = counts(log)
+    attraction = share(found.first_clicks, found.until_first, smoothing)
+    return Fit(
+        Chain(attraction, np.ones_like(attraction), np.zeros((1, log.depth)), 1.0, {}, len(attraction))
+    )
+
+
+def counted_dcm(found: Counts, *, smoothing: float = 1.0) -> Chain:
+    """Return the DCM of the closed form: lambda[r] = 1 - last clicks at r / clicks at r.
+
+    This, and a = clicks / times shown until the last click, is the maximum of a lower bound of the
+    likelihood: readers are taken to stop at their last click (Guo, Liu and Wang 2009, section 4).
+    """
+    attraction = share(found.clicks, found.until_last, smoothing)
+    go_on = 1 - share(found.last_clicks_at, found.clicks_at, smoothing)
+    named = {f"lambda[{place}]": float(value) for place, value in enumerate(go_on, 1)}
+    size = len(attraction) + len(go_on)
+    return Chain(attraction, np.ones_like(attraction), go_on[None, :], 1.0, named, size)
+
+
+def counted_sdbn(found: Counts, *, smoothing: float = 1.0) -> Chain:
+    """Return the SDBN of the closed form: s = last clicks / clicks, a = clicks / times shown until the last.
+
+    Chapelle and Zhang 2009, section 5: gamma = 1, and readers are taken to stop at their last click.
+    """
+    attraction = share(found.clicks, found.until_last, smoothing)
+    satisfaction = share(found.last_clicks, found.clicks, smoothing)
+    after_click = (1 - satisfaction)[:, None]
+    return Chain(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction))

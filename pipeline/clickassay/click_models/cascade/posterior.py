@@ -1,0 +1,158 @@
+"""What a log says of readers who go down the list: what is hidden lies after the last click.
+
+Down to the last click all is examined. From there on nothing is clicked, and where the reader stopped is not
+seen. With B[i] = P(no click from i on | E_i), which depends on the list alone,
+
+    B[i] = (1 - a[i]) ((1 - c) + c B[i+1]),    B[K] = 1 - a[K],    c = after_skip,
+
+and k = after_click of the last click, at l < K, nothing after it has probability L = (1 - k) + k B[l+1]; then
+E_{l+1} has the posterior k B[l+1] / L, and E_{i+1} that of E_i times c B[i+1] / ((1 - c) + c B[i+1]). So a
+log is counted once, by list and last click; and in a round, sessions of a list that differ in their last
+click go down the list together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.click_models.cascade.model import Chain, Counts
+from clickassay.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed
+from clickassay.click_models.em import divided, dot_log
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How sessions ended: sessions by list and last click, and what came before that.
+
+    Attributes
+    ----------
+    documents
+        (K, L) code of the document at each place of each list; any where there is none.
+    lengths
+        (L,) how many a list has.
+    sessions
+        (K + 1, L) sessions by last click, 0 = none.
+    skips, clicks
+        (D,) times a document was passed by above a last click, and clicked.
+    went_on, went_on_at
+        (D,) clicks on it, and (K,) clicks at a position, that were not the last.
+    """
+
+    documents: Ints
+    lengths: Ints
+    sessions: Floats
+    skips: Floats
+    clicks: Floats
+    went_on: Floats
+    went_on_at: Floats
+
+    @property
+    def depth(self) -> int:
+        """Positions, K."""
+        return len(self.documents)
+
+    def more(self, place: int) -> Bools:
+        """(L,) whether there is a result after `place`, from 0; after -1, any at all."""
+        return np.asarray(self.lengths > place + 1)
+
+    def followed(self) -> Floats:
+        """(K, L) sessions whose last click is at a place with a result after it; 0 at other places."""
+        more = np.stack([self.more(place) for place in range(self.depth)])
+        return np.asarray(np.where(more, self.sessions[1:], 0.0))
+
+    def by_document(self, values: Floats) -> Floats:
+        """Add up (K, L) values, 0 where there is no document, by document."""
+        return summed(self.documents.ravel(), values.ravel(), len(self.clicks))
+
+
+def ends(log: ClickLog, found: Counts) -> Ends:
+    """Count a log, whose counts are `found`, by list and last click; lists without a session are left out."""
+    depth = log.depth
+    used, rows = np.unique(log.rows, return_inverse=True)
+    lists = log.lists[used]
+    sessions = summed(log.last_clicks() * len(used) + rows, log.sessions, (depth + 1) * len(used))
+    sessions = sessions.reshape(depth + 1, len(used))
+    there = lists != NO_DOCUMENT
+    documents = np.ascontiguousarray(np.where(there, lists, 0).T)
+    of_none = np.where(there.T, sessions[0], 0.0)
+    all_skipped = summed(documents.ravel(), of_none.ravel(), len(log.documents))
+    return Ends(
+        documents=documents,
+        lengths=there.sum(axis=1),
+        sessions=sessions,
+        skips=found.until_last - all_skipped - found.clicks,
+        clicks=found.clicks,
+        went_on=found.clicks - found.last_clicks,
+        went_on_at=found.clicks_at - found.last_clicks_at,
+    )
+
+
+@dataclass(frozen=True)
+class Tails:
+    """What the parameters of a round say of the part after the last click.
+
+    Attributes
+    ----------
+    chance
+        (K + 1, L) by last click: L, the probability of no click after it; 1 where nothing follows.
+    silent
+        (K + 1, L) B at the place after the last click; 1 where there is none.
+    examined
+        (K, L) expected sessions that examine a place below their last click.
+    reached, passed, could_go
+        Expected numbers: of places examined right after a last click, of those examined later, and of chances
+        to go on from a place skipped there.
+    """
+
+    chance: Floats
+    silent: Floats
+    examined: Floats
+    reached: float
+    passed: float
+    could_go: float
+
+
+def tails(found: Ends, chain: Chain) -> Tails:
+    """Work out the expectation step."""
+    silent, chance = _silence(found, chain), np.ones_like(found.sessions)
+    examined = np.zeros(found.documents.shape)
+    reached = passed = could_go = 0.0
+    for last in range(found.depth):  # and what happens at the place after it, which has this number from 0
+        follows = found.more(last - 1)
+        goes_on = chain.going_on(found.documents[last - 1], last - 1) if last else 1.0
+        chance[last] = np.where(follows, 1 - goes_on + goes_on * silent[last], 1.0)
+        posterior = np.where(follows, divided(goes_on * silent[last], chance[last]), 0.0)
+        examined[last] = found.sessions[last] * posterior
+        if last:
+            reached += float(examined[last].sum())
+            more = examined[last - 1] * np.where(follows, _share(chain.after_skip, silent[last]), 0.0)
+            could_go += float(examined[last - 1][follows].sum())
+            passed += float(more.sum())
+            examined[last] += more
+    return Tails(chance, silent, examined, reached, passed, could_go)
+
+
+def _silence(found: Ends, chain: Chain) -> Floats:
+    """Return (K + 1, L) B by place from 0; 1 where there is no document."""
+    silent, skip = np.ones_like(found.sessions), chain.after_skip
+    for place in reversed(range(found.depth)):
+        after = np.where(found.more(place), 1 - skip + skip * silent[place + 1], 1.0)
+        skipped = 1 - chain.attraction[found.documents[place]]
+        silent[place] = np.where(found.more(place - 1), skipped * after, 1.0)
+    return silent
+
+
+def _share(after_skip: float, silent: Floats) -> Floats:
+    """Return the chance that who skipped one place, and clicked nothing later, examined the next."""
+    after = after_skip * silent
+    return divided(after, 1 - after_skip + after)
+
+
+def log_likelihood(found: Ends, seen: Tails, chain: Chain) -> float:
+    """Return the natural logarithm of the probability of all sessions; `seen` is what the chain says."""
+    above = dot_log(found.clicks, chain.attraction) + dot_log(found.skips, 1 - chain.attraction)
+    by_place = chain.after_click.shape == (1, found.depth)
+    went_on = found.went_on_at[None, :] if by_place else found.went_on[:, None]
+    skips, after_skip = np.array([found.skips.sum()]), np.array([chain.after_skip])
+    on = dot_log(went_on, chain.after_click) + dot_log(skips, after_skip)
+    return above + on + dot_log(found.sessions.ravel(), seen.chance.ravel())

@@ -1,0 +1,232 @@
+"""Results whose clicks collapse under a better one, as in Figure 2 of Chapelle et al. 2009.
+
+There the CTR of a URL in position 1 is 9 times that of the same URL in position 2, below an excellent one,
+while on average position 1 has twice the CTR of position 2. How such pairs are found in a log is *ours*.
+"""
+
+from statistics import NormalDist
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.clicks import COLLAPSES
+from clickassay.core.records import Floats, Grades, Integers, Judged
+
+MOST = 20
+"""Queries of one market, depth and judge that are named."""
+
+FEWEST_SESSIONS = 20
+"""Sessions that a cell must have to be compared.
+
+With fewer the error of log(ctr) is not to be trusted: the logarithm of a rate of few sessions is skew.
+"""
+
+CHANCE = 0.025
+"""How often, at most, chance alone makes any of all pairs that are compared look like a collapse."""
+
+DIGITS = 12
+"""Decimals of `least_excess` that count for order: what differs less is the same but for rounding."""
+
+CELL = ("market", "result", "position", "better", "better_position")
+
+
+def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
+    """Find the results that lose most clicks when a better one stands above them.
+
+    A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
+    *alone* where no result above it has a higher grade, and *below* where one has: below the first of those
+    with the highest grade. A cell adds up the configurations that show it alone in one position, or below
+    one better result, the two in the same positions. Only cells of at least `FEWEST_SESSIONS` sessions count.
+    Each cell alone that has a click is compared with each cell below::
+
+        excess = log(ctr_alone / ctr_below) - log(average_alone / average_below)
+        se^2 = 1/(c_a + 1/2) - 1/(n_a + 1) + 1/(c_b + 1/2) - 1/(n_b + 1)
+        least_excess = exp(excess - reach se),  reach = the normal quantile of 1 - 0.025 / pairs
+
+    with ctr = (c + 1/2) / (n + 1) for c clicks in n sessions, and average = clicks in that position /
+    sessions over all judged configurations of the market; positions below that no one clicks are left out.
+    The reach takes account of all pairs of the market that are compared (Bonferroni): looking for the
+    clearest of thousands finds clear ones by chance.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+
+    Returns
+    -------
+    Rows of contracts.COLLAPSES: of each query the pair with the largest least_excess (of equal ones the first
+    by URL, position_alone, position_below, better_position, better_url), and of these by market at most
+    `MOST`, the largest first, equal ones by query. Only pairs with least_excess > 1.
+    """
+    named = _named(judged, _pairs(_cells(_compared_places(judged))))
+    value = pl.col("least_excess").round(DIGITS)
+    tie = ("url", "position_alone", "position_below", "better_position", "better_url")
+    best = named.sort(value, *tie, descending=[True, *(False for _ in tie)])
+    best = best.unique(["market", "query"], keep="first", maintain_order=True)
+    best = best.sort("market", value, "query", descending=[False, True, False])
+    ranked = best.with_columns(
+        (pl.int_range(pl.len()).over("market") + 1).alias("rank"),
+        pl.lit(depth).alias("depth"),
+        pl.lit(judge).alias("judge"),
+    )
+    return COLLAPSES.canonical(ranked.filter(pl.col("rank") <= MOST))
+
+
+def _compared_places(judged: Judged) -> pl.DataFrame:
+    """Return the places of judged configurations whose result is found both alone, with a click, and below.
+
+    Returns
+    -------
+    Rows (n, result, position, better, better_position, sessions, clicks, average): n is the configuration,
+    `result` and `better` are codes; where the result is alone, the latter is -1 and its position 0.
+    """
+    markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
+    sessions, clicks = _counts(judged)
+    better = better_positions(judged.grades)
+    results = judged.urls + (markets * (judged.urls.max(initial=0) + 1))[:, None]
+    row, column = _compared(results, better, clicks).nonzero()
+    above = better[row, column]
+    return pl.DataFrame(
+        {
+            "n": row,
+            "market": markets[row],
+            "result": results[row, column],
+            "position": column + 1,
+            "better": np.where(above > 0, judged.urls[row, above - 1], -1),
+            "better_position": above,
+            "sessions": sessions[row],
+            "clicks": clicks[row, column],
+            "average": _averages(markets, sessions, clicks)[markets[row], column],
+        }
+    )
+
+
+def _counts(judged: Judged) -> tuple[Integers, Integers]:
+    """Return the (N,) sessions of the configurations, and the (N, k) clicks on their results."""
+    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
+    size, depth = judged.grades.shape
+    clicks = np.zeros((size, depth), dtype=np.int64)
+    for place in range(depth):
+        clicked = (mask >> place) & 1 == 1
+        clicks[:, place] = np.bincount(n[clicked], weights=sessions[clicked], minlength=size)
+    return np.bincount(n, weights=sessions, minlength=size).astype(np.int64), clicks
+
+
+def better_positions(grades: Grades) -> Integers:
+    """Return the position of the best result above each result, if it is better.
+
+    Parameters
+    ----------
+    grades
+        (N, k) grades of results, best position first.
+
+    Returns
+    -------
+    (N, k) positions from 1: of those above, the first with the highest grade; 0 where that is not higher.
+    """
+    better = np.zeros(grades.shape, dtype=np.int64)
+    highest = np.full(len(grades), np.iinfo(grades.dtype).min, dtype=grades.dtype)
+    place = np.zeros(len(grades), dtype=np.int64)
+    for column, own in enumerate(grades.T):
+        better[:, column] = np.where(highest > own, place, 0)
+        place = np.where(own > highest, column + 1, place)
+        highest = np.maximum(own, highest)
+    return better
+
+
+def _compared(results: Integers, better: Integers, clicks: Integers) -> NDArray[np.bool_]:
+    """Tell which places show a result that can be compared, at its first place in the list."""
+    alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
+    alone[results[(better == 0) & (clicks > 0)]] = True
+    below[results[better > 0]] = True
+    compared: NDArray[np.bool_] = (alone & below)[results]
+    for column in range(1, results.shape[1]):
+        compared[:, column] &= (results[:, :column] != results[:, [column]]).all(axis=1)
+    return compared
+
+
+def _averages(markets: Integers, sessions: Integers, clicks: Integers) -> Floats:
+    """Return the (markets, k) clicks in each position / sessions, over all configurations of the market."""
+    clicked = np.zeros((markets.max(initial=-1) + 1, clicks.shape[1]), dtype=np.int64)
+    np.add.at(clicked, markets, clicks)
+    averages: Floats = clicked / np.bincount(markets, weights=sessions)[:, None]
+    return averages
+
+
+def _cells(places: pl.DataFrame) -> pl.DataFrame:
+    """Add up the configurations of each cell; take the logarithm of its CTR by the average, and its variance.
+
+    Cells of fewer than `FEWEST_SESSIONS` sessions are left out. `n` becomes the configuration with most
+    sessions, of several the first: that with the smallest id.
+    """
+    size = pl.lit(places["n"].max() or 0, pl.Int64) + 1
+    summed = places.group_by(CELL).agg(
+        pl.col("sessions", "clicks").sum(),
+        pl.col("average").first(),
+        (pl.col("sessions") * size + size - 1 - pl.col("n")).max().alias("most"),
+    )
+    clicks, sessions = pl.col("clicks") + 0.5, pl.col("sessions") + 1
+    return summed.filter(pl.col("sessions") >= FEWEST_SESSIONS).select(
+        *CELL,
+        "sessions",
+        "clicks",
+        "average",
+        (size - 1 - pl.col("most") % size).alias("n"),
+        ((clicks / sessions).log() - pl.col("average").log()).alias("level"),
+        (1 / clicks - 1 / sessions).alias("variance"),
+    )
+
+
+def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of a cell alone and a cell below of one result with `least_excess` > 1."""
+    alone = cells.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
+    below = cells.filter(pl.col("better_position") > 0, pl.col("average") > 0)
+    alone = _with_reach(alone.drop("better", "better_position"), below)
+    # most cells below have no partner: none if not even the best of each part of one would do
+    best = alone.group_by("result").agg(pl.col("level").max(), pl.col("variance", "reach").min())
+    hopeful = below.join(best, on="result", suffix="_alone").filter(
+        _least_excess(pl.col("level_alone") - pl.col("level"), "variance_alone", "variance") > 1
+    )
+    pairs = alone.join(hopeful.select(below.columns), on="result", suffix="_below")
+    excess = _least_excess(pl.col("level") - pl.col("level_below"), "variance", "variance_below")
+    return pairs.with_columns(excess.alias("least_excess")).filter(pl.col("least_excess") > 1)
+
+
+def _with_reach(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
+    """Add how many standard errors of each market's pairs make a lower end that holds for all of them."""
+    cells = (side.group_by("market", "result").len() for side in (alone, below))
+    both = next(cells).join(next(cells), on=["market", "result"], suffix="_below")
+    pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
+    reaches = [NormalDist().inv_cdf(1 - CHANCE / number) for number in pairs["pairs"].to_list()]
+    reach = pairs.select("market", pl.Series("reach", reaches, dtype=pl.Float64))
+    return alone.join(reach, on="market")
+
+
+def _least_excess(excess: pl.Expr, *variances: str) -> pl.Expr:
+    return (excess - pl.col("reach") * pl.sum_horizontal(variances).sqrt()).exp()
+
+
+def _named(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Put texts and grades in the place of codes, and CTRs in that of clicks."""
+    alone, below, better = (pairs[name] for name in ("n", "n_below", "better_position"))
+    lists, place = judged.rows["results"], pairs["position"]
+    columns = {
+        "market": judged.rows["market"].gather(alone),
+        "query": judged.rows["query"].gather(alone),
+        "url": lists.gather(alone).list.get(place - 1),
+        "grade": judged.grades[alone.to_numpy(), place.to_numpy() - 1],
+        "better_url": lists.gather(below).list.get(better - 1),
+        "better_grade": judged.grades[below.to_numpy(), better.to_numpy() - 1],
+        "better_position": better,
+        "least_excess": pairs["least_excess"],
+    }
+    for side, suffix in (("alone", ""), ("below", "_below")):
+        cell = {name: pairs[name + suffix] for name in ("position", "sessions", "clicks", "average", "n")}
+        columns[f"position_{side}"] = cell["position"]
+        columns[f"sessions_{side}"] = cell["sessions"]
+        columns[f"ctr_{side}"] = cell["clicks"] / cell["sessions"]
+        columns[f"average_ctr_{side}"] = cell["average"]
+        columns[f"configuration_{side}"] = judged.rows["configuration_id"].gather(cell["n"])
+    return pl.DataFrame(columns)

@@ -1,0 +1,123 @@
+"""The tables of click models, and of results whose clicks collapse under a better one."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import DEPTH, JUDGE, MARKET, QUERY, REASON, interval
+from clickassay.core.contracts.form import Column, Table
+
+_MODEL = Column("model", pl.String, "short name of the click model")
+_POSITION = Column("position", pl.Int32, "1 = first result")
+
+CLICK_MODELS = Table(
+    "click_models",
+    "one row per market, depth and click model: how well it foretells clicks that it was not fitted on",
+    (
+        MARKET,
+        DEPTH,
+        _MODEL,
+        Column("n_parameters", pl.Int64, "numbers that were fitted"),
+        Column("rounds", pl.Int32, "rounds of expectation maximisation; 0 for closed forms"),
+        Column("converged", pl.Boolean, "whether the last round gained less than the tolerance"),
+        Column("n_fitted", pl.Int64, "sessions it was fitted on"),
+        Column("n_sessions", pl.Int64, "sessions it was tried on"),
+        Column("held_out", pl.String, "users: of other users; sessions: drawn"),
+        Column("perplexity", pl.Float64, "average over positions; 1 = every click foretold, 2 = a coin"),
+        Column("log_likelihood", pl.Float64, "of a session on average, natural logarithm"),
+        Column("best_persistence", pl.Float64, "p of RBP whose discount is nearest to examination; 0..1"),
+        Column("reason", pl.String, "why there is no log-likelihood, or what clicks do not tell; else null"),
+    ),
+    ("market", "depth", "model"),
+)
+
+CLICK_POSITIONS = Table(
+    "click_positions",
+    "one row per market, depth, click model and position",
+    (
+        MARKET,
+        DEPTH,
+        _MODEL,
+        _POSITION,
+        Column("perplexity", pl.Float64, "on sessions held out; null where nothing is shown"),
+        Column("examination", pl.Float64, "share of sessions in which it is examined; null if not told"),
+    ),
+    ("market", "depth", "model", "position"),
+)
+
+CLICK_DOCUMENTS = Table(
+    "click_documents",
+    "one row per market, query and URL that was shown",
+    (
+        MARKET,
+        QUERY,
+        Column("url", pl.String, "normalised URL"),
+        Column("impressions", pl.Int64, "sessions that showed it"),
+        Column("clicks", pl.Int64, "sessions that clicked it"),
+        Column("attraction", pl.Float64, "chance of a click once it is examined; 0..1"),
+        Column("relevance", pl.Float64, "chance that it gives what was sought once it is examined; 0..1"),
+    ),
+    ("market", "query", "url"),
+)
+
+CLICK_PARAMETERS = Table(
+    "click_parameters",
+    "one row per parameter that no document owns",
+    (
+        Column("number", pl.Int32, "place in the order of the model's paper, from 1"),
+        Column("parameter", pl.String, "its name in the model's paper"),
+        Column("value", pl.Float64, "0..1"),
+        Column("reason", pl.String, "why it is not to be relied on; null when it is"),
+    ),
+    ("number",),
+)
+
+CLICK_GRADES = Table(
+    "click_grades",
+    "one row per market, depth, judge, click model and grade: what clicks say that a grade does to readers",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("model", pl.String, "short name of the click model, fitted on grades in place of documents"),
+        Column("grade", pl.Int8, "grade of the results; 0..g_max"),
+        Column("attraction", pl.Float64, "chance of a click on a result of the grade that is examined; 0..1"),
+        Column("relevance", pl.Float64, "chance that such a result gives what was sought; 0..1"),
+        *interval("the relevance"),
+        Column("assumed", pl.Float64, "R(g), what ERR and RBP take; 0..1"),
+        Column("impressions", pl.Int64, "sessions that showed a result of the grade, once for each result"),
+        REASON,
+    ),
+    ("market", "depth", "judge", "model", "grade"),
+)
+
+
+def _place(side: str, where: str) -> tuple[Column, ...]:
+    """Return what is said of a result's clicks in one of the places that are compared."""
+    return (
+        Column(f"position_{side}", pl.Int32, f"its position {where}; 1..k"),
+        Column(f"sessions_{side}", pl.Int64, "sessions of all configurations that show it so; at least 20"),
+        Column(f"ctr_{side}", pl.Float64, "clicks on it / these sessions; 0..1"),
+        Column(f"average_ctr_{side}", pl.Float64, "CTR of this position over all judged configurations"),
+        Column(f"configuration_{side}", pl.String, "id of that of these with most sessions"),
+    )
+
+
+COLLAPSES = Table(
+    "collapses",
+    "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("rank", pl.Int32, "1 = the largest least_excess; at most 20, each of another query"),
+        QUERY,
+        Column("url", pl.String, "normalised URL of the result"),
+        Column("grade", pl.Int8, "its grade; 0..g_max"),
+        *_place("alone", "where no result above it has a higher grade"),
+        Column("better_url", pl.String, "the result of highest grade above it elsewhere, the first of these"),
+        Column("better_grade", pl.Int8, "grade of the better result; above `grade`"),
+        Column("better_position", pl.Int32, "position of the better result; 1..position_below - 1"),
+        *_place("below", "below the better result"),
+        Column("least_excess", pl.Float64, "times its CTR falls more than the average's, at least; above 1"),
+    ),
+    ("market", "depth", "judge", "rank"),
+)

@@ -1,0 +1,48 @@
+"""Columns that several tables have, and the value of a label where a table is not split by it."""
+
+import polars as pl
+
+from clickassay.core.contracts.form import Column
+
+EVERY = "all"
+"""The value of market, judge, split or class where a table is not split by it."""
+
+
+MARKET = Column("market", pl.String, "market label, or 'all' when the log has none")
+DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
+JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
+CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
+EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
+QUERY = Column("query", pl.String, "normalised query")
+REASON = Column("reason", pl.String, "why there is no value; null when there is one")
+N_QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
+N_CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
+N_SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
+
+
+def interval(what: str) -> tuple[Column, Column]:
+    """Return the columns of an interval."""
+    return (
+        Column("ci_low", pl.Float64, f"lower end of the 95 % interval of {what}, by leaving out queries"),
+        Column("ci_high", pl.Float64, f"upper end of the 95 % interval of {what}"),
+    )
+
+
+def noise_corrected(what: str) -> tuple[Column, Column, Column]:
+    """Return the columns of a noise-corrected value and its interval."""
+    return (
+        Column("noise_corrected", pl.Float64, f"{what} that endless sessions would show; may pass -1 or 1"),
+        Column("noise_corrected_low", pl.Float64, "lower end of its 95 % interval; null without bound"),
+        Column("noise_corrected_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
+    )
+
+
+CAUTION = Column("caution", pl.String, "why the interval is not to be relied on; null when it is")
+
+TESTED = (
+    Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
+    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),
+    Column("queries_needed", pl.Float64, "queries that would detect such a difference 4 times out of 5"),
+    N_QUERIES,
+    CAUTION,
+)

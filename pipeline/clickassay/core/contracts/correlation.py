@@ -1,0 +1,115 @@
+"""The tables of correlations, of two rankers, of comparisons and of influence."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import (
+    CAUTION,
+    CLICK,
+    DEPTH,
+    EDITORIAL,
+    JUDGE,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_QUERIES,
+    N_SESSIONS,
+    QUERY,
+    REASON,
+    TESTED,
+    interval,
+    noise_corrected,
+)
+from clickassay.core.contracts.form import Column, Table
+
+CORRELATIONS = Table(
+    "correlations",
+    "one row per market, depth, judge, split, class, click metric and editorial metric",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ..."),
+        Column("class", pl.String, "class of the split; 'all' for the overall rows"),
+        CLICK,
+        EDITORIAL,
+        Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
+        *interval("the correlation"),
+        *noise_corrected("the correlation"),
+        Column("null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"),
+        N_CONFIGURATIONS,
+        N_QUERIES,
+        N_SESSIONS,
+        REASON,
+        CAUTION,
+    ),
+    ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
+)
+
+DIFFERENCES = Table(
+    "differences",
+    "one row per market, depth, judge, click metric and editorial metric (Algorithm 3)",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
+        EDITORIAL,
+        Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
+        Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
+        Column("exact", pl.Float64, "closed form: the limit of endless iterations; -1..1"),
+        *interval("the closed form"),
+        *noise_corrected("the closed form"),
+        Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
+        N_QUERIES,
+        N_CONFIGURATIONS,
+        REASON,
+        CAUTION,
+    ),
+    ("market", "depth", "judge", "click_metric", "editorial_metric"),
+)
+
+COMPARISONS = Table(
+    "comparisons",
+    "one row per market, depth, judge, click metric and pair of editorial metrics",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
+        Column("metric_a", pl.String, "an editorial metric"),
+        Column("metric_b", pl.String, "another editorial metric"),
+        Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
+        *interval("the difference"),
+        *TESTED,
+    ),
+    ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+)
+
+INFLUENCE = Table(
+    "influence",
+    "one row per market, depth, judge, click metric, editorial metric, side and rank: the queries that "
+    "move a correlation most",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        CLICK,
+        EDITORIAL,
+        Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
+        Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
+        QUERY,
+        N_SESSIONS,
+        Column("without", pl.Float64, "the correlation without this query; null if there is none"),
+        Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
+        Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
+    ),
+    ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank"),
+)
+
+
+DRAWS = Table(
+    "draws",
+    "one row per market, depth, judge and iteration of Algorithm 3",
+    (MARKET, DEPTH, JUDGE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
+    ("market", "depth", "judge", "iteration"),
+    more_floats=True,
+)

@@ -1,0 +1,110 @@
+"""The form of a table: columns with their types and meaning, what a row stands for, and its key.
+
+Every table that is written is first put into its form: exactly these columns in this order, exactly these
+types, sorted by the key. So the same content gives the same bytes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import ClickassayError
+
+DataType = pl.DataType | type[pl.DataType]
+
+
+class ContractError(ClickassayError):
+    """A table does not have the form that its contract states."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, Polars type, and meaning with unit and range."""
+
+    name: str
+    dtype: DataType
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row stands for, its columns, and the key that is unique and sorts it."""
+
+    name: str
+    grain: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    more_floats: bool = False  # further Float64 columns may follow: one per metric
+
+    def canonical(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put `frame` into the contract's form and check it.
+
+        Returns
+        -------
+        The frame with the contract's columns first (cast, in order), further metric columns after
+        them where the contract admits them, sorted by the key.
+
+        Raises
+        ------
+        ContractError
+            If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
+        """
+        self._check_names(frame.columns)
+        known = {column.name: column.dtype for column in self.columns}
+        extra = [name for name in frame.columns if name not in known]
+        casts: list[Any] = [pl.col(name).cast(dtype) for name, dtype in known.items()]
+        casts += [pl.col(name).cast(pl.Float64) for name in extra]
+        result = frame.select(casts)
+        if _ascends(result, self.key):
+            return result
+        result = result.sort(self.key, nulls_last=False)
+        repeated = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in self.key)
+        if result.height > 1 and result.select(repeated.slice(1).any()).item():  # sorted: neighbours tell
+            raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
+        return result
+
+    def canonical_lazy(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Put a frame that is sorted by the key already into the contract's form; it is read in pieces.
+
+        Raises
+        ------
+        ContractError
+            If a column is missing or unknown, or the rows do not ascend strictly by the key.
+        """
+        self._check_names(frame.collect_schema())
+        rows = frame.select(pl.col(column.name).cast(column.dtype) for column in self.columns)
+        before: pl.DataFrame | None = None
+        ascends = True
+
+        def each(piece: pl.DataFrame) -> None:
+            nonlocal before, ascends
+            joined = piece if before is None else pl.concat([before, piece])
+            ascends = ascends and _ascends(joined, self.key)
+            before = piece.tail(1)
+
+        rows.select(self.key).sink_batches(each, maintain_order=True)
+        if not ascends:
+            raise ContractError(f"table {self.name}: rows do not ascend by {', '.join(self.key)}")
+        return rows
+
+    def _check_names(self, found: Iterable[str]) -> None:
+        names, given = [column.name for column in self.columns], list(found)
+        missing = [name for name in names if name not in given]
+        unknown = [] if self.more_floats else [name for name in given if name not in names]
+        if missing or unknown:
+            raise ContractError(f"table {self.name}: missing columns {missing}, unknown columns {unknown}")
+
+    def empty(self) -> pl.DataFrame:
+        """Return a table of this form without rows."""
+        return pl.DataFrame(schema={column.name: column.dtype for column in self.columns})
+
+
+def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
+    """Tell whether the rows are in strictly ascending order of a key without nulls: much is made so."""
+    ascends: pl.Expr = pl.lit(False)
+    for name in reversed(key):
+        column, before = pl.col(name), pl.col(name).shift()
+        ascends = (before < column) | ((before == column) & ascends)
+    return bool(frame.select(ascends.slice(1).fill_null(False).all()).item())

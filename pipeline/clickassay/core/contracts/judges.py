@@ -1,0 +1,74 @@
+"""The tables of judges compared: agreement, confusion, whose grades predict clicks better."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import (
+    CAUTION,
+    CLICK,
+    DEPTH,
+    EDITORIAL,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_SESSIONS,
+    TESTED,
+    interval,
+)
+from clickassay.core.contracts.form import Column, Table
+
+_JUDGES = (
+    Column("judge_a", pl.String, "a source of judgments"),
+    Column("judge_b", pl.String, "another source, later in the alphabet"),
+)
+
+AGREEMENT = Table(
+    "agreement",
+    "one row per market and pair of judges: how far they agree on what both judged",
+    (
+        MARKET,
+        *_JUDGES,
+        Column("n_queries", pl.Int64, "queries of the log with results that both judged"),
+        Column("n_results", pl.Int64, "pairs of query and URL that both judged"),
+        Column("equal", pl.Float64, "share of them with the same grade; 0..1"),
+        Column("mean_difference", pl.Float64, "mean of grade of judge_a minus grade of judge_b"),
+        Column("kappa", pl.Float64, "Cohen's kappa: agreement beyond chance; at most 1"),
+        Column("kappa_linear", pl.Float64, "the same, a miss counting by its distance"),
+        Column("kappa_quadratic", pl.Float64, "the same, a miss counting by its squared distance"),
+        *interval("kappa_quadratic"),
+        CAUTION,
+    ),
+    ("market", "judge_a", "judge_b"),
+)
+
+CONFUSION = Table(
+    "confusion",
+    "one row per market, pair of judges and pair of grades: how often one gave this and the other that",
+    (
+        MARKET,
+        *_JUDGES,
+        Column("grade_a", pl.Int8, "grade of judge_a"),
+        Column("grade_b", pl.Int8, "grade of judge_b"),
+        Column("rows", pl.Int64, "pairs of query and URL"),
+    ),
+    ("market", "judge_a", "judge_b", "grade_a", "grade_b"),
+)
+
+JUDGE_COMPARISONS = Table(
+    "judge_comparisons",
+    "one row per market, depth, click metric, editorial metric and pair of judges: whose grades make the "
+    "metric predict clicks better, on the configurations that both judged",
+    (
+        MARKET,
+        DEPTH,
+        CLICK,
+        EDITORIAL,
+        *_JUDGES,
+        Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
+        Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),
+        Column("difference", pl.Float64, "correlation_a minus correlation_b"),
+        *interval("the difference"),
+        *TESTED,
+        N_CONFIGURATIONS,
+        N_SESSIONS,
+    ),
+    ("market", "depth", "click_metric", "editorial_metric", "judge_a", "judge_b"),
+)

@@ -1,0 +1,66 @@
+"""The tables of results without a judgment: what a rule makes of them, and which to judge next."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import (
+    CLICK,
+    DEPTH,
+    EDITORIAL,
+    JUDGE,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_QUERIES,
+    N_SESSIONS,
+    QUERY,
+    REASON,
+    interval,
+)
+from clickassay.core.contracts.form import Column, Table
+
+NEXT_JUDGMENTS = Table(
+    "next_judgments",
+    "one row per market, depth, judge, aim and rank: a query whose judgments are worth most a label",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("aim", pl.String, "coverage: most sessions; interval: narrower intervals of correlations"),
+        Column("rank", pl.Int32, "1 = worth most a label; at most 200"),
+        QUERY,
+        Column("urls", pl.List(pl.String), "results to judge: of its most frequent lists"),
+        Column("labels", pl.Int64, "how many these are"),
+        Column("sessions", pl.Int64, "sessions that would then be judged in full"),
+        Column("labels_so_far", pl.Int64, "labels of this and all lower ranks"),
+        Column(
+            "coverage", pl.Float64, "n_sessions / all sessions of the market after this and lower ranks; 0..1"
+        ),
+        Column(
+            "width", pl.Float64, "width of intervals after this and lower ranks, relative to now; above 0"
+        ),
+    ),
+    ("market", "depth", "judge", "aim", "rank"),
+)
+
+
+UNJUDGED = Table(
+    "unjudged",
+    "one row per market, depth, judge, rule, click metric and editorial metric: what becomes of the overall "
+    "correlation when results without a grade get one; no rows unless a rule is asked for",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("rule", pl.String, "drop: lists with an unjudged result stay out; zero, model, best: filled"),
+        CLICK,
+        EDITORIAL,
+        Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
+        *interval("the correlation"),
+        N_CONFIGURATIONS,
+        N_QUERIES,
+        N_SESSIONS,
+        Column("coverage", pl.Float64, "n_sessions / all sessions of the market; 0..1"),
+        Column("filled", pl.Float64, "share of the results of these sessions with a filled grade; 0..1"),
+        REASON,
+    ),
+    ("market", "depth", "judge", "rule", "click_metric", "editorial_metric"),
+)

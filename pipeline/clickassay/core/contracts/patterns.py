@@ -1,0 +1,56 @@
+"""The pattern table (contract 4) and the funnel: what the rest of the program knows of a log."""
+
+import polars as pl
+
+from clickassay.core.contracts.columns import JUDGE, MARKET, QUERY
+from clickassay.core.contracts.form import Column, Table
+
+FUNNEL = Table(
+    "funnel",
+    "one row per source, market, depth, judge, step and reason",
+    (
+        Column("source", pl.String, "what the rows are: searches, clicks, sessions or judgments"),
+        MARKET,
+        Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
+        JUDGE,
+        Column("step", pl.String, "step of the funnel, in the words of docs/funnel"),
+        Column("reason", pl.String, "why rows leave at this step; '' for rows that go on"),
+        Column("rows", pl.Int64, "number of rows"),
+    ),
+    ("source", "market", "depth", "judge", "step", "reason"),
+)
+
+PATTERN_CONFIGURATIONS = Table(
+    "configurations",
+    "one row per configuration of the log, judged or not",
+    (
+        Column("configuration_id", pl.String, "md5 (32 hex digits) of market, query and ordered results"),
+        MARKET,
+        QUERY,
+        Column("results", pl.List(pl.String), "normalised URLs, best first, at most the stored depth"),
+    ),
+    ("configuration_id",),
+)
+
+PATTERNS = Table(
+    "patterns",
+    "one row per configuration, fold and click pattern",
+    (
+        Column("configuration_id", pl.String, "id of the configuration"),
+        Column("fold", pl.Int32, "digest(user) mod F; 0 when the run keeps no folds"),
+        Column("click_mask", pl.Int64, "bit (p-1) set = position p clicked"),
+        Column("sessions", pl.Int64, "sessions with this pattern"),
+    ),
+    ("configuration_id", "fold", "click_mask"),
+)
+
+PATTERN_QUERIES = Table(
+    "queries",
+    "one row per market and query of the log",
+    (
+        MARKET,
+        QUERY,
+        Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)"),
+    ),
+    ("market", "query"),
+)

@@ -1,0 +1,95 @@
+"""The tables of a run folder (contract 10): columns, types, grain and meaning."""
+
+import polars as pl
+
+from clickassay.core.contracts.clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, COLLAPSES
+from clickassay.core.contracts.columns import (
+    DEPTH,
+    JUDGE,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_QUERIES,
+    N_SESSIONS,
+    QUERY,
+)
+from clickassay.core.contracts.conventions import CONVENTIONS
+from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
+from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
+from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
+
+STATISTICS = Table(
+    "statistics",
+    "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        N_QUERIES,
+        N_CONFIGURATIONS,
+        N_SESSIONS,
+        Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
+        Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
+    ),
+    ("market", "depth", "judge"),
+)
+
+CONFIGURATIONS = Table(
+    "configurations",
+    "one row per market, depth, judge and judged configuration",
+    (
+        MARKET,
+        DEPTH,
+        JUDGE,
+        Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
+        QUERY,
+        Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
+        Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
+        N_SESSIONS,
+    ),
+    ("market", "depth", "judge", "configuration_id"),
+    more_floats=True,
+)
+
+
+RUN_QUERIES = Table(
+    "queries",
+    "one row per market and query with a judged configuration, or among those to judge next",
+    (
+        MARKET,
+        QUERY,
+        Column(
+            "users_at_least",
+            pl.Int32,
+            "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
+        ),
+        Column("digest", pl.String, "what stands for it in a report that may not name it; 6 hex digits"),
+    ),
+    ("market", "query"),
+)
+
+
+RUN_TABLES = (
+    STATISTICS,
+    FUNNEL,
+    CONFIGURATIONS,
+    PATTERNS,
+    RUN_QUERIES,
+    CORRELATIONS,
+    DIFFERENCES,
+    DRAWS,
+    COMPARISONS,
+    INFLUENCE,
+    COLLAPSES,
+    AGREEMENT,
+    CONFUSION,
+    JUDGE_COMPARISONS,
+    CLICK_MODELS,
+    CLICK_POSITIONS,
+    CLICK_GRADES,
+    UNJUDGED,
+    NEXT_JUDGMENTS,
+    CONVENTIONS,
+)
+"""The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""

@@ -1,0 +1,171 @@
+"""Folders that appear whole or not at all: written beside their place, then renamed."""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from clickassay.core.errors import OutputError
+
+MARK = "settings.json"
+"""The file by which a folder is known as one of ours; only such a folder is ever replaced."""
+
+
+@contextmanager
+def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
+
+    Parameters
+    ----------
+    place
+        Where the folder is to appear.
+    force
+        Replace a folder of ours that is there already.
+
+    Raises
+    ------
+    OutputError
+        If something is there already (or is not ours), or the disk is full or may not be written.
+    """
+    check_free(place, force=force)
+    with writing_to(place), _parents(place) as parent:
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
+        try:
+            work.chmod(0o755)
+            yield work
+            check_free(place, force=force)  # once more: the work took its time
+            _move(work, place)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+@contextmanager
+def writing_to(place: Path) -> Iterator[None]:
+    """Say in one line what keeps `place` from being written."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    except Exception as error:
+        if isinstance(error, OutputError) or not is_disk_full(error):
+            raise
+        raise OutputError(_disk_full(place)) from error
+
+
+@contextmanager
+def _parents(place: Path) -> Iterator[Path]:
+    """Make the folders above `place`; when the block fails, remove those that were not there before."""
+    missing = [folder for folder in place.parents if not folder.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        yield place.parent
+    except BaseException:
+        for folder in missing:
+            with suppress(OSError):  # not made yet, or used by someone else by now
+                folder.rmdir()
+        raise
+
+
+def check_apart(place: Path, *inputs: str | Path | None) -> None:
+    """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
+
+    Raises
+    ------
+    OutputError
+        If it lies there.
+    """
+    for path in inputs:
+        if path is not None and Path(path).is_dir() and place.resolve().is_relative_to(Path(path).resolve()):
+            raise OutputError(
+                f"{place} lies inside {path}, whose files are an input; choose a place outside of it"
+            )
+
+
+def check_free(place: Path, *, force: bool = False) -> None:
+    """Refuse to write over what is there; with `force`, over anything but a folder of ours.
+
+    Raises
+    ------
+    OutputError
+        If `place` is taken.
+    """
+    _check_name(place)
+    try:
+        taken = place.is_symlink() or (place.exists() and not (place.is_dir() and not any(place.iterdir())))
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+    if not taken:
+        return
+    if not force:
+        raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
+    if place.is_symlink() or not place.is_dir() or not (place / MARK).is_file():
+        raise OutputError(
+            f"{place} was not made by clickassay (no folder with {MARK} in it); --force does not replace it; "
+            "choose another --out"
+        )
+
+
+def _check_name(place: Path) -> None:
+    if os.fsencode(place) != str(place).encode("utf-8", "replace"):
+        raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
+    if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
+        raise OutputError(
+            f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
+        )
+
+
+def _move(work: Path, place: Path) -> None:
+    if not place.exists():
+        work.rename(place)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=place.parent))
+    try:
+        place.rename(old / "old")
+        _take_place(work, place, old / "old")
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _take_place(work: Path, place: Path, old: Path) -> None:
+    try:
+        work.rename(place)
+    except BaseException:
+        old.rename(place)  # what was there before is better than nothing
+        raise
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Tell whether an error, or what caused it, says that no more bytes can be written.
+
+    DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
+    """
+    while error is not None:
+        text = str(error).lower()
+        if getattr(error, "errno", None) in _FULL or any(phrase in text for phrase in _FULL_PHRASES):
+            return True
+        error = error.__cause__
+    return False
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FULL_PHRASES = tuple(os.strerror(number).lower() for number in _FULL)
+_LONGEST_PREFIX = 100  # characters of the place's name; a file name has 255 bytes at most
+
+
+def _cannot_write(place: Path, error: OSError) -> str:
+    if is_disk_full(error):
+        return _disk_full(place)
+    return f"cannot write {place}: {error.strerror or error}; choose another --out"
+
+
+def _disk_full(place: Path) -> str:
+    return f"disk full while writing {place}; nothing was left behind; free space or choose another --out"
+
+
+def check_place(out: Path, source: Path, *, force: bool) -> None:
+    """Refuse a place for results before the work is done."""
+    check_apart(out, source)
+    check_free(out, force=force)

@@ -1,0 +1,110 @@
+"""Records that several floors share: judged configurations as arrays, from metrics to correlations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arrays over the N judged configurations and Q queries of one market, depth and judge.
+
+    Attributes
+    ----------
+    market, depth, judge
+        What the sample is of.
+    queries
+        The Q distinct normalised queries, sorted by code point.
+    query_index
+        (N,) index into `queries` of each configuration; ascending.
+    sessions
+        (N,) sessions of each configuration, >= 1: the weights of contract 7.
+    click_names, click_values
+        Names of the C click metrics, and their (N, C) means over sessions.
+    click_variances
+        (N, C) unbiased variance of the metric between the sessions of a configuration
+        (divisor n - 1); NaN where a configuration has one session.
+    null_success
+        (N,) SS of each configuration if click patterns were drawn from those of all, whatever the grades.
+    editorial_names, editorial_values
+        Names of the E editorial metrics, and their (N, E) values.
+    configuration_ids
+        (N,) ids of the configurations.
+    click_entropy
+        (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
+    """
+
+    market: str
+    depth: int
+    judge: str
+    queries: tuple[str, ...]
+    query_index: Integers
+    sessions: Integers
+    click_names: tuple[str, ...]
+    click_values: Floats
+    click_variances: Floats
+    null_success: Floats
+    editorial_names: tuple[str, ...]
+    editorial_values: Floats
+    configuration_ids: pl.Series
+    click_entropy: Floats
+
+
+@dataclass(frozen=True)
+class Split:
+    """One way to split the Q queries of a sample into classes.
+
+    Attributes
+    ----------
+    name
+        e.g. ``length``, ``frequency``, ``navigational``.
+    classes
+        Class labels in the order of reports.
+    labels
+        (Q,) index into `classes` of each query.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    labels: Integers
+
+
+Grades = NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Configurations of one depth and judge whose top-k results all have a grade, over all markets.
+
+    Attributes
+    ----------
+    rows
+        One row per judged configuration, sorted by (market, query, configuration_id): these columns,
+        and `results` (top k), `n` (row number).
+    grades
+        (N, k) grades of the results.
+    urls
+        (N, k) codes of the results: equal where query and URL are.
+    filled
+        (N, k) whether a grade is no judgment but filled in.
+    pool
+        (N, g_max + 1) the query's judged results by grade.
+    patterns
+        Rows (n, fold, click_mask, sessions) of these configurations, masks cut to k, sorted.
+    too_short, not_judged
+        Sessions by market that this depth leaves out.
+    """
+
+    rows: pl.DataFrame
+    grades: Grades
+    urls: NDArray[np.int64]
+    filled: NDArray[np.bool_]
+    pool: NDArray[np.int64]
+    patterns: pl.DataFrame
+    too_short: dict[str, int]
+    not_judged: dict[str, int]

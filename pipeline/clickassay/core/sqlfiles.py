@@ -1,0 +1,60 @@
+"""The only module that knows where ``sql/`` lies: inside the wheel, or beside the package in a checkout."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from clickassay.core.errors import EngineError, QueryError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def sql_text(name: str) -> str:
+    """Return the text of ``sql/<name>.sql``.
+
+    Parameters
+    ----------
+    name
+        Folder and file without its ending, e.g. ``explore/coverage`` or ``sessions/visits``.
+
+    Raises
+    ------
+    QueryError
+        If there is no such file; the message names the closest one and those that there are.
+    EngineError
+        If the folder ``sql`` itself is missing.
+    """
+    folder, _, stem = name.rpartition("/")
+    known = sql_names(folder)
+    if stem not in known:
+        raise QueryError(f"no SQL file {name!r}; {advice(stem, known)}")
+    return (_root() / folder / f"{stem}.sql").read_text(encoding="utf-8")
+
+
+def sql_names(folder: str) -> tuple[str, ...]:
+    """Return the names of the SQL files of ``sql/<folder>``: sorted, without folder and ending.
+
+    Raises
+    ------
+    QueryError
+        If ``sql`` has no such folder.
+    EngineError
+        If the folder ``sql`` itself is missing.
+    """
+    folders = sorted(path.name for path in _root().iterdir() if path.is_dir())
+    if folder not in folders:
+        raise QueryError(f"no folder {folder!r} of SQL files; {advice(folder, folders)}")
+    return tuple(sorted(path.stem for path in (_root() / folder).glob("*.sql")))
+
+
+def advice(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """Return what to ask for instead of the unknown `name`: the closest known name, and all of them."""
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known are {', '.join(known) or 'none'}"
+
+
+def _root() -> Path:
+    for folder in (_PACKAGE / "sql", _PACKAGE.parents[1] / "sql"):
+        if folder.is_dir():
+            return folder
+    raise EngineError(f"no folder sql in {_PACKAGE} or beside it; install clickassay again")

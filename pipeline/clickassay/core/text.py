@@ -1,0 +1,95 @@
+"""Numbers, times, intervals and foreign text as words."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+MINUS = "\N{MINUS SIGN}"
+MISSING = "\N{EN DASH}"
+LONGEST_LABEL = 80
+JOINERS = "\u200c\u200d"
+"""Zero-width joiners: needed to spell Persian, Hindi and others, so they may pass."""
+
+
+def visible(text: object, *, limit: int = LONGEST_LABEL) -> str:
+    r"""Return `text` with everything that cannot be seen spelled out, and cut to `limit` characters.
+
+    Control characters, line ends, bidirectional overrides, zero-width marks and lone surrogates
+    become ``\x1b`` or ``\u202e``: text of a log must not be able to move, hide or reorder other text.
+    """
+    seen = "".join(_spelled(character) for character in str(text))
+    return seen if len(seen) <= limit else seen[: limit - 1] + "…"
+
+
+def _spelled(character: str) -> str:
+    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    if not hidden or character in JOINERS:
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def number(value: float | None, decimals: int = 3, *, minus: str = MINUS) -> str:
+    """Return `value` with `decimals` places, or a dash; a rounded zero has no sign."""
+    if value is None:
+        return MISSING
+    text = f"{value:,.{decimals}f}"
+    unsigned = text.lstrip("-")
+    return minus + unsigned if text.startswith("-") and unsigned.strip("0.,") else unsigned
+
+
+def signed(value: float, decimals: int = 3) -> str:
+    """Return `value` with an explicit sign, for differences."""
+    text = number(value, decimals)
+    return text if value < 0 or not text.strip("0.,") else f"+{text}"
+
+
+def count(value: int) -> str:
+    """Return a whole number with thousands marked."""
+    return f"{value:,}"
+
+
+def percent(share: float | None, decimals: int = 1) -> str:
+    """Return a share 0..1 in per cent, e.g. ``5.8 %``."""
+    return MISSING if share is None else f"{number(100 * share, decimals)} %"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Return ``low to high``, or what is missing."""
+    if low is None or high is None:
+        return "no interval"
+    return f"{number(low)} to {number(high)}"
+
+
+def plural(amount: int, noun: str, many: str | None = None) -> str:
+    """Return e.g. ``1 market`` or ``2 markets``."""
+    return f"{count(amount)} {noun if amount == 1 else many or noun + 's'}"
+
+
+def listed(words: Iterable[str], joint: str = "and") -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    every: Sequence[str] = list(words)
+    if len(every) < 2:
+        return "".join(every)
+    return f"{', '.join(every[:-1])} {joint} {every[-1]}"
+
+
+def capital(text: str) -> str:
+    """Return `text` starting with a capital; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """Return `text` starting with a capital and ending in a full stop."""
+    return capital(text) + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, for one-line messages."""
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__
+
+
+def utc_text(time_ms: int) -> str:
+    """Return milliseconds since 1970 as date and time of day (UTC), e.g. 2026-06-01 12:00:00."""
+    return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,1 +1,0 @@
-"""Engines run the SQL of the big step: DuckDB embedded by default."""

@@ -1,1 +1,0 @@
-"""`clickassay explore`: a local page for the engineer behind a report (extra ``[explore]``)."""

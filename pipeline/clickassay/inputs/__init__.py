@@ -1,0 +1,10 @@
+"""Files in: what users have, as canonical tables (contract 2).
+
+- ``paths``, ``files``: what a path is; the files behind an input.
+- ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
+- ``normalise``: normal forms of queries and URLs.
+- ``trec``: TREC runs and qrels.
+- ``detect``: what a file is, by its first lines.
+- ``importers``: foreign logs and judgments into canonical files.
+- ``simulate``: logs of planted users, with the truth.
+"""

@@ -1,0 +1,124 @@
+"""The files behind an input: found, their format told, fingerprinted."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.core.text import first_line
+from clickassay.inputs.paths import is_text, is_uri
+
+FORMATS = {
+    ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv",
+    ".jsonl": "json", ".ndjson": "json", ".json": "json",
+}  # fmt: skip
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a broken file raises; a panic is how Polars meets a page that it takes for impossible."""
+_FINGERPRINT_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class FileFingerprint:
+    """What tells a file from others, wherever it lies: its size, and a digest of size, head and tail."""
+
+    name: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
+    """Name an input by its files, in whatever order: some names, their number, bytes, and one digest."""
+    names = sorted(file.name for file in files)[:3]
+    digest = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
+    size = sum(file.bytes for file in files)
+    return {"names": names, "files": len(files), "bytes": size, "sha256": digest}
+
+
+def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
+    """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
+    place = Path(path)
+    if is_uri(str(path)) and not place.exists():
+        raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
+    if place.is_file():
+        _check_names_are_text(what, [place])
+        return (place,)
+    if place.is_dir():
+        found = [file for file in place.rglob("*") if _is_data(file, place)]
+    elif has_magic(str(path)):
+        matches = [Path(match) for match in glob(str(path), recursive=True)]  # noqa: PTH207 - it may be absolute
+        found = [file for match in matches for file in (match.rglob("*") if match.is_dir() else [match])]
+        found = [file for file in found if _is_data(file, Path(file.anchor))]
+    else:
+        raise InputError(f"{what}: {path} does not exist; give a file, a folder or a glob")
+    if not found:
+        known = ", ".join(FORMATS)
+        raise InputError(f"{what}: no data file in {path}; expected files that end in {known}")
+    _check_names_are_text(what, found)
+    return tuple(sorted(set(found)))
+
+
+def _check_names_are_text(what: str, files: Sequence[Path]) -> None:
+    for file in files:
+        if not is_text(file):
+            raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
+
+
+def _is_data(file: Path, root: Path) -> bool:
+    parts = file.relative_to(root).parts if file.is_relative_to(root) else file.parts
+    return (
+        file.is_file()
+        and not any(part.startswith(("_", ".")) for part in parts[-2:])
+        and bool(format_of(file))
+    )
+
+
+def format_of(file: Path) -> str | None:
+    """Return the format that a file's name tells, compressed or not; None for any other name."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst"):
+        suffixes = suffixes[:-1]
+    return FORMATS.get(suffixes[-1]) if suffixes else None
+
+
+def is_parquet(file: Path) -> bool:
+    """Tell whether a data file is Parquet, by its name or else by its first bytes."""
+    return (format_of(file) or format_by_content("log", file)) == "parquet"
+
+
+def format_by_content(what: str, file: Path) -> str:
+    """Return the format of a file whose name tells none.
+
+    Raises
+    ------
+    InputError
+        If its first bytes are not those of Parquet, or it cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            first = stream.read(4)
+    except OSError as error:
+        raise unreadable_file(what, file, error) from error
+    if first == b"PAR1":
+        return "parquet"
+    raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
+
+
+def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
+    """Return the error that names a file which cannot be read."""
+    return InputError(
+        f"{what}: cannot read {file}: {first_line(error)}; is it complete (and text in UTF-8)? Write it again"
+    )
+
+
+def head_and_tail(file: Path) -> bytes:
+    """Return the size of a file, its first and its last bytes: what tells it from other files."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        head = stream.read(_FINGERPRINT_BYTES)
+        stream.seek(max(len(head), size - _FINGERPRINT_BYTES))
+        return size.to_bytes(8, "big") + head + stream.read()

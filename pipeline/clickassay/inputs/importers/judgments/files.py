@@ -1,0 +1,362 @@
+"""Ratings of other tools as their files have them: Quepid, Search Relevance Workbench, TREC qrels, tables.
+
+Nothing is decided here about what a rating is worth, nor about raters who differ: that is
+`judgment_scales` and `raters`. docs/formats.md describes each layout.
+"""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from sys import intern
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.text import first_line
+from clickassay.inputs import detect as layouts
+from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.importers.base import lines, malformed
+from clickassay.inputs.tables import JUDGMENTS, read_input
+
+FINAL = "final"
+"""The rater that a column ``final_rating`` is given to: what was agreed upon in the end."""
+
+_LAYOUTS = {
+    layouts.JUDGMENTS.name: "table",
+    layouts.QUEPID.name: "quepid",
+    layouts.QUEPID_RATERS.name: "quepid",
+    layouts.SRW.name: "srw",
+    layouts.QRELS.name: "qrels",
+}
+FORMATS = tuple(dict.fromkeys(_LAYOUTS.values()))
+
+_QUERY = ("query", "query_text")
+_DOCUMENT = ("url", "docid", "doc_id")
+_RATING = ("grade", "rating")
+_RATER = ("judge", "rater")
+_RATER_COLUMN = "_rating"
+_UNRATED = "queries_unrated"
+_BLANK = "ratings_blank"
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One rating, as a file has it.
+
+    Attributes
+    ----------
+    query, url
+        Text, not normalised.
+    value
+        The rating as it is written.
+    rater
+        Who gave it; None where the file does not say.
+    """
+
+    query: str
+    url: str
+    value: str
+    rater: str | None
+
+
+_Met = tuple[str, str, str, str, str | None]
+"""What readers yield: place for messages, query, URL, rating, rater."""
+
+
+@dataclass(frozen=True)
+class JudgmentFile:
+    """The ratings of one file.
+
+    Attributes
+    ----------
+    file, format
+        Where they came from, and as which of `FORMATS` it was read.
+    ratings
+        In the order of the file.
+    places
+        File and line where each value was met first.
+    counts
+        Rows without a rating, by the names of docs/formats.md.
+    """
+
+    file: Path
+    format: str
+    ratings: tuple[Rating, ...]
+    places: dict[str, str]
+    counts: Counter[str]
+
+
+OTHER_ENCODING = " (or say which with --encoding, e.g. gb18030)"
+
+
+@dataclass(frozen=True)
+class HowToRead:
+    """What a user may say of files of judgments.
+
+    Attributes
+    ----------
+    format
+        One of `FORMATS`; None = told from the content.
+    encoding
+        Of text files.
+    rater_columns
+        Columns of a CSV file that hold the ratings of one rater each; by default those named ``*_rating``.
+    """
+
+    format: str | None = None
+    encoding: str = "utf-8"
+    rater_columns: tuple[str, ...] = ()
+
+
+def read_judgment_file(
+    file: Path, how: HowToRead | None = None, *, progress: Progress = silent
+) -> JudgmentFile:
+    """Read the ratings of one file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, in no known layout, broken, or holds no rating.
+    """
+    how = how or HowToRead()
+    format_ = how.format or ("quepid" if how.rater_columns else _format_of(file))
+    counts: Counter[str] = Counter()
+    ratings: list[Rating] = []
+    places: dict[str, str] = {}
+    for place, query, url, value, rater in _READERS[format_](file, how, counts, progress):
+        # a query stands in many rows, a rating in most: each is kept once
+        ratings.append(Rating(intern(query), url, intern(value), rater))
+        places.setdefault(value, place)
+    if not ratings:
+        raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(FORMATS)}")
+    return JudgmentFile(file, format_, tuple(ratings), places, counts)
+
+
+def _format_of(file: Path) -> str:
+    found = layouts.recognise(file)
+    if found.layout.name in _LAYOUTS:
+        return _LAYOUTS[found.layout.name]
+    known = ", ".join(FORMATS)
+    hint = f"try: {found.command}" if found.command else f"say which of {known} it is with --format"
+    raise InputError(f"{file} is {found.layout.what}, not judgments of {known}; {hint}")
+
+
+# ---- CSV: Quepid, and tables --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Places of the columns; ratings as (place, rater or None), or the rater in a column of its own."""
+
+    query: int
+    document: int
+    ratings: tuple[tuple[int, str | None], ...]
+    rater: int | None
+    width: int
+
+
+def _csv(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+    rows = _csv_rows(file, how, progress)
+    number, head = next(rows, (1, []))
+    columns = _columns(file, number, head, how)
+    for number, cells in rows:
+        if len(cells) > columns.width:
+            raise malformed(file, number, ",".join(cells), expected=f"at most {columns.width} columns")
+        row = [*cells, *[""] * (columns.width - len(cells))]
+        yield from _csv_ratings(file, number, row, columns, counts)
+
+
+def _csv_rows(file: Path, how: HowToRead, progress: Progress) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number of its last line, cells) of each row that is not blank."""
+    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
+    first = next(numbered, (1, ""))[1]
+    texts = (text + "\n" for text in _chained(first, (text for _, text in numbered)))
+    reader = csv.reader(texts, delimiter=max(",\t;", key=first.count), strict=True)
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise malformed(file, reader.line_num, str(error), expected="a row of CSV, quotes closed") from error
+
+
+def _chained(first: str, others: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from others
+
+
+def _columns(file: Path, number: int, head: list[str], how: HowToRead) -> _Columns:
+    names = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in head]
+    query, document = _place(names, _QUERY), _place(names, _DOCUMENT)
+    ratings = _rating_columns(file, names, how)
+    if query is None or document is None or not ratings:
+        expected = "a header with query, docid and rating (or query, url, grade)"
+        raise malformed(file, number, ",".join(head), expected=expected)
+    named = [name for name in names if name in (*_QUERY, *_DOCUMENT, *_RATING, *_RATER)]
+    if len(named) > len(set(named)):
+        raise malformed(file, number, ",".join(head), expected="each column once")
+    if "market" in names:
+        raise malformed(file, number, ",".join(head), expected=_NO_MARKET)
+    return _Columns(query, document, ratings, _place(names, _RATER), len(head))
+
+
+_NO_MARKET = "no column market: a run reads such a table as it is (--judgments)"
+
+
+def _place(names: Sequence[str], wanted: Sequence[str]) -> int | None:
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+def _rating_columns(file: Path, names: list[str], how: HowToRead) -> tuple[tuple[int, str | None], ...]:
+    plain = _place(names, _RATING)
+    if how.rater_columns:
+        chosen = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in how.rater_columns]
+        missing = [name for name in chosen if name not in names]
+        if missing:
+            has = ", ".join(names)
+            raise InputError(f"{file} has no column {missing[0]} (--rater-column); its columns are {has}")
+        return tuple((names.index(name), name.removesuffix(_RATER_COLUMN)) for name in chosen)
+    if plain is not None:
+        return ((plain, None),)
+    raters = [(place, name) for place, name in enumerate(names) if name.endswith(_RATER_COLUMN)]
+    return tuple((place, name.removesuffix(_RATER_COLUMN)) for place, name in raters)
+
+
+def _csv_ratings(
+    file: Path, number: int, row: list[str], columns: _Columns, counts: Counter[str]
+) -> Iterator[_Met]:
+    query, document = row[columns.query], row[columns.document]
+    values = [(row[place].strip(), rater) for place, rater in columns.ratings]
+    if not document.strip() and not any(value for value, _ in values) and query.strip():
+        counts[_UNRATED] += 1
+        return
+    if not query.strip() or not document.strip():
+        raise malformed(file, number, ",".join(row), expected="a query and a document")
+    for value, rater in values:
+        if not value:
+            counts[_BLANK] += 1
+            continue
+        own = row[columns.rater].strip() or None if columns.rater is not None else rater
+        yield f"{file}, line {number}", query, document, value, own
+
+
+# ---- Parquet and JSON lines ---------------------------------------------------------------------
+
+
+def _table(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+    if not _is_rows(file):
+        yield from _csv(file, how, counts, progress)
+        return
+    table = read_input("judgments", file, JUDGMENTS)
+    if "market" in table.columns:
+        raise InputError(f"{file} has a column market; expected {_NO_MARKET}")
+    by_judge = "judge" in table.columns
+    for number, row in enumerate(_collected(file, table.frame).iter_rows(named=True), 1):
+        place = f"{file}, row {number}"
+        if row["query"] is None or row["url"] is None:
+            raise InputError(f"{place}: found no query or no url, expected both; mend or remove the row")
+        if row["grade"] is None or str(row["grade"]).strip() == "":
+            counts[_BLANK] += 1
+            continue
+        rater = row["judge"] if by_judge else None
+        yield place, row["query"], row["url"], str(row["grade"]).strip(), rater
+
+
+def _is_rows(file: Path) -> bool:
+    """Tell Parquet and JSON lines from delimited text."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}; expected judgments") from error
+    return head.startswith((b"PAR1", b"{"))
+
+
+def _collected(file: Path, frame: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return frame.collect()
+    except READ_ERRORS as error:
+        raise InputError(
+            f"cannot read {file}: {first_line(error)}; is it complete? Write it again"
+        ) from error
+
+
+# ---- Search Relevance Workbench -----------------------------------------------------------------
+
+
+def _srw(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
+    text = "\n".join(line for _, line in numbered)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not JSON: {error}; is it complete? Export it again") from error
+    for number, entry in enumerate(_judgment_ratings(file, found), 1):
+        place = f"{file}, query {number}"
+        if not isinstance(entry, dict) or not _is_text(entry.get("query")):
+            raise _not_srw(place, entry, "an object with query and ratings")
+        ratings = entry.get("ratings")
+        if not isinstance(ratings, list):
+            raise _not_srw(place, entry, "a list of ratings")
+        counts[_UNRATED] += not ratings
+        for position, rating in enumerate(ratings, 1):
+            yield from _srw_rating(f"{place}, rating {position}", entry["query"], rating, counts)
+
+
+def _judgment_ratings(file: Path, found: object) -> list[Any]:
+    """Return the list of queries with ratings: of an import request, or of a stored judgment list."""
+    if isinstance(found, dict):
+        within = found.get("_source")
+        found = within if isinstance(within, dict) else found
+        if isinstance(found.get("judgmentRatings"), list):
+            ratings: list[Any] = found["judgmentRatings"]
+            return ratings
+    raise InputError(
+        f'{file}: found JSON without a list judgmentRatings, expected {{"judgmentRatings": [{{"query": …, '
+        f'"ratings": [{{"docId": …, "rating": …}}]}}]}}; export the judgment list again'
+    )
+
+
+def _srw_rating(place: str, query: str, rating: object, counts: Counter[str]) -> Iterator[_Met]:
+    found = rating if isinstance(rating, dict) else {}
+    document, value = found.get("docId"), found.get("rating")
+    if isinstance(document, bool) or not (_is_text(document) or isinstance(document, int)):
+        raise _not_srw(place, rating, "an object with docId and rating")
+    if value is None or (isinstance(value, str) and not value.strip()):
+        counts[_BLANK] += 1
+        return
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise _not_srw(place, rating, "a rating as text or number")
+    yield place, query, str(document), str(value).strip(), None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _not_srw(place: str, found: object, expected: str) -> InputError:
+    return InputError(f"{place}: found {str(found)[:80]!r}, expected {expected}; mend or remove it")
+
+
+# ---- TREC qrels ---------------------------------------------------------------------------------
+
+
+def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+    for number, text in lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING):
+        fields = text.split()
+        if not fields:
+            counts["blank_lines"] += 1
+            continue
+        if len(fields) != 4:
+            raise malformed(file, number, text, expected="'topic iteration document grade'")
+        yield f"{file}, line {number}", fields[0], fields[2], fields[3], None
+
+
+_Reader = Callable[[Path, HowToRead, Counter[str], Progress], Iterator[_Met]]
+_READERS: dict[str, _Reader] = {"table": _table, "quepid": _csv, "srw": _srw, "qrels": _qrels}

@@ -1,0 +1,167 @@
+"""Learning-to-rank data in the layout of LETOR, MSLR-WEB30k and LightGBM: judged documents with features.
+
+    grade qid:N feature:value feature:value ... # comment
+
+or without qid, and a second file that tells how many lines each query has. docs/formats.md says what is
+mapped and what each count means.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.importers.base import (
+    Imported,
+    TableWriter,
+    lines,
+    malformed,
+    publishing,
+    whole_number,
+    write_record,
+)
+
+FEATURES = pa.schema(
+    {
+        "query": pa.string(),
+        "url": pa.string(),
+        "grade": pa.int64(),
+        "features": pa.list_(pa.int32()),
+        "values": pa.list_(pa.float32()),
+    }
+)
+"""One row per document; `features` are numbers of features, `values` theirs; what is not named is 0."""
+
+JUDGED = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int64()})
+
+_LAYOUT = "'grade qid:N feature:value ...' (LETOR), or without qid and a file of lines per query (LightGBM)"
+_LAST_FEATURE = 2**31 - 1  # the numbers are written in 32 bits
+_LARGEST_VALUE = float(np.finfo(np.float32).max)  # and so are the values
+_PAIR = f"a feature from 0 to {_LAST_FEATURE} with a finite value, at most {_LARGEST_VALUE:.2g} in size"
+_DOCUMENT = re.compile(r"\bdocid\s*=\s*(\S+)")
+_COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features")
+
+
+def import_letor(
+    file: Path, *, sizes: Path | None = None, out: Path, progress: Progress = silent
+) -> Imported:
+    """Translate a file of judged documents into ``judgments.parquet`` and ``features.parquet``.
+
+    Parameters
+    ----------
+    file
+        One document a line, those of a query together.
+    sizes
+        Lines of each query, one number a line, where `file` has no qid.
+    out
+        Folder to write; must not exist.
+
+    Documents are called by the docid of their comment, else ``qid-n``, n being the place in the query's lines
+    from 1. Raises InputError for a line that is not in the layout, a query whose lines are apart, or sizes
+    that do not add up to the lines.
+    """
+    counts = dict.fromkeys(_COUNTS, 0)
+    with publishing(out) as folder:
+        with (
+            TableWriter(folder / "judgments.parquet", JUDGED) as judgments,
+            TableWriter(folder / "features.parquet", FEATURES) as features,
+        ):
+            for row in _documents(file, sizes, counts, progress):
+                judgments.add(row.query, row.url, row.grade)
+                features.add(row.query, row.url, row.grade, row.features, row.values)
+        if not counts["documents"]:
+            raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
+        notes = (
+            "Nothing was clicked here: rankings of these documents can be evaluated with `clickassay plan`.",
+        )
+        imported = Imported(out, counts, notes)
+        write_record(
+            folder, importer="letor", inputs={"file": file, "sizes": sizes}, settings={}, imported=imported
+        )
+    return imported
+
+
+@dataclass(frozen=True)
+class _Document:
+    query: str
+    url: str
+    grade: int
+    features: list[int]
+    values: list[float]
+
+
+def _documents(
+    file: Path, sizes: Path | None, counts: dict[str, int], progress: Progress
+) -> Iterator[_Document]:
+    queries = None if sizes is None else _queries(sizes, progress)
+    seen: set[str] = set()
+    current, place = "", 0
+    for number, text in lines(file, progress=progress):
+        counts["lines"] += 1
+        body, _, comment = text.partition("#")
+        fields = body.split()
+        if not fields:
+            counts["blank_lines"] += 1
+            continue
+        query = _query(file, number, text, fields, queries)
+        if query != current:
+            if query in seen:
+                raise malformed(file, number, text, expected=f"the lines of query {query} together")
+            seen.add(query)
+            current, place = query, 0
+            counts["queries"] += 1
+        place += 1
+        counts["documents"] += 1
+        named = _DOCUMENT.search(comment)
+        found = _document(file, number, text, fields, query, named[1] if named else f"{query}-{place}")
+        counts["without_features"] += not found.features
+        yield found
+    if queries is not None and next(queries, None) is not None:
+        raise InputError(f"{sizes}: more lines than {file} has documents; give the file that belongs to it")
+
+
+def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
+    """Yield the name of the query of each line: queries are numbered from 1."""
+    return chain.from_iterable(
+        repeat(str(number), _size(sizes, number, text)) for number, text in lines(sizes, progress=progress)
+    )
+
+
+def _size(sizes: Path, number: int, text: str) -> int:
+    size = whole_number(text.strip())
+    if size is None or size == 0:
+        raise malformed(sizes, number, text, expected="the number of lines of a query, 1 or more")
+    return size
+
+
+def _query(file: Path, number: int, text: str, fields: list[str], queries: Iterator[str] | None) -> str:
+    """Return the query of a line; take its field away."""
+    if queries is not None:
+        query = next(queries, None)
+        if query is None:
+            raise malformed(file, number, text, expected="no more lines than the sizes of queries add up to")
+        return query
+    if len(fields) < 2 or not fields[1].startswith("qid:") or fields[1] == "qid:":
+        raise malformed(file, number, text, expected=_LAYOUT)
+    return fields.pop(1).removeprefix("qid:")
+
+
+def _document(file: Path, number: int, text: str, fields: list[str], query: str, url: str) -> _Document:
+    grade = whole_number(fields[0])
+    try:
+        pairs = [(int(name), float(value)) for name, _, value in (part.partition(":") for part in fields[1:])]
+    except ValueError:
+        raise malformed(file, number, text, expected=_LAYOUT) from None
+    if grade is None:
+        raise malformed(file, number, text, expected="a whole grade of 0 or more at the beginning")
+    for part, (name, value) in zip(fields[1:], pairs, strict=True):
+        # Written so that NaN, which no comparison holds for, is refused too.
+        if not (0 <= name <= _LAST_FEATURE and abs(value) <= _LARGEST_VALUE):
+            raise malformed(file, number, part, expected=_PAIR)
+    return _Document(query, url, grade, [name for name, _ in pairs], [value for _, value in pairs])

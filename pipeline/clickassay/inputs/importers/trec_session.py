@@ -1,0 +1,297 @@
+"""TREC Session Track 2012 and 2013 (NIST): session XML and qrels into canonical tables.
+
+docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+"""
+
+import re
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.importers.base import (
+    BASE_DAY_MS,
+    CLICKS,
+    SEARCHES,
+    Imported,
+    TableWriter,
+    count_judged_results,
+    distinct_judgments,
+    lines,
+    malformed,
+    publishing,
+    whole_number,
+    write_judgments,
+    write_record,
+)
+from clickassay.inputs.importers.session_xml import SessionTree, sessions_of
+from clickassay.inputs.normalise import normalise_query
+
+GRADES = {
+    # 2012: the labels are not in the order of relevance. The track scored 4 (highly relevant) as 2,
+    # 2 (key) as 3 and 3 (navigational) as 4; spam (-2) as not relevant.
+    "sessiontrack2012": {"-2": 0, "0": 0, "1": 1, "4": 2, "2": 3, "3": 4},
+    "sessiontrack2013": {"-2": 0, "0": 0, "1": 1, "2": 2, "3": 3, "4": 4},
+}
+"""Root element of the XML -> label in the qrels -> grade (0..4)."""
+
+_DAY_MS = 24 * 60 * 60 * 1000
+_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)")
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]+)?")
+_DOCUMENT_IDS = ("clueweb09id", "clueweb12id")
+_QRELS_LAYOUT = "'topic 0 document grade' with a grade of the track"
+_COUNTS = (
+    "sessions",
+    "topics",
+    "interactions",
+    "interactions_without_results",
+    "current_queries",
+    "searches_repeating_a_result",
+    "searches",
+    "clicks_read",
+    "clicks_of_unknown_rank",
+    "clicks",
+    "ampersands_escaped",
+    "times_past_midnight",
+    "queries_split_by_topic",
+    "searches_of_queries_split_by_topic",
+    "qrels_read",
+    "qrels_of_topics_without_session",
+    "qrels_below_0",
+    "qrels_relabelled",
+    "topics_without_judgments",
+    "searches_of_topics_without_judgments",
+    "judgments_repeated",
+    "judgments_conflicting",
+    "judgments",
+    "results_shown",
+    "results_shown_judged",
+)
+
+
+def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress = silent) -> Imported:
+    """Translate the sessions and qrels of one year of the track into a folder of canonical tables.
+
+    Parameters
+    ----------
+    xml
+        ``sessiontrack2012.xml`` or ``sessiontrack2013.xml``.
+    qrels
+        The qrels of the same year: ``topic 0 document label``.
+    out
+        Folder to write; must not exist.
+    progress
+        Called with what is done now and the part done.
+
+    Raises
+    ------
+    InputError
+        If the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
+        what a search needs; or if a line of the qrels is not in the layout.
+    OutputError
+        If `out` exists or cannot be written.
+    """
+    counts = dict.fromkeys(_COUNTS, 0)
+    with publishing(out) as folder:
+        target = SessionTree(xml, GRADES)
+        searches = list(_read_searches(xml, target, counts, progress))
+        topics = _read_qrels(qrels, GRADES[target.root], counts, progress)
+        searches = _named_by_topic(searches, counts)
+        _write_log(folder, searches, counts)
+        write_judgments(folder, _judgments(searches, topics, counts))
+        counts.update(count_judged_results(folder))
+        imported = Imported(out, counts, tuple(_notes(counts)))
+        inputs: dict[str, Path | None] = {"xml": xml, "qrels": qrels}
+        write_record(folder, importer="trec-session", inputs=inputs, settings={}, imported=imported)
+    return imported
+
+
+@dataclass(frozen=True)
+class _Search:
+    """One interaction with results; `query` is normalised, clicks are (milliseconds, document)."""
+
+    search_id: int
+    session: int
+    topic: str
+    query: str
+    time_ms: int
+    results: tuple[str, ...]
+    clicks: tuple[tuple[int, str], ...]
+
+
+def _read_searches(
+    xml: Path, target: SessionTree, counts: dict[str, int], progress: Progress
+) -> Iterator[_Search]:
+    seen: set[int] = set()
+    for element in sessions_of(target, counts, progress):
+        session = _Session(xml, element, counts)
+        if session.number in seen:
+            session.fail("occurs twice", expected="each session once")
+        seen.add(session.number)
+        yield from session.searches()
+    if not counts["interactions"]:
+        raise InputError(f"{xml} has no interaction; expected sessions of the TREC Session Track")
+
+
+class _Session:
+    """Reads one ``<session>`` element."""
+
+    def __init__(self, xml: Path, element: ET.Element, counts: dict[str, int]) -> None:
+        self._xml = xml
+        self._element = element
+        self._counts = counts
+        self._where = f"session {element.get('num')}"
+        self.number = self._whole(element.get("num"), "a session number")
+        self.topic = self._needed(element, "topic").get("num") or self.fail(
+            "has no topic num", expected="one"
+        )
+        self._start_ms = self._milliseconds(element, since=0)
+        counts["sessions"] += 1
+
+    def fail(self, found: str, *, expected: str) -> NoReturn:
+        """Raise an InputError that names the file, the session and the interaction."""
+        raise InputError(f"{self._xml}, {self._where}: {found}; expected {expected}")
+
+    def searches(self) -> Iterator[_Search]:
+        """Yield the interactions that have results; the current query, which has none, is counted."""
+        self._counts["current_queries"] += len(self._element.findall("currentquery"))
+        for interaction in self._element.findall("interaction"):
+            self._where = f"session {self.number}, interaction {interaction.get('num')}"
+            self._counts["interactions"] += 1
+            search_id = self._counts["interactions"]
+            results = self._results(interaction)
+            clicks = self._clicks(interaction, results)
+            time_ms = self._milliseconds(interaction, since=self._start_ms)
+            query = normalise_query(self._text(interaction, "query"))
+            if results:
+                yield _Search(search_id, self.number, self.topic, query, time_ms, results, clicks)
+            else:
+                self._counts["interactions_without_results"] += 1
+
+    def _results(self, interaction: ET.Element) -> tuple[str, ...]:
+        results = interaction.findall("results/result")
+        ranks = [result.get("rank") for result in results]
+        if ranks != [str(rank) for rank in range(1, len(ranks) + 1)]:
+            self.fail(f"ranks of results are {ranks[:12]}", expected="1, 2, 3, ... in this order")
+        return tuple(self._document(result) for result in results)
+
+    def _document(self, result: ET.Element) -> str:
+        texts = (result.findtext(tag, "").strip().lower() for tag in _DOCUMENT_IDS)
+        return next(filter(None, texts), "") or self.fail("a result without id", expected="a ClueWeb id")
+
+    def _clicks(self, interaction: ET.Element, results: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+        clicks = []
+        for click in interaction.findall("clicked/click"):
+            self._counts["clicks_read"] += 1
+            rank = self._whole(self._text(click, "rank"), "the rank of a result")
+            if 1 <= rank <= len(results):
+                clicks.append((self._milliseconds(click, since=self._start_ms), results[rank - 1]))
+            else:
+                self._counts["clicks_of_unknown_rank"] += 1
+        return tuple(clicks)
+
+    def _milliseconds(self, element: ET.Element, *, since: int) -> int:
+        text = element.get("starttime", "")
+        if clock := _CLOCK.fullmatch(text):
+            hours, minutes, seconds = clock.groups()
+            time_ms = round((int(hours) * 3600 + int(minutes) * 60 + float(seconds)) * 1000)
+            # A wall clock begins again at midnight: half a day back can only mean the next day.
+            next_day = time_ms < since - _DAY_MS // 2
+            self._counts["times_past_midnight"] += next_day
+            return time_ms + next_day * _DAY_MS
+        if not _SECONDS.fullmatch(text):
+            self.fail(f"<{element.tag}> starts at {text!r}", expected="HH:MM:SS.ffffff or seconds")
+        return round(float(text) * 1000)
+
+    def _needed(self, element: ET.Element, tag: str) -> ET.Element:
+        child = element.find(tag)
+        return self.fail(f"<{element.tag}> has no <{tag}>", expected="one") if child is None else child
+
+    def _text(self, element: ET.Element, tag: str) -> str:
+        text = (self._needed(element, tag).text or "").strip()
+        return text or self.fail(f"<{tag}> is empty", expected="text")
+
+    def _whole(self, text: str | None, what: str) -> int:
+        number = whole_number(text or "")
+        return self.fail(f"{text!r}", expected=what) if number is None else number
+
+
+def _read_qrels(
+    qrels: Path, grades: dict[str, int], counts: dict[str, int], progress: Progress
+) -> dict[str, list[tuple[str, int]]]:
+    topics: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for number, text in lines(qrels, progress=progress):
+        fields = text.split()
+        if len(fields) != 4 or fields[3] not in grades:
+            raise malformed(qrels, number, text, expected=f"{_QRELS_LAYOUT} ({', '.join(grades)})")
+        topic, _, document, label = fields
+        grade = grades[label]
+        counts["qrels_read"] += 1
+        counts["qrels_below_0"] += label.startswith("-")
+        counts["qrels_relabelled"] += not label.startswith("-") and grade != int(label)
+        topics[topic].append((document.lower(), grade))
+    return topics
+
+
+def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Search]:
+    """Give queries that were issued under several topics a name for each: grades are the topic's."""
+    topics: dict[str, set[str]] = defaultdict(set)
+    for search in searches:
+        topics[search.query].add(search.topic)
+    shared = {query for query, of in topics.items() if len(of) > 1}
+    mark = "#"  # without white space: the query keeps its number of words
+    while any(f"{query}{mark}{topic}" in topics for query in shared for topic in topics[query]):
+        mark += "#"
+    counts["queries_split_by_topic"] = len(shared)
+    named = []
+    for search in searches:
+        split = search.query in shared
+        counts["searches_of_queries_split_by_topic"] += split
+        named.append(replace(search, query=f"{search.query}{mark}{search.topic}") if split else search)
+    return named
+
+
+def _write_log(folder: Path, searches: list[_Search], counts: dict[str, int]) -> None:
+    with (
+        TableWriter(folder / "searches.parquet", SEARCHES) as searches_out,
+        TableWriter(folder / "clicks.parquet", CLICKS) as clicks_out,
+    ):
+        for search in searches:
+            counts["searches"] += 1
+            counts["clicks"] += len(search.clicks)
+            counts["searches_repeating_a_result"] += len(set(search.results)) < len(search.results)
+            time_ms = BASE_DAY_MS + search.time_ms
+            searches_out.add(search.search_id, search.session, search.query, time_ms, search.results)
+            for click_ms, document in search.clicks:
+                clicks_out.add(search.search_id, BASE_DAY_MS + click_ms, document)
+
+
+def _judgments(
+    searches: list[_Search], topics: dict[str, list[tuple[str, int]]], counts: dict[str, int]
+) -> list[tuple[str, str, int]]:
+    """Return all graded documents of its topic for every query: contract 6 needs them all."""
+    used = {search.topic for search in searches}
+    counts["topics"] = len(used)
+    counts["topics_without_judgments"] = len(used - topics.keys())
+    counts["searches_of_topics_without_judgments"] = sum(search.topic not in topics for search in searches)
+    counts["qrels_of_topics_without_session"] = sum(len(topics[topic]) for topic in topics.keys() - used)
+    queries = dict.fromkeys((search.query, search.topic) for search in searches)
+    rows = [(query, *graded) for query, topic in queries for graded in topics.get(topic, ())]
+    rows = distinct_judgments(rows, counts=counts)
+    counts["judgments"] = len(rows)
+    return rows
+
+
+def _notes(counts: dict[str, int]) -> Iterable[str]:
+    yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
+    yield "Judgments are of topics, not of queries: every query of a topic has the topic's grades."
+    if counts["qrels_relabelled"]:
+        yield "The labels 2, 3 and 4 of the qrels of 2012 became grades 3, 4 and 2, as the track scored them."
+    if counts["queries_split_by_topic"]:
+        yield "Queries issued under several topics carry the topic in their name, such as 'text#12'."
+    if counts["judgments_conflicting"]:
+        yield "Some documents have two grades for a topic: choose a rule (conflicts) for the run."

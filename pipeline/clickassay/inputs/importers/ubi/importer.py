@@ -1,0 +1,301 @@
+"""OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables.
+
+Documents are read in a stream and staged as Parquet; what they say of a query_id is then put together by
+Polars. docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.importers.base import (
+    Imported,
+    TableWriter,
+    count_judged_results,
+    publishing,
+    write_record,
+)
+from clickassay.inputs.importers.ubi.documents import QUERY, Document, documents, files_of
+from clickassay.inputs.importers.ubi.searches import write_log
+from clickassay.inputs.normalise import normalise_query
+
+CLICK_ACTIONS = ("click", "click_through", "item_click", "product_click", "result_click")
+"""Names of actions that are clicks on a result, unless others are given."""
+
+IMPRESSION = "impression"
+
+_KEYS = {
+    "query_id": pa.string(),
+    "time_ms": pa.int64(),
+    "query": pa.string(),
+    "user_id": pa.string(),
+    "client_id": pa.string(),
+    "session_id": pa.string(),
+}
+QUERIES = pa.schema({**_KEYS, "hits": pa.list_(pa.string())})
+EVENTS = pa.schema({**_KEYS, "application": pa.string(), "ordinal": pa.int64(), "url": pa.string()})
+
+_SHOWN = 20  # actions in a message
+_COUNTS = (
+    "blank_lines",
+    "documents_of_others",
+    "queries_read",
+    "queries_without_id",
+    "queries_repeated",
+    "events_read",
+    "events_without_attributes",
+    "events_of_other_actions",
+    "times_without_zone",
+    "applications",
+    "object_id_fields",
+    "impressions_read",
+    "impressions_without_query_id",
+    "impressions_without_result",
+    "impressions_without_place",
+    "impressions_repeated",
+    "clicks_read",
+    "clicks_without_query_id",
+    "clicks_without_result",
+    "clicks_without_time",
+    "clicks_repeated",
+    "clicks",
+    "clicks_of_no_search",
+    "clicks_elsewhere",
+    "searches_read",
+    "searches_of_several_queries",
+    "searches_without_query",
+    "searches_without_results",
+    "searches_without_user",
+    "searches_without_time",
+    "searches",
+    "searches_repeating_a_result",
+    "searches_by_user_id",
+    "searches_by_client_id",
+    "searches_by_session_id",
+    "pages_from_hits",
+    "hit_lists_after_the_first",
+    "pages_from_impressions",
+    "pages_counted_from_0",
+    "pages_counted_from_1",
+    "pages_with_a_hole",
+    "pages_with_two_results_at_one_place",
+    "pages_without_first_result",
+    "results_below_a_hole",
+    "results_shown",
+)
+
+
+def import_ubi(
+    paths: Sequence[Path],
+    *,
+    out: Path,
+    click_actions: Sequence[str] = CLICK_ACTIONS,
+    progress: Progress = silent,
+) -> Imported:
+    """Translate queries and events of UBI into a folder of canonical tables.
+
+    Parameters
+    ----------
+    paths
+        Files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
+        (.csv); or folders of such files.
+    out
+        Folder to write; must not exist.
+    click_actions
+        Values of action_name that are clicks on a result.
+    progress
+        Called with what is done now and the part done.
+
+    Raises
+    ------
+    InputError
+        If a document is not in the layout (the message names file and line), or no event is a click, or no
+        search is left.
+    OutputError
+        If `out` exists or cannot be written.
+    SettingsError
+        If a click action is the impression, or none is given.
+    """
+    _check_actions(click_actions)
+    counts = dict.fromkeys(_COUNTS, 0)
+    with publishing(out) as folder:
+        files = files_of(list(paths))
+        stage = folder / "stage"
+        stage.mkdir()
+        met = _staged(files, stage, frozenset(click_actions), counts, progress)
+        _check_met(met, counts, files)
+        progress("putting searches together", None)
+        write_log(stage, folder, counts)
+        shutil.rmtree(stage)
+        _check_written(counts, files)
+        counts.update(count_judged_results(folder))
+        imported = Imported(out, counts, tuple(_notes(met, counts)))
+        inputs: dict[str, Path | None] = {f"log {number}": file for number, file in enumerate(files, 1)}
+        settings: dict[str, object] = {"click_actions": list(click_actions)}
+        write_record(folder, importer="ubi", inputs=inputs, settings=settings, imported=imported)
+    return imported
+
+
+def _check_actions(click_actions: Sequence[str]) -> None:
+    if not click_actions or not all(click_actions) or IMPRESSION in click_actions:
+        raise SettingsError(
+            f"--click-action {', '.join(click_actions)!r}: expected names of actions, not {IMPRESSION!r}"
+        )
+
+
+@dataclass
+class _Met:
+    """Names that were met: actions that are neither click nor impression, applications, object_id_fields."""
+
+    other_actions: Counter[str] = field(default_factory=Counter)
+    applications: Counter[str] = field(default_factory=Counter)
+    object_id_fields: Counter[str] = field(default_factory=Counter)
+
+
+def _staged(
+    files: Sequence[Path], stage: Path, clicks: frozenset[str], counts: dict[str, int], progress: Progress
+) -> _Met:
+    met = _Met()
+    with (
+        TableWriter(stage / "queries.parquet", QUERIES) as queries,
+        TableWriter(stage / "impressions.parquet", EVENTS) as impressions,
+        TableWriter(stage / "clicks.parquet", EVENTS) as clicked,
+    ):
+        writers = {**dict.fromkeys(clicks, clicked), IMPRESSION: impressions}
+        for file in files:
+            for document in documents(file, counts, progress):
+                if document.kind == QUERY:
+                    _stage_query(document, queries, counts)
+                else:
+                    _stage_event(document, writers, met, counts)
+    counts["applications"], counts["object_id_fields"] = len(met.applications), len(met.object_id_fields)
+    return met
+
+
+def _stage_query(document: Document, queries: TableWriter, counts: dict[str, int]) -> None:
+    counts["queries_read"] += 1
+    keys = _keys(document, counts)
+    counts["queries_without_id"] += keys[0] is None
+    if keys[0] is not None:
+        queries.add(*keys, document.hits())
+
+
+def _stage_event(
+    document: Document, writers: dict[str, TableWriter], met: _Met, counts: dict[str, int]
+) -> None:
+    counts["events_read"] += 1
+    counts["events_without_attributes"] += not document.has_attributes
+    action = document.text("action_name") or document.fail("no action_name", expected="one")
+    if action not in writers:
+        counts["events_of_other_actions"] += 1
+        met.other_actions[action] += 1
+        return
+    application = document.text("application") or ""
+    met.applications[application] += 1
+    id_field = document.text("event_attributes", "object", "object_id_field")
+    if id_field is not None:
+        met.object_id_fields[id_field] += 1
+    url = document.text("event_attributes", "object", "object_id")
+    writers[action].add(*_event_row(document, action, application, url, counts))
+
+
+def _event_row(
+    document: Document, action: str, application: str, url: str | None, counts: dict[str, int]
+) -> tuple[object, ...]:
+    """Return a row of `EVENTS`; count what keeps it from being used, the first of several faults."""
+    keys, ordinal = _keys(document, counts), document.ordinal()
+    kind = "impressions" if action == IMPRESSION else "clicks"
+    counts[f"{kind}_read"] += 1
+    if keys[0] is None:
+        counts[f"{kind}_without_query_id"] += 1
+    elif url is None:
+        counts[f"{kind}_without_result"] += 1
+    elif kind == "clicks":
+        counts["clicks_without_time"] += keys[1] is None
+    else:
+        counts["impressions_without_place"] += ordinal is None or ordinal < 0
+    return *keys, application, ordinal, url
+
+
+def _keys(
+    document: Document, counts: dict[str, int]
+) -> tuple[str | None, int | None, str | None, str | None, str | None, str | None]:
+    """Return query_id, milliseconds, query, user_id, client_id, session_id."""
+    time_ms, no_zone = document.time_ms()
+    counts["times_without_zone"] += no_zone
+    query = normalise_query(document.text("user_query") or "")
+    session = document.text("session_id") or document.text("event_attributes", "session_id")
+    return (
+        document.text("query_id"),
+        time_ms,
+        query or None,
+        document.text("user_id"),
+        document.text("client_id"),
+        session,
+    )
+
+
+def _check_met(met: _Met, counts: dict[str, int], files: Sequence[Path]) -> None:
+    """Refuse files without UBI in them, and logs whose clicks have another name."""
+    where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
+    if not counts["events_read"]:
+        raise InputError(
+            f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events too"
+        )
+    if not counts["clicks_read"]:
+        actions = Counter(met.other_actions)
+        if counts["impressions_read"]:
+            actions[IMPRESSION] = counts["impressions_read"]
+        raise InputError(
+            f"{where}: no event is a click; actions are {_named(actions)}; "
+            "name those that are clicks on a result with --click-action"
+        )
+
+
+def _check_written(counts: dict[str, int], files: Sequence[Path]) -> None:
+    if counts["searches"]:
+        return
+    lost = ", ".join(
+        f"{name} {rows:,}"
+        for name, rows in counts.items()
+        if name.startswith("searches_") and name != "searches_read" and rows
+    )
+    raise InputError(
+        f"{files[0]}: no search is left ({lost or 'no event has a query_id'}); expected query_id in queries "
+        "and events, and hits (query_response_hit_ids) or impressions with object_id and ordinal"
+    )
+
+
+def _named(names: Counter[str]) -> str:
+    ordered = sorted(names.items(), key=lambda item: (-item[1], item[0]))
+    more = f" and {len(ordered) - _SHOWN:,} more" if len(ordered) > _SHOWN else ""
+    return ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in ordered[:_SHOWN]) + more
+
+
+def _notes(met: _Met, counts: dict[str, int]) -> Iterable[str]:
+    yield "UBI has no judgments: give some to a run."
+    if met.other_actions:
+        yield f"Actions that were not used: {_named(met.other_actions)}; --click-action names clicks."
+    if counts["pages_from_impressions"]:
+        yield (
+            f"{counts['pages_from_impressions']:,} of {counts['searches']:,} result lists were rebuilt from "
+            "impressions: they end with these, or above the first hole; what was shown may have been longer."
+        )
+    kinds = [name for name in ("user_id", "client_id", "session_id") if counts[f"searches_by_{name}"]]
+    if len(kinds) > 1 or kinds == ["session_id"]:
+        yield f"Users are known by {' or '.join(kinds)}: one person may count as several."
+    if len(met.applications) > 1:
+        yield f"Clicks and impressions of several applications are in one log: {_named(met.applications)}."
+    if len(met.object_id_fields) > 1:
+        named = _named(met.object_id_fields)
+        yield f"Results are named by several fields: {named}; judgments must name them alike."
+    if counts["searches_of_several_queries"]:
+        yield "Query_ids of several queries are left out, and their clicks belong to no search."
+    if counts["times_without_zone"]:
+        yield "Times without a zone were taken as UTC."

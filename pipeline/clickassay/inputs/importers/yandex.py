@@ -1,0 +1,312 @@
+"""Logs in the layout of Yandex Relevance Prediction, and its CLARA variant, into canonical tables.
+
+Log, tab separated, grouped by session::
+
+    SessionID  TimePassed  Q  QueryID  RegionID  URL ...
+    SessionID  TimePassed  C  URL
+
+docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+"""
+
+import math
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.progress import Progress, silent
+from clickassay.inputs.importers.base import (
+    BASE_DAY_MS,
+    CLICKS,
+    LAST_MS,
+    SEARCHES,
+    Imported,
+    TableWriter,
+    count_judged_results,
+    distinct_judgments,
+    lines,
+    malformed,
+    publishing,
+    whole_number,
+    write_judgments,
+    write_record,
+)
+from clickassay.inputs.normalise import normalise_query
+
+NO_SEARCH = 0
+"""search_id of clicks that come before any search of their session: no search has it, lines count from 1."""
+
+_HEADER = ["query", "url", "relevance"]
+_LAYOUT = "'SessionID TimePassed Q QueryID RegionID URL...' or 'SessionID TimePassed C URL', tab separated"
+_JUDGMENT_LAYOUT = "'query url relevance' (CLARA) or 'QueryID RegionID URLID label' (Yandex), tab separated"
+_MAP_LAYOUT = "'QueryID of the log', tab, 'query of the judgments'"
+_FEW_JUDGED = 0.5
+_COUNTS = (
+    "lines",
+    "blank_lines",
+    "sessions",
+    "searches_read",
+    "searches_without_results",
+    "searches_repeating_a_result",
+    "searches",
+    "clicks",
+    "clicks_elsewhere",
+    "clicks_before_any_search",
+    "times_going_back",
+    "queries_not_in_map",
+    "searches_of_queries_not_in_map",
+    "judgments_read",
+    "judgments_repeated",
+    "judgments_conflicting",
+    "judgments",
+    "results_shown",
+    "results_shown_judged",
+)
+
+
+def import_yandex(
+    log: Path,
+    *,
+    judgments: Path | None = None,
+    query_map: Path | None = None,
+    out: Path,
+    time_unit_ms: float = 1.0,
+    progress: Progress = silent,
+) -> Imported:
+    """Translate a log, and its judgments if there are any, into a folder of canonical tables.
+
+    Parameters
+    ----------
+    log
+        Q and C lines, grouped by session.
+    judgments
+        CLARA's ``query url relevance`` with a header, or Yandex' ``QueryID RegionID URLID label`` without.
+    query_map
+        Two tab-separated columns: QueryID of the log, query of the judgments.
+    out
+        Folder to write; must not exist.
+    time_unit_ms
+        Milliseconds in one unit of TimePassed.
+    progress
+        Called with what is done now and the part done.
+
+    Raises
+    ------
+    InputError
+        If a line is not in the layout (the message names file and line), a session comes back
+        after another began, or a time leaves the years 2000 to 2100.
+    OutputError
+        If `out` exists or cannot be written.
+    SettingsError
+        If `time_unit_ms` is not a positive number.
+    """
+    if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
+        raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")
+    counts = dict.fromkeys(_COUNTS, 0)
+    with publishing(out) as folder:
+        graded = _read_judgments(judgments, counts, progress) if judgments else _Judgments((), regions=False)
+        names = _query_names(query_map, graded, progress)
+        _translate(log, folder, names, time_unit_ms, counts, progress)
+        if judgments:
+            write_judgments(folder, graded.rows)
+        counts.update(count_judged_results(folder))
+        imported = Imported(out, counts, tuple(_notes(counts, graded, judged=judgments is not None)))
+        inputs = {"log": log, "judgments": judgments, "query_map": query_map}
+        settings: dict[str, object] = {"time_unit_ms": time_unit_ms}
+        write_record(folder, importer="yandex", inputs=inputs, settings=settings, imported=imported)
+    return imported
+
+
+@dataclass(frozen=True)
+class _Judgments:
+    """Judgment rows (query, url, grade), and whether their queries carry a region."""
+
+    rows: tuple[tuple[str, str, int], ...]
+    regions: bool
+
+
+def _with_region(query: str, region: str) -> str:
+    # CLARA writes regions as "0.0". No white space: the name must stay one word (contract 9).
+    return f"{query}@{region.removesuffix('.0')}"
+
+
+def _read_judgments(file: Path, counts: dict[str, int], progress: Progress) -> _Judgments:
+    numbered = ((number, text.split("\t")) for number, text in lines(file, progress=progress) if text.strip())
+    first = next(numbered, None)
+    if first is None:
+        raise InputError(f"{file} is empty; expected {_JUDGMENT_LAYOUT}")
+    regions = [name.strip().lower() for name in first[1]] != _HEADER
+    rest = chain([first], numbered) if regions else numbered
+    rows = [_judgment(file, number, fields, regions=regions) for number, fields in rest]
+    counts["judgments_read"] = len(rows)
+    distinct = distinct_judgments(rows, counts=counts)
+    counts["judgments"] = len(distinct)
+    return _Judgments(tuple(distinct), regions)
+
+
+def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> tuple[str, str, int]:
+    grade = whole_number(fields[-1])
+    if len(fields) != (4 if regions else 3) or grade is None or "" in fields:
+        raise malformed(file, number, "\t".join(fields), expected=_JUDGMENT_LAYOUT)
+    query = _with_region(fields[0], fields[1]) if regions else fields[0]
+    return query, fields[-2], grade
+
+
+@dataclass
+class _QueryNames:
+    """Names the queries of the log in the words of the judgments."""
+
+    mapping: dict[str, str] | None
+    prefix: str  # of queries that the mapping lacks; begins no judged query
+    regions: bool
+    missing: set[str] = field(default_factory=set)
+
+    def name(self, query_id: str, region: str) -> tuple[str, bool]:
+        """Return the name, and whether the mapping has it."""
+        query = query_id if self.mapping is None else self.mapping.get(query_id)
+        known = query is not None
+        if query is None:
+            self.missing.add(query_id)
+            query = self.prefix + query_id
+        return (_with_region(query, region) if self.regions else query), known
+
+
+def _query_names(query_map: Path | None, judgments: _Judgments, progress: Progress) -> _QueryNames:
+    mapping = _read_map(query_map, progress) if query_map else None
+    taken = {normalise_query(query) for query, _, _ in judgments.rows}
+    taken |= {normalise_query(query) for query in (mapping or {}).values()}
+    prefix = "unmapped:"
+    while any(query.startswith(prefix) for query in taken):
+        prefix = "un" + prefix
+    return _QueryNames(mapping, prefix, judgments.regions)
+
+
+def _read_map(file: Path, progress: Progress) -> dict[str, str]:
+    mapping: dict[str, str] = {}
+    for number, text in lines(file, progress=progress):
+        fields = text.split("\t")
+        if len(fields) != 2 or "" in fields:
+            raise malformed(file, number, text, expected=_MAP_LAYOUT)
+        if mapping.setdefault(fields[0], fields[1]) != fields[1]:
+            expected = f"{fields[0]} to be mapped once (so far to {mapping[fields[0]]!r})"
+            raise malformed(file, number, text, expected=expected)
+    return mapping
+
+
+def _translate(
+    log: Path, folder: Path, names: _QueryNames, unit: float, counts: dict[str, int], progress: Progress
+) -> None:
+    with (
+        TableWriter(folder / "searches.parquet", SEARCHES) as searches,
+        TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
+    ):
+        translator = _Translator(log, names, unit, counts, searches, clicks)
+        for number, text in lines(log, progress=progress):
+            translator.line(number, text)
+    translator.check_sessions_are_grouped()
+    counts["queries_not_in_map"] = len(names.missing)
+    if not counts["searches_read"]:
+        raise InputError(f"{log} has no search; expected lines {_LAYOUT}")
+
+
+@dataclass
+class _Translator:
+    """Turns lines into rows; remembers the current session only, so a log of any length fits."""
+
+    log: Path
+    names: _QueryNames
+    unit: float
+    counts: dict[str, int]
+    searches: TableWriter
+    clicks: TableWriter
+    sessions: "array[int]" = field(default_factory=lambda: array("q"))  # 8 bytes a session
+    time: int = 0
+    latest: int = NO_SEARCH
+    latest_with: dict[str, int] = field(default_factory=dict)
+
+    def line(self, number: int, text: str) -> None:
+        """Translate one line of the log."""
+        self.counts["lines"] += 1
+        fields = text.rstrip("\t ").split("\t")
+        if fields == [""]:
+            self.counts["blank_lines"] += 1
+            return
+        session, time = self._session_and_time(number, text, fields)
+        if not self.sessions or session != self.sessions[-1]:
+            self._begin(session)
+        self.counts["times_going_back"] += time < self.time
+        self.time = time
+        if fields[2] == "Q":
+            self._search(number, fields)
+        else:
+            self._click(fields[3])
+
+    def _session_and_time(self, number: int, text: str, fields: list[str]) -> tuple[int, int]:
+        kind = fields[2] if len(fields) > 2 else ""
+        fits = len(fields) >= 5 if kind == "Q" else kind == "C" and len(fields) == 4
+        session, time = (whole_number(value) for value in [*fields, ""][:2])
+        if not fits or session is None or time is None or "" in fields:
+            raise malformed(self.log, number, text, expected=_LAYOUT)
+        timestamp = BASE_DAY_MS + round(time * self.unit)
+        if timestamp >= LAST_MS:
+            expected = f"a time before 2100 counted from 2000-01-01 in units of {self.unit} ms (time_unit_ms)"
+            raise malformed(self.log, number, text, expected=expected)
+        return session, timestamp
+
+    def _begin(self, session: int) -> None:
+        self.sessions.append(session)
+        self.counts["sessions"] += 1
+        self.time, self.latest, self.latest_with = 0, NO_SEARCH, {}
+
+    def _search(self, number: int, fields: list[str]) -> None:
+        self.counts["searches_read"] += 1
+        results = fields[5:]
+        if not results:
+            self.counts["searches_without_results"] += 1
+            return
+        query, known = self.names.name(fields[3], fields[4])
+        self.counts["searches"] += 1
+        self.counts["searches_of_queries_not_in_map"] += not known
+        self.counts["searches_repeating_a_result"] += len(set(results)) < len(results)
+        self.latest = number
+        self.latest_with.update(dict.fromkeys(results, number))
+        self.searches.add(number, self.sessions[-1], query, self.time, results)
+
+    def _click(self, url: str) -> None:
+        self.counts["clicks"] += 1
+        search = self.latest_with.get(url, self.latest)
+        self.counts["clicks_before_any_search"] += search == NO_SEARCH
+        self.counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
+        self.clicks.add(search, self.time, url)
+
+    def check_sessions_are_grouped(self) -> None:
+        """Raise when a session came back after another began: its clicks went to no search."""
+        ids, times = np.unique(np.frombuffer(self.sessions, dtype=np.int64), return_counts=True)
+        if (times > 1).any():
+            raise InputError(
+                f"{self.log}: {int((times > 1).sum())} sessions, the first of them {ids[times > 1][0]}, "
+                "come back after another session began; expected the lines of a session together: "
+                "sort the log by session and keep the order within (sort -s -n -k1,1)"
+            )
+
+
+def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> Iterable[str]:
+    if not judged:
+        yield "No judgments were given: add them before a run."
+        return
+    share = counts["results_shown_judged"] / max(1, counts["results_shown"])
+    if share < _FEW_JUDGED:
+        yield (
+            f"Only {share:.1%} of the results shown have a grade: the query ids of the log and of the "
+            "judgments may not be the same; give a query_map."
+        )
+    highest = max((grade for _, _, grade in judgments.rows), default=0)
+    yield f"Grades go up to {highest}: the scale of the run must reach it (max_grade)."
+    if counts["judgments_conflicting"]:
+        yield "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+    if counts["times_going_back"]:
+        yield "Times go back within sessions; lines, not times, decided which search a click belongs to."

@@ -1,0 +1,7 @@
+"""Logs from planted user models, with the truth beside them: for tests, trials and teaching.
+
+- ``simulation``: a whole log; ``worlds``: how users click.
+- ``corpus``, ``words``: what is searched; ``judging``: what editors say.
+- ``traffic``, ``rows``, ``writing``: who searches when; rows; files.
+- ``truth``: what was planted.
+"""

@@ -1,0 +1,169 @@
+"""What is searched: made-up queries, their documents with true grades, and the lists of several rankers.
+
+Nothing here knows users or clicks. The size of a corpus depends on the number of queries only, so it
+stays in memory however long the log is.
+"""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from clickassay.inputs.simulate.words import document_urls, longer_words, make_words, query_texts
+
+DEPTH = 10
+"""Results per page."""
+
+MAX_GRADE = 4
+RANKERS = 10
+DOCUMENTS = (15, 25)
+"""Fewest and most judged documents of a query."""
+
+WORD_SHARES = (0.20, 0.33, 0.25, 0.14, 0.08)
+"""Shares of queries with 1, 2, 3, 4 and 5 words."""
+
+NAVIGATIONAL_SHARES = (0.45, 0.30, 0.10, 0.03, 0.0)
+"""Shares of navigational queries among those with 1, 2, 3, 4 and 5 words."""
+
+GRADE_SHARES = (0.42, 0.28, 0.18, 0.09, 0.03)
+"""Shares of the grades 0..4 among the documents of queries that are not navigational."""
+
+RANKER_NOISE = (0.6, 3.0)
+"""Standard deviation, in grades, of the error of the best and of the worst ranker."""
+
+NAVIGATIONAL_LIFT = 3.0
+"""Rankers know the sought page of a navigational query: this much is added to its score, in grades."""
+
+POPULARITY_EXPONENT = 0.8
+ALLURING_SHARE = 0.2
+"""Share of bad and fair documents whose snippet promises more than the page holds."""
+
+_BLOCK = 10_000  # queries ranked at a time: bounds the memory of the scores
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Q queries, most popular first, their D documents, and the lists that K rankers give.
+
+    Attributes
+    ----------
+    queries
+        (Q,) texts, distinct, 1 to 5 words.
+    navigational
+        (Q,) whether one certain page is sought.
+    popularity
+        (Q,) cumulative share of searches; rises to 1.
+    urls
+        (D,) URLs, distinct.
+    query_of
+        (D,) query of each document; ascending.
+    grades
+        (D,) true grade; 0..4.
+    alluring
+        (D,) whether the snippet promises more than the page holds.
+    lists
+        (Q * K, 10) documents of each list, best first; row q * K + k is ranker k's list of query q.
+    """
+
+    queries: Any
+    navigational: NDArray[np.bool_]
+    popularity: NDArray[np.float64]
+    urls: Any
+    query_of: NDArray[np.int32]
+    grades: NDArray[np.int8]
+    alluring: NDArray[np.bool_]
+    lists: NDArray[np.int32]
+
+
+def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
+    """Make up `queries` queries with documents, true grades and ranked lists.
+
+    Parameters
+    ----------
+    queries
+        Number of queries Q; at least 1. Memory grows with it: about 3 kB a query at most.
+    rng
+        Source of all chance here.
+    """
+    words = make_words(max(500, queries // 4), rng)
+    lengths = _lengths(queries, rng)
+    words += longer_words(words, lengths, rng)
+    navigational = rng.random(queries) < np.array(NAVIGATIONAL_SHARES)[lengths - 1]
+    sizes = rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, queries)
+    grades = _grades(navigational, sizes, rng)
+    weights = np.arange(1, queries + 1) ** -POPULARITY_EXPONENT
+    return Corpus(
+        queries=pa.array(query_texts(words, lengths, rng), pa.string()),
+        navigational=navigational,
+        popularity=np.cumsum(weights) / weights.sum(),
+        urls=document_urls(words, len(grades), rng),
+        query_of=np.repeat(np.arange(queries, dtype=np.int32), sizes),
+        grades=grades,
+        alluring=(grades <= 1) & (rng.random(len(grades)) < ALLURING_SHARE),
+        lists=_rank_all(grades, navigational, sizes, rng),
+    )
+
+
+def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Words of each query; the popular ones, which come first, tend to be short."""
+    lengths = rng.choice(np.arange(1, len(WORD_SHARES) + 1), queries, p=WORD_SHARES)
+    return np.asarray(lengths[np.argsort(lengths + 6 * rng.random(queries), kind="stable")])
+
+
+def _grades(
+    navigational: NDArray[np.bool_], sizes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """Grades skewed to the bad; queries differ in how much of use there is.
+
+    A navigational query has exactly one perfect document, its first.
+    """
+    query_spread = 0.6
+    usefulness = query_spread * rng.standard_normal(len(sizes))
+    latent = rng.standard_normal(sizes.sum()) + np.repeat(usefulness, sizes)
+    ordinary = NormalDist(0, (1 + query_spread**2) ** 0.5)
+    thresholds = [ordinary.inv_cdf(share) for share in np.cumsum(GRADE_SHARES)[:-1].tolist()]
+    sought = np.repeat(navigational, sizes)
+    grades: NDArray[np.int8] = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
+    grades[sought] = np.minimum(grades[sought], MAX_GRADE - 1)
+    firsts = np.cumsum(sizes) - sizes
+    grades[firsts[navigational]] = MAX_GRADE
+    return grades
+
+
+def _rank_all(
+    grades: NDArray[np.int8],
+    navigational: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int32]:
+    lists = np.empty((len(sizes) * RANKERS, DEPTH), dtype=np.int32)
+    firsts = np.cumsum(sizes) - sizes
+    for begin in range(0, len(sizes), _BLOCK):
+        block = slice(begin, min(begin + _BLOCK, len(sizes)))
+        ranked = _rank(grades, navigational[block], firsts[block], sizes[block], rng)
+        lists[block.start * RANKERS : block.stop * RANKERS] = ranked
+    return lists
+
+
+def _rank(
+    grades: NDArray[np.int8],
+    navigational: NDArray[np.bool_],
+    firsts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int32]:
+    """Top lists of all rankers: each orders the documents by true score plus its own error."""
+    places = np.arange(DOCUMENTS[1])
+    present = places < sizes[:, None]
+    documents = np.where(present, firsts[:, None] + places, 0)
+    shown = grades[documents]
+    scores = shown + NAVIGATIONAL_LIFT * (navigational[:, None] & (shown == MAX_GRADE))
+    spread = np.linspace(*RANKER_NOISE, RANKERS, dtype=np.float32)[:, None]
+    error = spread * rng.standard_normal((len(sizes), RANKERS, DOCUMENTS[1]), dtype=np.float32)
+    noisy = np.where(present[:, None, :], scores[:, None, :] + error, -np.inf)
+    best = np.argsort(-noisy, axis=2, kind="stable")[:, :, :DEPTH]
+    chosen = np.take_along_axis(documents[:, None, :], best, axis=2)
+    return chosen.reshape(-1, DEPTH).astype(np.int32)

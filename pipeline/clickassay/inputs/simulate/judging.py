@@ -1,0 +1,46 @@
+"""What the editors say: the true grades, or what is left of them when editors err."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.inputs.simulate.corpus import MAX_GRADE, Corpus
+from clickassay.inputs.simulate.worlds import Flaws
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """The J judgments.
+
+    Attributes
+    ----------
+    documents
+        (J,) judged document; ascending, each at most once.
+    grades
+        (J,) grade that the editor gave; 0..4.
+    """
+
+    documents: NDArray[np.int64]
+    grades: NDArray[np.int8]
+
+
+def judge(corpus: Corpus, flaws: Flaws, rng: np.random.Generator) -> tuple[Judgments, Counter[str]]:
+    """Let editors judge the documents of a corpus; also count what was planted.
+
+    An editor who errs is one grade off, up or down alike where the scale allows both.
+    """
+    errs = rng.random(len(corpus.grades)) < flaws.editor_error
+    up = rng.random(len(corpus.grades)) < 0.5
+    up = (up | (corpus.grades == 0)) & (corpus.grades < MAX_GRADE)
+    given = corpus.grades + errs * np.where(up, np.int8(1), np.int8(-1))
+    documents = np.flatnonzero(rng.random(len(corpus.grades)) >= flaws.unjudged)
+    planted = Counter(
+        {
+            "documents": len(corpus.grades),
+            "judgments": len(documents),
+            "judgments one grade off": int(errs[documents].sum()),
+        }
+    )
+    return Judgments(documents, given[documents]), planted

@@ -1,0 +1,215 @@
+"""The rows of a period's searches and clicks, with the flaws of a real log, and a count of all of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.inputs.simulate.corpus import RANKERS, Corpus
+from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
+from clickassay.inputs.simulate.worlds import Flaws, Pages, World
+
+Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NULL = -1
+LATE_MS = 2 * 60 * 60 * 1000
+
+WHOLE, EMPTY, NULL_INSIDE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class SearchRows:
+    """Rows of ``searches`` as indices into the corpus; each array is (rows,).
+
+    Attributes
+    ----------
+    search, user, time_ms
+        As in the log; user NULL is a null.
+    query, market
+        Index of the text; query NULL is a null.
+    page
+        Row of ``Corpus.lists``.
+    state
+        WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
+    """
+
+    search: Integers
+    user: Integers
+    time_ms: Integers
+    query: Integers
+    market: Integers
+    page: Integers
+    state: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.search)
+
+
+@dataclass(frozen=True)
+class ClickRows:
+    """Rows of ``clicks``, in order of time; each array is (rows,).
+
+    Attributes
+    ----------
+    search, time_ms
+        As in the log.
+    document
+        Index of the URL; NULL is a null.
+    """
+
+    search: Integers
+    time_ms: Integers
+    document: Integers
+
+    def __len__(self) -> int:
+        return len(self.search)
+
+    def take(self, rows: Integers | Bools) -> Self:
+        """Select rows."""
+        return type(self)(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+    def then(self, others: "ClickRows") -> "ClickRows":
+        """Join two lots of clicks and order them by time."""
+        joined = join([self, others])
+        return joined.take(np.argsort(joined.time_ms, kind="stable"))
+
+    @classmethod
+    def none(cls) -> Self:
+        """No clicks."""
+        return cls(*(np.empty(0, dtype=np.int64) for _ in fields(cls)))
+
+
+Rows = TypeVar("Rows", SearchRows, ClickRows)
+
+
+def join(parts: Sequence[Rows]) -> Rows:
+    """Rows of all `parts`, one after the other; at least one part."""
+    columns = (np.concatenate([getattr(part, column.name) for part in parts]) for column in fields(parts[0]))
+    return type(parts[0])(*columns)
+
+
+def draw_rows(
+    traffic: Traffic, corpus: Corpus, world: World, orphan_offset: int, rng: np.random.Generator
+) -> tuple[SearchRows, ClickRows, Counter[str]]:
+    """Show every search its page, let its user click, and spoil rows at the rates of the world.
+
+    Parameters
+    ----------
+    traffic
+        The searches.
+    corpus
+        What is found.
+    world
+        How users click, and how unclean the log is.
+    orphan_offset
+        Added to the search id of a click that is to belong to no search; at least all searches.
+    rng
+        Source of all chance here.
+
+    Returns
+    -------
+    Rows of searches, rows of clicks ordered by time, and counts of what was planted, named as in
+    the ``planted`` part of ``truth.json``.
+    """
+    pages = traffic.query * RANKERS + traffic.ranker
+    shown = corpus.lists[pages]
+    clicked = _clicked(traffic, corpus, shown, world, rng)
+    searches, usable, planted = _search_rows(traffic, pages, world.flaws, rng)
+    clicks = _click_rows(clicked, traffic, shown, rng)
+    first_search = int(traffic.search[0]) if len(traffic.search) else 0
+    clicks, orphans, more = _spoil_clicks(clicks, usable, first_search, world.flaws, rng)
+    planted.update(more)
+    orphans = replace(orphans, search=orphans.search + orphan_offset)
+    return searches, clicks.then(orphans), planted
+
+
+def _clicked(
+    traffic: Traffic, corpus: Corpus, shown: NDArray[np.int32], world: World, rng: np.random.Generator
+) -> Bools:
+    clicked = world.clicks(Pages(corpus.grades[shown], corpus.alluring[shown]), rng)
+    clicked[traffic.actor == CLICKS_ALL] = True
+    clicked[traffic.actor == CLICKS_NONE] = False
+    return clicked
+
+
+def _search_rows(
+    traffic: Traffic, pages: Integers, flaws: Flaws, rng: np.random.Generator
+) -> tuple[SearchRows, Bools, Counter[str]]:
+    """Rows of searches, which of the searches can be used, and counts of the planted."""
+    shares = (flaws.null_user, flaws.null_query, flaws.empty_results, flaws.null_in_results)
+    flaw = np.searchsorted(np.cumsum(shares), rng.random(len(pages)), side="right")
+    no_user, no_query, empty, null_inside = (flaw == kind for kind in range(4))
+    again = rng.random(len(pages)) < flaws.delivered_again
+    usable = flaw == len(shares)
+    rows = SearchRows(
+        traffic.search,
+        np.where(no_user, NULL, traffic.user),
+        traffic.time_ms,
+        np.where(no_query, NULL, traffic.query),
+        traffic.market,
+        pages,
+        (EMPTY * empty + NULL_INSIDE * null_inside).astype(np.int8),
+    )
+    times = 1 + again
+    delivered = SearchRows(*(np.repeat(getattr(rows, column.name), times) for column in fields(rows)))
+    return delivered, usable, _count_searches(traffic, flaw, again, usable)
+
+
+def _count_searches(traffic: Traffic, flaw: Integers, again: Bools, usable: Bools) -> Counter[str]:
+    # A visit lasts at most half an hour and has one market: (visit, query) is a session (contract 3).
+    pairs = traffic.visit[usable] * (int(traffic.query.max(initial=0)) + 1) + traffic.query[usable]
+    times = 1 + again
+    return Counter(
+        {
+            "searches": len(usable),
+            "search rows": int(times.sum()),
+            "search rows rejected: null user_id": int(times[flaw == 0].sum()),
+            "search rows rejected: null query": int(times[flaw == 1].sum()),
+            "search rows rejected: empty results": int(times[flaw == 2].sum()),
+            "search rows rejected: null in results": int(times[flaw == 3].sum()),
+            "search rows delivered again": int((again & usable).sum()),
+            "searches that repeat a query on purpose": int(traffic.repeated.sum()),
+            "searches by bots": int((traffic.actor != HUMAN).sum()),
+            "sessions": len(np.unique(pairs)),
+        }
+    )
+
+
+def _click_rows(
+    clicked: Bools, traffic: Traffic, shown: NDArray[np.int32], rng: np.random.Generator
+) -> ClickRows:
+    """One click on every clicked result, roughly from the top down."""
+    place, position = np.nonzero(clicked)
+    mean_reading_ms, mean_dwelling_ms, longest_ms = 8_000, 20_000, 15 * 60_000
+    delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
+    time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
+    return ClickRows(traffic.search[place], time_ms, shown[place, position].astype(np.int64))
+
+
+def _spoil_clicks(
+    clicks: ClickRows, usable: Bools, first_search: int, flaws: Flaws, rng: np.random.Generator
+) -> tuple[ClickRows, ClickRows, Counter[str]]:
+    """Clicks with repeats, nulls and late ones, clicks that are to be orphans, and counts of the planted."""
+    again = clicks.take(rng.random(len(clicks)) < flaws.repeated_click)
+    mean_return_ms = 60_000
+    back_ms = again.time_ms + rng.exponential(mean_return_ms, len(again)).astype(np.int64)
+    clicks = clicks.then(replace(again, time_ms=back_ms))
+    orphans = clicks.take(rng.random(len(clicks)) < flaws.orphan_click)
+    null_url = rng.random(len(clicks)) < flaws.null_url
+    late = rng.random(len(clicks)) < flaws.late_click
+    matched = usable[clicks.search - first_search] & ~null_url
+    planted = Counter(
+        {
+            "click rows": len(clicks) + len(orphans),
+            "click rows rejected: null url": int(null_url.sum()),
+            "click rows without a usable search": len(orphans) + int((~matched & ~null_url).sum()),
+            "click rows two hours late": int((matched & late).sum()),
+            "clicks made again": len(again),
+        }
+    )
+    document = np.where(null_url, NULL, clicks.document)
+    return ClickRows(clicks.search, clicks.time_ms + LATE_MS * late, document), orphans, planted

@@ -1,0 +1,322 @@
+"""The worlds: how users click on a page, and what then holds exactly in expectation.
+
+A world is a record: a user model (grades of the shown pages in, clicks out), its law, and how unclean
+its log is. R(g) = (2^g - 1) / 2^4 is always the chance that a result of grade g satisfies its reader
+(Chapelle et al. 2009, equation 4); contract.md 5 and 6 define the metrics that the laws name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.core.errors import SimulationError
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages shown to n searches.
+
+    Attributes
+    ----------
+    grades
+        (n, depth) true grade of each result; 0..4.
+    alluring
+        (n, depth) whether the snippet promises more than the page holds.
+    """
+
+    grades: NDArray[np.int8]
+    alluring: Bools
+
+
+UserModel = Callable[[Pages, np.random.Generator], Bools]
+"""Which results are clicked: (n, depth) booleans."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """What holds for every configuration: E[click_metric] = factor * editorial_metric, at every depth."""
+
+    words: str
+    click_metric: str | None = None
+    editorial_metric: str | None = None
+    factor: float | None = None
+
+
+@dataclass(frozen=True)
+class Flaws:
+    """How a log differs from a clean one: shares, 0 in the worlds with an exact law.
+
+    Attributes
+    ----------
+    repeated_search, other_list
+        Share of the later searches of a visit that repeat the query before them, and the share of
+        those that get another ranker's list.
+    bot_searches
+        Share of searches made by bots, which click everything or nothing.
+    repeated_click, late_click
+        Share of clicks that are made again, and that come two hours late.
+    null_query, null_user, empty_results, null_in_results, delivered_again
+        Shares of searches.
+    null_url, orphan_click
+        Share of clicks without a URL, and clicks of no search per click.
+    editor_error, unjudged
+        Share of judgments that are one grade off, and of documents without a judgment.
+    """
+
+    repeated_search: float = 0.0
+    other_list: float = 0.0
+    bot_searches: float = 0.0
+    repeated_click: float = 0.0
+    late_click: float = 0.0
+    null_query: float = 0.0
+    null_user: float = 0.0
+    empty_results: float = 0.0
+    null_in_results: float = 0.0
+    delivered_again: float = 0.0
+    null_url: float = 0.0
+    orphan_click: float = 0.0
+    editor_error: float = 0.0
+    unjudged: float = 0.0
+
+
+CLEAN = Flaws()
+
+
+@dataclass(frozen=True)
+class World:
+    """A planted truth.
+
+    Attributes
+    ----------
+    name, summary
+        What it is called, and what it is good for.
+    law
+        What holds exactly.
+    clicks
+        The user model.
+    parameters
+        Parameters of the user model, as ``truth.json`` shows them.
+    flaws
+        How unclean the log is.
+    markets
+        Market labels, or none.
+    """
+
+    name: str
+    summary: str
+    law: Law
+    clicks: UserModel
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    flaws: Flaws = CLEAN
+    markets: tuple[str, ...] = ()
+
+
+def satisfied(grades: NDArray[np.int8], rng: np.random.Generator) -> Bools:
+    """Draw True with probability R(g) = (2^g - 1) / 2^4: exact, because sixteenths are drawn."""
+    sixteenths = rng.integers(0, 16, grades.shape, dtype=np.uint8)
+    return np.asarray(sixteenths < (1 << grades) - 1)
+
+
+def _first_only(marked: Bools) -> Bools:
+    """Keep the first True of each row."""
+    return np.asarray(marked & (np.cumsum(marked, axis=1, dtype=np.int8) == 1))
+
+
+def cascade(pages: Pages, rng: np.random.Generator) -> Bools:
+    """Read from the top, click the first result that satisfies, and stop (Algorithm 1 of the paper)."""
+    return _first_only(satisfied(pages.grades, rng))
+
+
+def mapped_cascade(pages: Pages, rng: np.random.Generator, *, chances: tuple[float, ...]) -> Bools:
+    """Do the same with other chances that a result of grade 0..4 satisfies."""
+    return _first_only(np.asarray(rng.random(pages.grades.shape) < np.array(chances)[pages.grades]))
+
+
+def persistent(pages: Pages, rng: np.random.Generator, *, persistence: float) -> Bools:
+    """Go on to the next result with probability p; click whatever satisfies.
+
+    One draw per page gives the last position examined: P(position r examined) = p^(r-1).
+    """
+    last = rng.geometric(1 - persistence, len(pages.grades))
+    positions = np.arange(1, pages.grades.shape[1] + 1)
+    return np.asarray((positions <= last[:, None]) & satisfied(pages.grades, rng))
+
+
+def discounted(pages: Pages, rng: np.random.Generator) -> Bools:
+    """Examine position r with probability 1 / log2(r + 1), each by itself; click whatever satisfies."""
+    chance = 1 / np.log2(np.arange(2, pages.grades.shape[1] + 2))
+    return np.asarray((rng.random(pages.grades.shape) < chance) & satisfied(pages.grades, rng))
+
+
+def first_relevant(pages: Pages, _rng: np.random.Generator, *, relevant_grade: int) -> Bools:
+    """Click the first result whose grade is `relevant_grade` or more, and stop."""
+    return _first_only(pages.grades >= relevant_grade)
+
+
+def heedless(pages: Pages, rng: np.random.Generator, *, first: float, decay: float) -> Bools:
+    """Click position r with probability first * decay^(r-1), whatever is there."""
+    chance = first * decay ** np.arange(pages.grades.shape[1])
+    return np.asarray(rng.random(pages.grades.shape) < chance)
+
+
+@dataclass(frozen=True)
+class Browsing:
+    """Parameters of the user model of the world `web`, fitted to a real log (tests/simulate).
+
+    Attributes
+    ----------
+    leaves_at_once
+        Share of users who leave without examining a result.
+    thorough
+        Share of users who gather results instead of seeking one: no result ends their search.
+    attraction
+        Chance that an examined result of grade 0..4 is clicked.
+    alluring_attraction
+        The same for a bad or fair result with an alluring snippet.
+    looks
+        The thorough look that many times at a result: their chance is 1 - (1 - attraction)^looks.
+    satisfaction
+        Chance that a clicked result of grade 0..4 ends the search.
+    goes_on, goes_on_after_click
+        Chance to go on to the next result.
+    """
+
+    leaves_at_once: float = 0.20
+    thorough: float = 0.25
+    attraction: tuple[float, ...] = (0.11, 0.17, 0.27, 0.36, 0.43)
+    alluring_attraction: float = 0.30
+    looks: float = 3.5
+    satisfaction: tuple[float, ...] = (0.05, 0.25, 0.50, 0.70, 0.90)
+    goes_on: float = 0.93
+    goes_on_after_click: float = 0.80
+
+
+def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools:
+    """Read from the top, click what looks good, stop when satisfied or tired.
+
+    A click does not imply satisfaction, and no click does not imply dissatisfaction: no editorial
+    metric predicts these clicks exactly.
+    """
+    count, depth = len(pages.grades), pages.grades.shape[1]
+    thorough = rng.random(count) < habits.thorough
+    attracted = rng.random((count, depth)) < _attraction(pages, thorough, habits)
+    contented = rng.random((count, depth)) < np.array(habits.satisfaction)[pages.grades]
+    contented &= ~thorough[:, None]
+    clicked = np.zeros((count, depth), dtype=np.bool_)
+    reading = rng.random(count) >= habits.leaves_at_once
+    for place in range(depth):
+        clicked[:, place] = reading & attracted[:, place]
+        patience = np.where(clicked[:, place], habits.goes_on_after_click, habits.goes_on)
+        reading &= ~(clicked[:, place] & contented[:, place]) & (rng.random(count) < patience)
+    return clicked
+
+
+def _attraction(pages: Pages, thorough: Bools, habits: Browsing) -> NDArray[np.float64]:
+    chance = np.where(pages.alluring, habits.alluring_attraction, np.array(habits.attraction)[pages.grades])
+    return np.where(thorough[:, None], 1 - (1 - chance) ** habits.looks, chance)
+
+
+PERSISTENCE = 0.8
+RELEVANT_GRADE = 3
+NULL_FIRST, NULL_DECAY = 0.4, 0.75
+
+_FLAWS = Flaws(
+    repeated_search=0.10,
+    other_list=0.5,
+    bot_searches=0.01,
+    repeated_click=0.11,
+    late_click=0.001,
+    null_query=0.0005,
+    null_user=0.0005,
+    empty_results=0.0005,
+    null_in_results=0.0005,
+    delivered_again=0.003,
+    null_url=0.001,
+    orphan_click=0.002,
+    editor_error=0.10,
+    unjudged=0.02,
+)
+
+WORLDS: Mapping[str, World] = MappingProxyType(
+    {
+        world.name: world
+        for world in (
+            World(
+                "web",
+                "looks like a real log: snippets that mislead, repeats, bots, broken rows, editors who err",
+                Law("no editorial metric predicts these clicks exactly"),
+                partial(browse, habits=Browsing()),
+                MappingProxyType(asdict(Browsing())),
+                _FLAWS,
+                ("north", "south"),
+            ),
+            World(
+                "cascade",
+                "users read from the top, click the first result that satisfies them and stop",
+                Law("the mean of MeanRR over sessions is ERR", "MeanRR", "ERR", 1.0),
+                cascade,
+            ),
+            World(
+                "rbp",
+                "users go on to the next result with probability p and click what satisfies them",
+                Law("the mean of QCTR over sessions is RBP / (1 - p)", "QCTR", "RBP", 1 / (1 - PERSISTENCE)),
+                partial(persistent, persistence=PERSISTENCE),
+                MappingProxyType({"persistence": PERSISTENCE}),
+            ),
+            World(
+                "dcg",
+                "users examine position r with probability 1 / log2(r + 1) and click what satisfies them",
+                Law("the mean of QCTR over sessions is DCG / 16", "QCTR", "DCG", 1 / 16),
+                discounted,
+            ),
+            World(
+                "rr",
+                "users click the first result of grade 3 or 4 and stop",
+                Law("MaxRR of every session is RR", "MaxRR", "RR", 1.0),
+                partial(first_relevant, relevant_grade=RELEVANT_GRADE),
+                MappingProxyType({"relevant_grade": RELEVANT_GRADE}),
+            ),
+            World(
+                "null",
+                "users click by position and pay no heed to what is there",
+                Law("clicks are independent of the grades: no metric but SS has anything to find"),
+                partial(heedless, first=NULL_FIRST, decay=NULL_DECAY),
+                MappingProxyType({"first": NULL_FIRST, "decay": NULL_DECAY}),
+            ),
+        )
+    }
+)
+"""The worlds by name, the default first."""
+
+
+def with_gain_map(world: World, chances: tuple[float, ...]) -> World:
+    """Return the world `cascade` with other chances R(0..4) that a result satisfies.
+
+    Raises
+    ------
+    SimulationError
+        If it is another world, or not five chances that do not fall with the grade.
+    """
+    if world.name != "cascade":
+        raise SimulationError(f"a gain map is for the world cascade, not for {world.name}")
+    if (
+        len(chances) != 5
+        or any(not 0 <= chance <= 1 for chance in chances)
+        or list(chances) != sorted(chances)
+    ):
+        raise SimulationError(
+            f"gain map {', '.join(map(str, chances))}: expected five numbers of 0..1 that do not fall, "
+            "for the grades 0 to 4, e.g. 0,0.1,0.35,0.4,0.8"
+        )
+    return replace(
+        world,
+        law=Law("the mean of MeanRR over sessions is ERR with R(g) of the gain map"),
+        clicks=partial(mapped_cascade, chances=chances),
+        parameters=MappingProxyType({"gain_map": chances}),
+    )

@@ -1,0 +1,184 @@
+"""Parquet files in the canonical form of contract.md 2, written row group by row group."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from clickassay.inputs.simulate.corpus import DEPTH, Corpus
+from clickassay.inputs.simulate.judging import Judgments
+from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows, join
+
+ROW_GROUP = 100_000
+"""A row group is written when at least this many searches are gathered."""
+
+JUDGMENT_ROW_GROUP = 1 << 20
+"""Judgments of a row group, which is as much of their texts as is held at a time."""
+
+COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
+
+_TIME = pa.timestamp("ms", tz="UTC")
+
+
+Rows = TypeVar("Rows", SearchRows, ClickRows)
+
+
+class RowGroups(Generic[Rows]):
+    """Gathers rows and writes them as row groups of one Parquet file, in a thread of its own.
+
+    At most one row group is being written while the next one is gathered, so memory does not grow
+    with the file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    schema
+        Its columns.
+    arrow
+        Turns rows into a table of that schema.
+    """
+
+    def __init__(self, path: Path, schema: Any, arrow: Callable[[Rows], Any]) -> None:  # noqa: ANN401 - pyarrow
+        self._file = _parquet_writer(path, schema)
+        self._arrow: Callable[[Rows], Any] = arrow
+        self._gathered: list[Rows] = []
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._writing: Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+                self._wait()
+        finally:
+            self._thread.shutdown()
+            self._file.close()
+
+    def add(self, rows: Rows) -> None:
+        """Take rows; write a row group when enough are gathered."""
+        self._gathered.append(rows)
+        if sum(map(len, self._gathered)) >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if sum(map(len, self._gathered)):
+            self._wait()
+            self._writing = self._thread.submit(self._write, join(self._gathered))
+        self._gathered = []
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, rows: Rows) -> None:
+        table = self._arrow(rows)
+        self._file.write_table(table, row_group_size=len(table))
+
+
+def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
+    """Numbers and times by their differences, the rest by dictionary.
+
+    URLs get no statistics: no one filters by a range of them.
+    """
+    integers = [column.name for column in schema if pa.types.is_int64(column.type) or column.type == _TIME]
+    others = [column.name for column in schema if column.name not in integers]
+    lists = [f"{column.name}.list.element" for column in schema if pa.types.is_list(column.type)]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=COMPRESSION_LEVEL,
+        use_dictionary=others + lists,
+        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+        write_statistics=[name for name in integers + others if name != "url"],
+        dictionary_pagesize_limit=1 << 26,
+        # Readers are to see plain strings and lists: nothing of Arrow's own types is kept.
+        store_schema=False,
+    )
+
+
+def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+    """Columns of ``searches.parquet``."""
+    columns = [
+        ("search_id", pa.int64()),
+        ("user_id", pa.int64()),
+        ("query", pa.string()),
+        ("timestamp", _TIME),
+        ("results", pa.list_(pa.string())),
+    ]
+    return pa.schema(columns + ([("market", pa.string())] if markets else []))
+
+
+def click_schema() -> Any:  # noqa: ANN401 - pyarrow
+    """Columns of ``clicks.parquet``."""
+    return pa.schema([("search_id", pa.int64()), ("timestamp", _TIME), ("url", pa.string())])
+
+
+def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+    """Rows of searches with their texts, as an Arrow table of `search_schema`."""
+    columns = [
+        pa.array(rows.search),
+        pa.array(rows.user, mask=rows.user == NULL),
+        _texts(corpus.queries, rows.query),
+        pa.array(rows.time_ms).cast(_TIME),
+        _result_lists(rows, corpus),
+    ]
+    if markets:
+        columns.append(_texts(pa.array(markets, pa.string()), rows.market))
+    return pa.table(columns, schema=search_schema(markets))
+
+
+def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
+    """Rows of clicks with their texts, as an Arrow table of `click_schema`."""
+    columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(_TIME), _texts(corpus.urls, rows.document)]
+    return pa.table(columns, schema=click_schema())
+
+
+def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
+    whole = rows.state != EMPTY
+    documents = corpus.lists[rows.page[whole]].astype(np.int64)
+    documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
+    ends = np.cumsum(DEPTH * whole, dtype=np.int32)
+    offsets = np.concatenate(([np.int32(0)], ends))
+    return pa.ListArray.from_arrays(offsets, _texts(corpus.urls, documents.ravel()))
+
+
+def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow
+    """Texts by index; NULL gives a null."""
+    nulls = indices == NULL
+    return texts.take(pa.array(indices, mask=nulls if nulls.any() else None))
+
+
+def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
+    """Write ``judgments.parquet``: query, url, grade."""
+    schema = pa.schema([("query", pa.string()), ("url", pa.string()), ("grade", pa.int8())])
+    with _parquet_writer(path, schema) as file:
+        for begin in range(0, len(judgments.grades), JUDGMENT_ROW_GROUP):
+            part = slice(begin, begin + JUDGMENT_ROW_GROUP)
+            documents = judgments.documents[part]
+            queries = _texts(corpus.queries, corpus.query_of[documents].astype(np.int64))
+            columns = [queries, _texts(corpus.urls, documents), pa.array(judgments.grades[part])]
+            file.write_table(pa.table(columns, schema=schema))
+
+
+def write_queries(path: Path, corpus: Corpus) -> None:
+    """Write ``queries.parquet``: query, navigational."""
+    write_table(path, pa.table({"query": corpus.queries, "navigational": pa.array(corpus.navigational)}))
+
+
+def write_table(path: Path, table: Any) -> None:  # noqa: ANN401 - pyarrow
+    """Write a small table."""
+    with _parquet_writer(path, table.schema) as file:
+        file.write_table(table)

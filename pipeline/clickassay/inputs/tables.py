@@ -1,0 +1,319 @@
+"""Canonical input tables (contract 2) as lazy Polars frames: found, typed and checked by schema."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from glob import escape
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import InputError
+from clickassay.core.output import is_disk_full
+from clickassay.inputs.files import (
+    READ_ERRORS,
+    FileFingerprint,
+    find_files,
+    format_by_content,
+    format_of,
+    head_and_tail,
+    input_fingerprint,
+    unreadable_file,
+)
+from clickassay.inputs.types import EXPECTED, Kind, converted
+
+_INFERRED_ROWS = 10_000
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column that an input may have: its kind, and the value it takes when it is absent."""
+
+    name: str
+    kind: Kind
+    optional: bool = False
+    absent: str | int | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input table: where it came from, and its rows in canonical types, lazily.
+
+    Attributes
+    ----------
+    what
+        ``searches``, ``clicks``, ``judgments`` or ``queries``.
+    files
+        The files behind it, sorted.
+    columns
+        Names of the columns that the files really have.
+    frame
+        Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
+    opened
+        Gives the same rows of one file: all, or those from an offset on, so many.
+    parts
+        The files by format and schema, and their rows as they were written.
+    """
+
+    what: str
+    files: tuple[Path, ...]
+    columns: frozenset[str]
+    frame: pl.LazyFrame
+    opened: Callable[..., pl.LazyFrame]
+    parts: tuple["Part", ...] = ()
+
+    def fingerprint(self) -> dict[str, object]:
+        """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
+        return input_fingerprint([self.file_fingerprint(file) for file in self.files])
+
+    def file_fingerprint(self, file: Path) -> "FileFingerprint":
+        """Name a file by its size, head and tail."""
+        try:
+            digest = hashlib.sha256(head_and_tail(file)).hexdigest()
+            return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, digest)
+        except OSError as error:
+            raise unreadable_file(self.what, file, error) from error
+
+    def only(self, files: Sequence[Path]) -> "Input":
+        """Return the same input with some of its files."""
+        if len(files) == len(self.files):
+            return self
+        frames = [self.opened(file) for file in files]
+        frame = pl.concat(frames) if frames else self.frame.clear().lazy()
+        return replace(self, files=tuple(files), frame=frame)
+
+
+SEARCHES = (
+    Wanted("search_id", "id"),
+    Wanted("user_id", "id"),
+    Wanted("query", "text"),
+    Wanted("timestamp", "time"),
+    Wanted("results", "texts"),
+    Wanted("market", "text", optional=True, absent=EVERY),
+    Wanted("page", "integer", optional=True, absent=1),
+)
+CLICKS = (
+    Wanted("search_id", "id"),
+    Wanted("timestamp", "time"),
+    Wanted("url", "text", optional=True),
+    Wanted("position", "integer", optional=True),
+)
+JUDGMENTS = (
+    Wanted("query", "text"),
+    Wanted("url", "text"),
+    Wanted("grade", "any"),
+    Wanted("judge", "text", optional=True, absent=EVERY),
+    Wanted("market", "text", optional=True, absent=EVERY),
+)
+QUERIES = (
+    Wanted("query", "text"),
+    Wanted("market", "text", optional=True, absent=EVERY),
+)
+
+
+def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
+    """Find the files of an input and put them into canonical types, lazily.
+
+    Parameters
+    ----------
+    what
+        Name of the input, for messages.
+    path
+        A file, a folder or a glob.
+    wanted
+        The columns of the contract.
+    keep_others
+        Keep all other columns too, as they are (attribute columns of `queries`).
+
+    Raises
+    ------
+    InputError
+        If nothing is there, a file cannot be opened, or a column is missing or mistyped.
+    """
+    files = find_files(what, path)
+    parts = list(_parts(what, files, Path(path)))
+    _check_same_columns(what, parts, {want.name for want in wanted})
+    frames = [_canonical(what, part, wanted, keep_others=keep_others) for part in parts]
+    columns = frozenset(parts[0].schema.names()) if parts else frozenset()
+
+    part_of = {file: part for part in parts for file in part.files}
+
+    def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        part = part_of[file]
+        return _canonical(what, _of_one_file(part, file, rows), wanted, keep_others=keep_others)
+
+    return Input(what, files, columns, _stacked(what, frames, files), opened, tuple(parts))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files of one format and schema under one set of Hive partition values."""
+
+    files: tuple[Path, ...]
+    format: str
+    schema: pl.Schema
+    partition: tuple[tuple[str, str | None], ...]
+    frame: pl.LazyFrame
+
+
+def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[Part]:
+    groups: dict[tuple[object, ...], list[Path]] = {}
+    schemas: dict[tuple[object, ...], pl.Schema] = {}
+    for file in files:
+        format_ = format_of(file) or format_by_content(what, file)
+        schema = _schema(what, file, format_)
+        key: tuple[object, ...] = (format_, tuple(schema.items()), _partition(file, root))
+        groups.setdefault(key, []).append(file)
+        schemas[key] = schema
+    for key, members in groups.items():
+        format_, partition = str(key[0]), _partition(members[0], root)
+        frame = _scan(members, format_)
+        full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
+        yield Part(tuple(members), format_, full, partition, _with_partition(frame, partition))
+
+
+def _of_one_file(part: Part, file: Path, rows: tuple[int, int] | None) -> Part:
+    frame = _scan([file], part.format)
+    if rows is not None:
+        frame = frame.slice(*rows)
+    return replace(part, files=(file,), frame=_with_partition(frame, part.partition))
+
+
+def _with_partition(frame: pl.LazyFrame, partition: tuple[tuple[str, str | None], ...]) -> pl.LazyFrame:
+    return frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in partition)
+
+
+def _partition(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
+    folders = file.relative_to(root).parts[:-1] if file.is_relative_to(root) else file.parts[:-1]
+    pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
+    return tuple((name, None if value == _NULL_PARTITION else unquote(value)) for name, value in pairs)
+
+
+def _schema(what: str, file: Path, format_: str) -> pl.Schema:
+    try:
+        if file.stat().st_size == 0:
+            raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
+        return _scan([file], format_).collect_schema()
+    except READ_ERRORS as error:
+        raise unreadable_file(what, file, error) from error
+
+
+def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
+    members = list(files)
+    if format_ == "parquet":
+        return pl.scan_parquet(members, glob=False, hive_partitioning=False)
+    if format_ == "json":
+        # scan_ndjson takes every path for a pattern; the others can be told not to
+        return pl.scan_ndjson(
+            [Path(escape(str(file))) for file in members], infer_schema_length=_INFERRED_ROWS
+        )
+    separator = "\t" if format_ == "tsv" else ","
+    return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
+
+
+def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
+    first = names & set(parts[0].schema)
+    for part in parts[1:]:
+        other = names & set(part.schema)
+        if other != first:
+            odd = ", ".join(sorted(first ^ other))
+            raise InputError(
+                f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column {odd}; all files need it"
+            )
+
+
+def _canonical(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
+    columns = [_column(what, part, want) for want in wanted]
+    if keep_others:
+        columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
+    return part.frame.select(columns)
+
+
+def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
+    has = ", ".join(part.schema)
+    if want.name not in part.schema:
+        if not want.optional:
+            raise InputError(f"{what}: column {want.name} is missing in {part.files[0]}; it has: {has}")
+        absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
+        return absent.alias(want.name)
+    dtype = part.schema[want.name]
+    from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
+    canonical = converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    if canonical is None:
+        raise InputError(
+            f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
+            f"write it so, or name another column {want.name} (the columns are {has})"
+        )
+    return canonical.alias(want.name)
+
+
+def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -> pl.LazyFrame:
+    if len(frames) == 1:
+        return frames[0]
+    schemas = [frame.collect_schema() for frame in frames]
+    for schema in schemas[1:]:
+        for name, dtype in schema.items():
+            if dtype != schemas[0].get(name):
+                raise InputError(
+                    f"{what}: column {name} is {schemas[0].get(name)} in some files and {dtype} in others "
+                    f"(first file: {files[0]}); write it with one type"
+                )
+    return pl.concat(frames)
+
+
+def as_text_ids(table: Input, column: str) -> Input:
+    """Return the input with an id column as text (for a log whose tables disagree about the type)."""
+    text = pl.col(column).cast(pl.String)
+    return replace(
+        table,
+        frame=table.frame.with_columns(text),
+        opened=lambda *rows: table.opened(*rows).with_columns(text),
+    )
+
+
+def unreadable(tables: Sequence[Input]) -> InputError | None:
+    """Name the first file that cannot be read to its end; None if all can. Reads every file before it."""
+    for table in tables:
+        for file in table.files:
+            try:
+                _read_through(table, file)
+            except READ_ERRORS as error:
+                return unreadable_file(table.what, file, error)
+    return None
+
+
+def _read_through(table: Input, file: Path) -> None:
+    rows = _scan([file], format_of(file) or "parquet")
+    needed = table.frame.collect_schema().names()
+    rows.select(pl.col(name) for name in rows.collect_schema() if name in needed).sink_batches(
+        lambda _rows: None
+    )
+
+
+@contextmanager
+def files_named(*tables: Input) -> Iterator[None]:
+    """Name the file behind an error of reading: the engine meets it among all files of an input."""
+    try:
+        yield
+    except (InputError, *READ_ERRORS) as error:
+        met = error.__cause__ if isinstance(error, InputError) else error
+        named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
+        if named is None:
+            raise
+        raise named from error
+
+
+def collected(table: Input) -> pl.DataFrame:
+    """Read a small input whole.
+
+    Raises
+    ------
+    InputError
+        If a file of it breaks off or is not what its schema says.
+    """
+    with files_named(table):
+        return table.frame.collect()

@@ -1,0 +1,285 @@
+"""Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
+
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.errors import InputError
+
+Source = str | Path | Mapping[str, Mapping[str, float]] | Any
+"""A TREC file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
+
+_QRELS = {"query": pl.String, "doc": pl.String, "grade": pl.Int16}
+_RUN = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+_NAMES = {
+    "query": ("query", "query_id", "qid", "topic"),
+    "doc": ("doc", "doc_id", "docno", "docid", "url"),
+    "grade": ("grade", "relevance", "rel", "label", "rating"),
+    "score": ("score", "sim"),
+    "rank": ("rank", "position"),
+}
+"""Names of columns that are understood in frames, the first ones ours."""
+
+LARGEST_GRADE, SMALLEST_GRADE = 30, -99
+
+
+_TREC = 6  # fields of a line: query, Q0, document, rank, score, run
+
+
+def read_qrels(source: Source) -> pl.DataFrame:
+    """Return judgments: query, doc (text), grade (-99..30); below 0 = was to be judged, but was not.
+
+    Parameters
+    ----------
+    source
+        A TREC qrels file (``query 0 doc grade``), a frame or a dict.
+
+    Raises
+    ------
+    InputError
+        If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
+    """
+    frame = _read(source, "qrels", ("query", "doc", "grade"), "query 0 doc grade", (0, 2, 3))
+    grades = _whole_grades(frame, source)
+    _refuse_repeats(grades, source, "judged", "keep one of the judgments")
+    return grades
+
+
+def read_run(source: Source) -> pl.DataFrame:
+    """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
+
+    Parameters
+    ----------
+    source
+        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a frame with a
+        score or a rank, or a dict.
+
+    Raises
+    ------
+    InputError
+        If a line, a column or a score is not what it must be, or a query has a doc twice.
+    """
+    frame = _read(source, "run", ("query", "doc", "score"), "query Q0 doc rank score tag", (0, 2, 4))
+    scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
+    _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
+    _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
+    return scores.select(pl.col(name).cast(kind) for name, kind in _RUN.items())
+
+
+def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return a dict ``{query: {doc: number}}`` as it is when it needs no reading, else None.
+
+    It needs none when names are text and numbers are grades (`kind` int) or finite (`kind` float).
+    """
+    if not isinstance(source, Mapping) or not all(isinstance(docs, Mapping) for docs in source.values()):
+        return None
+    names = chain(source, chain.from_iterable(source.values()))
+    size = sum(map(len, source.values()))
+    if set(map(type, names)) != {str} or not size:
+        return None
+    try:
+        values = np.fromiter(chain.from_iterable(docs.values() for docs in source.values()), np.float64, size)
+    except (TypeError, ValueError):
+        return None
+    if kind is float:
+        return source if np.isfinite(values).all() else None
+    whole = (values == np.floor(values)) & (values >= SMALLEST_GRADE) & (values <= LARGEST_GRADE)
+    return source if whole.all() else None
+
+
+def read_numbers(source: Source) -> pl.DataFrame:
+    """Return rows (query, number) of a file of two columns with white space between, or of a dict.
+
+    Raises
+    ------
+    InputError
+        If a number is not finite or below 0, or a query comes twice.
+    """
+    if isinstance(source, Mapping):
+        pairs = [(str(query), str(number)) for query, number in source.items()]
+        rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
+    else:
+        lines = _fields(Path(source), "expected results", "query number", (0, 1))
+        rows = lines.rename({"field_0": "query", "field_1": "number"})
+    numbers = rows.select("query", pl.col("number").str.strip_chars().cast(pl.Float64, strict=False))
+    usable = (pl.col("number").is_finite() & (pl.col("number") >= 0)).fill_null(False)
+    _refuse(numbers, rows, ~usable, "number", source)
+    repeated = numbers.filter(pl.col("query").is_duplicated())
+    if repeated.height:
+        raise InputError(f"{source}: query {repeated['query'][0]!r} comes twice; keep one of its numbers")
+    return numbers
+
+
+def read_pairs(source: Source) -> pl.DataFrame:
+    """Return rows (query, doc) of a file of two columns, or of a dict ``{query: [doc, ...]}``."""
+    if isinstance(source, Mapping):
+        pairs = [(str(query), str(doc)) for query, docs in source.items() for doc in docs]
+        return pl.DataFrame(pairs, {"query": pl.String, "doc": pl.String}, orient="row").unique()
+    rows = _fields(Path(source), "known results", "query doc", (0, 1))
+    return rows.select(query="field_0", doc="field_1").unique()
+
+
+def _read(
+    source: Source, what: str, names: tuple[str, ...], layout: str, places: tuple[int, ...]
+) -> pl.DataFrame:
+    if isinstance(source, str | Path):
+        rows = _fields(Path(source), what, layout, places)
+        return rows.rename({f"field_{place}": name for place, name in zip(places, names, strict=True)})
+    if isinstance(source, Mapping):
+        return _of_dict(source, what, names)
+    return _of_frame(source, what, names)
+
+
+def _of_dict(source: Mapping[Any, Any], what: str, names: tuple[str, ...]) -> pl.DataFrame:
+    queries: list[str] = []
+    docs: list[str] = []
+    numbers: list[Any] = []
+    for query, values in source.items():
+        if not isinstance(values, Mapping):
+            raise InputError(f"{what}: {query!r} has {values!r}, expected a dict {{query: {{doc: number}}}}")
+        queries += [str(query)] * len(values)
+        docs += map(str, values)
+        numbers += values.values()
+    return pl.DataFrame({names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}, strict=False)
+
+
+def _as_series(numbers: list[Any]) -> pl.Series:
+    try:
+        return pl.Series(numbers, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        return pl.Series(numbers, dtype=pl.Float64, strict=False)
+
+
+def _of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  # noqa: ANN401
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    try:
+        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
+    except (TypeError, ImportError) as error:
+        kinds = "a TREC file, a Polars or pandas frame, or a dict"
+        raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
+    columns = {name: _column(frame, what, name) for name in names}
+    return frame.select(
+        pl.col(column).cast(pl.String) if name in ("query", "doc") else expression
+        for name, (column, expression) in columns.items()
+    ).rename({column: name for name, (column, _) in columns.items() if column != name}, strict=False)
+
+
+def _column(frame: pl.DataFrame, what: str, name: str) -> tuple[str, pl.Expr]:
+    found = next((column for column in _NAMES[name] if column in frame.columns), None)
+    if found is not None:
+        return found, pl.col(found).alias(name)
+    rank = next((column for column in _NAMES["rank"] if column in frame.columns), None)
+    if name == "score" and rank is not None:
+        return name, (-pl.col(rank)).alias("score")
+    expected = " or ".join(_NAMES[name])
+    raise InputError(f"{what}: no column {expected}; it has: {', '.join(frame.columns)}")
+
+
+def _fields(file: Path, what: str, layout: str, places: Iterable[int]) -> pl.DataFrame:
+    """Read a file of fields with white space between; columns ``field_i`` and ``line`` (from 1)."""
+    number = len(layout.split())
+    lines = _lines(file, what)
+    wanted = [pl.col("fields").list.get(place, null_on_oob=True).alias(f"field_{place}") for place in places]
+    rows = (
+        lines.lazy()
+        .with_columns(fields=pl.col("text").str.extract_all(r"[^\s\x00]+"))
+        .filter(pl.col("fields").list.len() > 0)
+        .select("line", *wanted, found=pl.col("fields").list.len(), text="text")
+        .collect()
+    )
+    odd = rows.filter(pl.col("found") != number)
+    if odd.height:
+        raise _malformed(file, odd, f"'{layout}' with white space between")
+    if not rows.height:
+        raise InputError(f"{what}: {file} has no line; expected lines '{layout}'")
+    return rows.drop("found")
+
+
+def _lines(file: Path, what: str) -> pl.DataFrame:
+    if file.is_dir():
+        raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
+    try:
+        # a name such as run[1].txt is no pattern
+        lines = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        frame = lines.collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error
+    return frame
+
+
+def _malformed(file: object, rows: pl.DataFrame, expected: str) -> InputError:
+    line, text = rows.row(0, named=True)["line"], rows.row(0, named=True)["text"][:80]
+    return InputError(f"{file}, line {line}: found {text!r}, expected {expected}; mend or remove the line")
+
+
+def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
+    return pl.col(name).str.strip_chars() if frame.schema[name] == pl.String else pl.col(name)
+
+
+def _whole_grades(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
+    exact = frame.with_columns(grade=_number(frame, "grade").cast(pl.Float64, strict=False))
+    odd = pl.col("grade").is_null() | (pl.col("grade") != pl.col("grade").floor()) | pl.col("grade").is_nan()
+    _refuse(exact, frame, odd, "grade", source)
+    off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
+    _refuse(exact, frame, off, "grade", source)
+    return exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+
+
+_EXPECTED = {
+    "grade": f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE} (a gain such as 100 is no grade: "
+    "`clickassay import judgments --gain-map` makes grades of it)",
+    "score": "a finite number",
+    "number": "a number of 0 or more",
+}
+
+
+def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, source: Source) -> None:
+    wrong = values.select(odd.alias("odd"))["odd"]
+    if not wrong.any():
+        return
+    row = frame.filter(wrong).row(0, named=True)
+    if "line" in row:
+        raise _malformed(source, frame.filter(wrong), _EXPECTED[name])
+    where = ", ".join(f"{what} {row[what]!r}" for what in ("query", "doc") if what in row)
+    raise InputError(f"{where}: {name} is {row[name]!r}, expected {_EXPECTED[name]}")
+
+
+def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str) -> None:
+    # equal pairs have equal hashes: most tables need no closer look
+    hashes = frame.select(pl.struct("query", "doc").hash())
+    if hashes.to_series().n_unique() == frame.height or frame.select("query", "doc").is_unique().all():
+        return
+    row = frame.filter(pl.struct("query", "doc").is_duplicated()).row(0, named=True)
+    where = source if isinstance(source, str | Path) else "the table"
+    raise InputError(
+        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}; {remedy}, "
+        "since a measure counts it once"
+    )
+
+
+def trec_line(path: Path, number: int, line: str) -> tuple[str, str, float]:
+    """Return query, document and score of one line of a run file.
+
+    Raises
+    ------
+    InputError
+        If it does not have six fields, or its score is no finite number.
+    """
+    fields = line.split()
+    try:
+        if len(fields) != _TREC:
+            raise ValueError
+        score = float(fields[4])
+        if not np.isfinite(score):
+            raise ValueError
+    except ValueError:
+        raise InputError(
+            f"ranking {path}, line {number}: found {line[:80]!r}, expected: query Q0 document rank score run"
+        ) from None
+    return fields[0], fields[2], score

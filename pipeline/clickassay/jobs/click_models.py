@@ -1,0 +1,312 @@
+"""Click models of a run, a pattern table or a store: read, fitted, tried, written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from clickassay.click_models.by_grade import grade_log, grade_values
+from clickassay.click_models.catalogue import ClickModelKind, click_models
+from clickassay.click_models.click_log import ClickLog, check_clicked, click_log
+from clickassay.click_models.comparison import (
+    Halves,
+    Tried,
+    compare,
+    drawn_halves,
+    foretells_best,
+    halves_by_users,
+)
+from clickassay.click_models.examination import best_persistence, dcg_discount, rbp_discount
+from clickassay.click_models.model import Fit
+from clickassay.click_models.tables import (
+    documents_table,
+    models_table,
+    no_models_table,
+    parameters_table,
+    positions_table,
+)
+from clickassay.core.contracts.clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.patterns import PATTERNS
+from clickassay.core.contracts.run import CONFIGURATIONS
+from clickassay.core.errors import ClickModelError, PatternError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.seeds import child
+from clickassay.core.settings import Settings
+from clickassay.metrics.editorial import satisfaction
+from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.store.files import MARK as STORE_MARK
+from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.table import PatternTable
+from clickassay.studies.finished_run import read_table
+
+Tables = dict[str, pl.DataFrame]
+
+
+MOST_LISTS = 5_000
+"""Lists of a market and depth that models are fitted on: queries are drawn until there are so many."""
+
+HELD_OUT = 0.25
+SMOOTHING = 1.0
+
+Frames = dict[str, pl.DataFrame]
+
+_FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
+_KEY = ("market", "depth", "judge")
+
+
+@dataclass(frozen=True)
+class Clicks:
+    """Lists and click patterns of one market, or of all, cut to a depth.
+
+    Attributes
+    ----------
+    configurations, patterns
+        In the forms of `contracts.PATTERN_CONFIGURATIONS` (more columns may follow) and `contracts.PATTERNS`.
+    depth
+        Positions that models look at.
+    """
+
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    depth: int
+
+    @property
+    def folds(self) -> int:
+        """Into how many parts users are told apart."""
+        return self.patterns["fold"].n_unique()
+
+    def log(self) -> ClickLog:
+        """Return all sessions."""
+        return click_log(self.configurations, self.patterns, depth=self.depth)
+
+    def halves(self, *, share: float, seed: int) -> Halves:
+        """Hold out the users of the last fold; where the table keeps no folds, drawn sessions."""
+        if self.folds < 2:
+            return drawn_halves(self.log(), share=share, seed=seed)
+        last = pl.col("fold") == pl.col("fold").max()
+        parts = (self.patterns.filter(part) for part in (~last, last))
+        return halves_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
+
+
+def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks:
+    """Read the click patterns of a run folder (judged lists only), a pattern table or a store (all lists).
+
+    Parameters
+    ----------
+    place
+        The folder.
+    market
+        One market; None = all.
+    depth
+        Positions to look at, not more than are kept; None = all that are kept.
+
+    Raises
+    ------
+    ClickModelError
+        If there is no such market or depth.
+    PatternError, ReportError
+        If the folder is neither, or broken, or a file.
+    """
+    if place.is_file():
+        raise PatternError(
+            f"{place} is a file; expected the folder of a run, a pattern table or a store "
+            "(`clickassay patterns` makes the latter two)"
+        )
+    if (place / "run.duckdb").exists():
+        return _of_run(place, market, depth)
+    table = PatternStore(place).table() if (place / STORE_MARK).is_file() else read_patterns(place)
+    return _of_table(table, market, depth)
+
+
+def _of_run(run: Path, market: str | None, depth: int | None) -> Clicks:
+    configurations = read_table(run, CONFIGURATIONS)
+    depths = configurations["depth"].unique().sort().to_list()
+    chosen = depth if depth is not None else max(depths, default=0)
+    if chosen not in depths:
+        raise ClickModelError(f"{run} has no lists of depth {chosen}; it has depths {_listed(depths)}")
+    kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
+    return Clicks(_of_market(kept, market), read_table(run, PATTERNS), chosen)
+
+
+def _of_table(table: PatternTable, market: str | None, depth: int | None) -> Clicks:
+    chosen = depth if depth is not None else table.stored_depth
+    if not 1 <= chosen <= table.stored_depth:
+        raise ClickModelError(f"depth {chosen}: the pattern table keeps {table.stored_depth} results a list")
+    # draws follow the order of rows, which a store does not keep
+    ordered = _of_market(table.configurations, market).sort("configuration_id")
+    return Clicks(ordered, table.patterns, chosen)
+
+
+def _of_market(configurations: pl.DataFrame, market: str | None) -> pl.DataFrame:
+    if market is None:
+        return configurations
+    kept = configurations.filter(pl.col("market") == market)
+    if kept.is_empty():
+        markets = configurations["market"].unique().sort().to_list()
+        raise ClickModelError(f"there is no market {market!r}; there are {_listed(markets)}")
+    return kept
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(str(value) for value in values[:20]) or "none"
+
+
+def compare_models(
+    clicks: Clicks,
+    kinds: Sequence[ClickModelKind],
+    *,
+    smoothing: float,
+    held_out: float,
+    seed: int,
+    market: str = EVERY,
+    progress: Progress = silent,
+) -> tuple[list[Tried], Tables]:
+    """Fit models on a part of the sessions, try them on the others; return what came out, also as tables.
+
+    `market` is what the tables call the lists.
+    """
+    progress("reading lists", None)
+    halves = clicks.halves(share=held_out, seed=seed)
+    tried = compare(halves, kinds, smoothing=smoothing, progress=progress)
+    return tried, {
+        "click_models": models_table(tried, halves, market=market),
+        "click_positions": positions_table(tried, market=market),
+    }
+
+
+def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Tables]:
+    """Fit one model on all sessions, of which at least one has a click; return it, also as tables."""
+    log = clicks.log()
+    check_clicked(log)
+    fit = kind.fit(log, smoothing=smoothing)
+    return fit, {"click_parameters": parameters_table(fit, log), "click_documents": documents_table(fit, log)}
+
+
+def examination_picture(tried: Sequence[Tried]) -> str | None:
+    """Return examination by position beside the discounts of DCG and of the nearest RBP, as SVG.
+
+    None where no model tells examination.
+    """
+    best = foretells_best(tried)
+    if best is None:
+        return None
+    from clickassay.report.charts.discounts import discount_lines  # noqa: PLC0415 - charts take a second to import
+
+    depth, persistence = len(best.examined), best_persistence(best.examined)
+    discounts = {"DCG": dcg_discount(depth)}
+    if persistence is not None:
+        discounts[f"RBP(p={persistence:.2f})"] = rbp_discount(persistence, depth)
+    lines = {one.kind.name: one.examined.tolist() for one in tried if one.kind.tells_examination}
+    drawn = discount_lines(lines, {name: one.tolist() for name, one in discounts.items()}, best.kind.name)
+    return str(drawn.svg)
+
+
+def run_models(settings: Settings) -> tuple[ClickModelKind, ...]:
+    """Return the click models that a run fits.
+
+    Raises
+    ------
+    SettingsError
+        If the setting names what is no click model.
+    """
+    return click_models(settings.click_models) if settings.click_models else ()
+
+
+def click_tables(
+    configurations: pl.DataFrame, patterns: pl.DataFrame, settings: Settings, progress: Progress
+) -> Frames:
+    """Fit click models on the judged lists of each market and depth.
+
+    Parameters
+    ----------
+    configurations, patterns
+        In the forms of `contracts.CONFIGURATIONS` and `contracts.PATTERNS`.
+
+    Returns
+    -------
+    The tables click_models, click_positions, click_grades; without rows if the run has no click models.
+    """
+    kinds, found = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
+    if kinds:
+        cells = configurations.group_by("market", "depth", maintain_order=True)
+        for (market, depth), rows in cells:
+            progress(f"fitting click models, market {market}, depth {depth}", None)
+            found.append(_of_cell(_drawn(rows, settings.seed), patterns, kinds, settings))
+    return {form.name: pl.concat([part[form.name] for part in found]) for form in _FORMS}
+
+
+def _of_cell(
+    rows: pl.DataFrame, patterns: pl.DataFrame, kinds: Sequence[ClickModelKind], settings: Settings
+) -> Frames:
+    market, depth = rows.select("market", "depth").row(0)
+    lists = rows.select("market", "configuration_id", "query", "results").unique("configuration_id")
+    clicks = Clicks(lists.sort("configuration_id"), patterns, depth)
+    try:
+        _, tables = compare_models(
+            clicks, kinds, smoothing=SMOOTHING, held_out=HELD_OUT, seed=settings.seed, market=market
+        )
+    except ClickModelError as error:
+        tables = {"click_models": no_models_table(kinds, str(error), market=market, depth=depth)}
+    graded = [
+        _grades(own, patterns, kind, settings)
+        for _, own in rows.group_by("judge", maintain_order=True)
+        for kind in _of_grades(kinds)
+    ]
+    none = {form.name: form.empty() for form in _FORMS}
+    return {**none, **tables, "click_grades": pl.concat([none["click_grades"], *graded])}
+
+
+def _of_grades(kinds: Sequence[ClickModelKind]) -> list[ClickModelKind]:
+    """Return the models that are asked what a grade is worth: those that know satisfaction, if any."""
+    satisfying = [kind for kind in kinds if kind.tells_satisfaction]
+    return satisfying or [kind for kind in kinds if kind.tells_documents and kind.tells_examination]
+
+
+def _drawn(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Keep the lists of drawn queries where there are many."""
+    if rows["configuration_id"].n_unique() <= MOST_LISTS:
+        return rows
+    sizes = rows.group_by("query").agg(pl.col("configuration_id").n_unique().alias("lists")).sort("query")
+    rng = child(np.random.default_rng(seed), "click models", *map(str, rows.select("market", "depth").row(0)))
+    order = sizes[rng.permutation(sizes.height)]
+    some = order.filter((pl.col("lists").cum_sum() <= MOST_LISTS) | (pl.int_range(pl.len()) == 0))
+    return rows.join(some, on="query", how="semi", maintain_order="left")
+
+
+def _grades(
+    rows: pl.DataFrame, patterns: pl.DataFrame, kind: ClickModelKind, settings: Settings
+) -> pl.DataFrame:
+    """Fit one model on the lists of grades of one market, depth and judge."""
+    numbered = rows.select("configuration_id", pl.int_range(pl.len()).alias("n"))
+    grades = np.array(rows["grades"].to_list(), dtype=np.int64)
+    queries = rows["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    own = patterns.join(numbered, on="configuration_id")
+    found = grade_values(
+        grade_log(grades, queries, own, max_grade=settings.max_grade),
+        partial(kind.fit, smoothing=SMOOTHING),
+    )
+    key = dict(zip(_KEY, rows.select(_KEY).row(0), strict=True))
+    table = pl.DataFrame(
+        {
+            "grade": np.arange(settings.max_grade + 1),
+            "attraction": found.model.attraction,
+            "relevance": found.model.relevance,
+            "ci_low": found.low,
+            "ci_high": found.high,
+            "assumed": satisfaction(np.arange(settings.max_grade + 1), settings.max_grade),
+            "impressions": found.impressions,
+        }
+    ).with_columns(model=pl.lit(kind.name), **{name: pl.lit(value) for name, value in key.items()})
+    return CLICK_GRADES.canonical(_without_the_unseen(table))
+
+
+def _without_the_unseen(table: pl.DataFrame) -> pl.DataFrame:
+    seen, values = pl.col("impressions") > 0, pl.col("attraction", "relevance", "ci_low", "ci_high")
+    return table.with_columns(
+        pl.when(seen).then(values.fill_nan(None)),
+        pl.when(~seen).then(pl.lit("no result of this grade is shown")).alias("reason"),
+    )

@@ -1,0 +1,80 @@
+"""What `clickassay patterns` would do, told without doing it."""
+
+from pathlib import Path
+
+from clickassay.core.output import check_apart, check_free
+from clickassay.core.settings import Settings
+from clickassay.inputs.tables import files_named
+from clickassay.jobs.patterns import read_log
+from clickassay.judgments.prepare import queries_to_keep
+from clickassay.logs.batches.cutting import planned, rows_of_batch
+from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
+from clickassay.logs.batches.windows import Window
+from clickassay.logs.grow import planned_for, store_settings
+from clickassay.logs.log import Log
+from clickassay.patterns.store.files import MARK
+from clickassay.patterns.store.store import PatternStore
+
+
+def plan_table(
+    searches: str,
+    clicks: str,
+    out: Path,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    force: bool = False,
+) -> RunPlan:
+    """Tell what `make_patterns` would do with the same arguments; nothing is written.
+
+    Raises
+    ------
+    OutputError
+        If the output folder exists already, or would lie in a folder of the log.
+    InputError
+        If an input is missing, or lacks a column.
+    """
+    check_apart(out, searches, clicks)
+    check_free(out, force=force)
+    log = read_log(searches, clicks)
+    queries_to_keep(judgments, settings)
+    with files_named(log.searches, log.clicks):
+        windows = planned(log, settings)
+    return RunPlan(*_files(log, log, windows), windows, out, rows_of_batch(settings.batch))
+
+
+def plan_store(
+    searches: str, clicks: str, folder: Path, settings: Settings, *, judgments: str | None = None
+) -> RunPlan:
+    """Tell what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+
+    Raises
+    ------
+    StoreError
+        If the store is broken, or was made with other settings.
+    InputError
+        If a file has changed since it was read, or comes too late.
+    """
+    check_apart(folder, searches, clicks)
+    log = read_log(searches, clicks)
+    kept = queries_to_keep(judgments, settings)
+    rows = rows_of_batch(settings.batch)
+    with files_named(log.searches, log.clicks):
+        if not (folder / MARK).exists() and not (folder.exists() and any(folder.iterdir())):
+            windows = planned(log, settings)
+            return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
+        # what is there is opened, or else refused; only an empty place would be made a store
+        store = PatternStore.made(folder, store_settings(settings, log), kept)
+        plan = planned_for(store, log, settings)
+    first = len(store.history()) + 1
+    interrupted = plan.run if plan.run < first else None
+    return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
+
+
+def _files(given: Log, new: Log, windows: tuple[Window, ...]) -> tuple[FilesToRead, FilesToRead]:
+    shown = (piece for window in windows for piece in window.searches)
+    clicked = (piece for window in windows for piece in window.clicks)
+    return (
+        files_to_read(given.searches, new.searches, shown),
+        files_to_read(given.clicks, new.clicks, clicked),
+    )

@@ -1,0 +1,369 @@
+"""What a log holds, and what a run would make of it, told before anything is run; nothing is written.
+
+The rows are read, rejected and counted by the code of the run itself, so that the numbers are its own.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.errors import ClickassayError, InputError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.settings import Settings
+from clickassay.inputs.detect import CLICKS as CLICK_TABLE
+from clickassay.inputs.detect import JUDGMENTS as JUDGMENT_TABLE
+from clickassay.inputs.detect import QUERIES as QUERY_TABLE
+from clickassay.inputs.detect import SEARCHES as SEARCH_TABLE
+from clickassay.inputs.files import FORMATS
+from clickassay.inputs.tables import (
+    CLICKS,
+    JUDGMENTS,
+    QUERIES,
+    SEARCHES,
+    Input,
+    Wanted,
+    collected,
+    files_named,
+    read_input,
+)
+from clickassay.jobs.patterns import engine_for
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.logs.embedded.build import counted_pattern_table
+from clickassay.logs.log import Log, checked_log
+from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.patterns.funnel import check_log
+from clickassay.patterns.store.files import MARK as STORE_MARK
+from clickassay.patterns.table import PatternTable
+
+WANTED: dict[str, Sequence[Wanted]] = {
+    SEARCH_TABLE.name: SEARCHES,
+    CLICK_TABLE.name: CLICKS,
+    JUDGMENT_TABLE.name: JUDGMENTS,
+    QUERY_TABLE.name: QUERIES,
+}
+"""The canonical tables, and their columns."""
+
+MOST_FILES = 50
+"""Files of a folder that are looked at."""
+FOLDER_FILE = "patterns.parquet"
+
+_DEPTHS = (1, 3, 5, 10)
+_LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no query")
+"""Steps of the funnel at which rows leave, whatever the depth."""
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A canonical table: where it is, its files, and its columns with their types as they were written."""
+
+    name: str
+    path: str
+    files: int
+    bytes: int
+    rows: int
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True)
+class LogFacts:
+    """What all searches say together; times in ms since 1970, None without a usable time."""
+
+    searches: int
+    users: int
+    first_ms: int | None
+    last_ms: int | None
+
+
+@dataclass(frozen=True)
+class LostRows:
+    """Rows that a run would leave out, by the words of its funnel."""
+
+    source: str
+    step: str
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class PositionFacts:
+    """How many sessions show a result at a position (1 = first), and click it; `ctr` is 0..1."""
+
+    position: int
+    sessions: int
+    clicked: int
+    ctr: float
+
+
+@dataclass(frozen=True)
+class JudgedFacts:
+    """Of all sessions: results shown down to a depth and those judged; lists, and those judged in full."""
+
+    depth: int
+    results: int
+    judged: int
+    lists: int
+    lists_judged: int
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What there is to know of a log before a run.
+
+    Attributes
+    ----------
+    tables
+        Those that were given.
+    command
+        The run that would take them; names in capitals stand for what was not given.
+    log
+        None without searches.
+    sessions, queries
+        Sessions that a run would form, and their distinct normalised queries; None if they were not counted.
+    lost
+        Rows that a run would leave out.
+    positions, judged
+        By position and by depth.
+    obstacles
+        Why a run would stop, in its own words, or would have nothing to correlate; one line each.
+    """
+
+    tables: tuple[TableFacts, ...]
+    command: str
+    log: LogFacts | None = None
+    sessions: int | None = None
+    queries: int | None = None
+    lost: tuple[LostRows, ...] = ()
+    positions: tuple[PositionFacts, ...] = ()
+    judged: tuple[JudgedFacts, ...] = ()
+    obstacles: tuple[str, ...] = ()
+
+
+def inspect_log(
+    paths: dict[str, str], settings: Settings, *, count: bool = True, progress: Progress = silent
+) -> Inspection:
+    """Look at canonical tables as a run would.
+
+    Parameters
+    ----------
+    paths
+        A file, folder or glob for each table, by its name in `WANTED`.
+    settings
+        Those of the run.
+    count
+        Form sessions and judge their lists; without it, types, rows, users and times alone.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, cannot be read or lacks a column.
+    """
+    tables = {
+        name: read_input(name, path, WANTED[name], keep_others=name == QUERY_TABLE.name)
+        for name, path in paths.items()
+    }
+    progress("reading the tables", None)
+    with files_named(*tables.values()):
+        facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
+        searches = tables.get(SEARCH_TABLE.name)
+        log = None if searches is None else _log_facts(searches)
+    clicks = tables.get(CLICK_TABLE.name)
+    if searches is None or clicks is None or not count:
+        return Inspection(facts, run_of(paths), log)
+    counted = _counted(checked_log(searches, clicks), tables.get(JUDGMENT_TABLE.name), settings, progress)
+    return replace(counted, tables=facts, command=run_of(paths), log=log)
+
+
+def tables_of(folder: Path) -> dict[str, str]:
+    """Return the canonical tables of a folder by their names: files ``searches.*``, or folders ``searches``.
+
+    Raises
+    ------
+    InputError
+        If a table is there twice.
+    """
+    found: dict[str, str] = {}
+    for name in WANTED:
+        places = [file for file in sorted(folder.glob(f"{name}.*")) if set(file.suffixes) & set(FORMATS)]
+        places += [place for place in [folder / name] if place.is_dir()]
+        if len(places) > 1:
+            raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
+        if places:
+            found[name] = str(places[0])
+    return found
+
+
+def run_of(paths: dict[str, str]) -> str:
+    """Return the command of a run over these tables; names in capitals stand for those not given."""
+    needed = {name: name.upper() for name in WANTED if name != QUERY_TABLE.name}
+    given = {name: shlex.quote(path) for name, path in paths.items()}
+    options = " ".join(f"--{name} {path}" for name, path in (needed | given).items())
+    return f"clickassay run {options} --out RUN"
+
+
+def own_folder(folder: Path) -> tuple[str, str] | None:
+    """Return what a folder is that clickassay wrote, and a command that reads it; None if it wrote none."""
+    name = shlex.quote(str(folder))
+    own = {
+        STORE_MARK: ("a store of patterns", f"clickassay store info {name}"),
+        "statistics.parquet": ("a run", f"clickassay explore {name}"),
+        FOLDER_FILE: (
+            "a pattern table",
+            f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN",
+        ),
+    }
+    return next((told for mark, told in own.items() if (folder / mark).exists()), None)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the first files of a folder, those of folders inside it last; hidden ones are passed by.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    found = [
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    ]
+    if not found:
+        raise InputError(f"{folder} has no file; give the folder of a log, or a file")
+    return sorted(found, key=lambda file: (len(file.parts), file))[:MOST_FILES]
+
+
+def _table_facts(table: Input, path: str) -> TableFacts:
+    columns = {name: str(dtype) for part in table.parts for name, dtype in part.schema.items()}
+    size = sum(file.stat().st_size for file in table.files)
+    rows = table.frame.select(pl.len()).collect(engine="streaming").item()
+    return TableFacts(table.what, path, len(table.files), size, int(rows), columns)
+
+
+def _log_facts(searches: Input) -> LogFacts:
+    time = pl.col("timestamp").filter(pl.col("timestamp").is_between(FIRST_MS, END_MS, closed="left"))
+    found = searches.frame.select(
+        pl.len().alias("searches"),
+        pl.col("user_id").drop_nulls().n_unique().alias("users"),
+        time.min().alias("first_ms"),
+        time.max().alias("last_ms"),
+    )
+    return LogFacts(**found.collect(engine="streaming").row(0, named=True))
+
+
+def _counted(log: Log, judgments: Input | None, settings: Settings, progress: Progress) -> Inspection:
+    """Return what counting says; tables and command are the caller's to add."""
+    with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
+        table = counted_pattern_table(engine, log, settings, progress=progress)
+    obstacles, funnel = list(_complaints(table, settings)), table.funnel
+    judged: list[JudgedFacts] = []
+    if judgments is not None and table.configurations.height:
+        rows, by_market = collected(judgments), "market" in judgments.columns
+        judged = _judged(table, rows, settings, by_market=by_market)
+        try:
+            graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
+            funnel = pl.concat([funnel, graded.funnel])
+            obstacles += _nothing_to_measure(judged, settings)
+        except ClickassayError as error:
+            obstacles.append(str(error))
+    return Inspection(
+        (),
+        "",
+        sessions=_rows(funnel, pl.col("source") == "sessions", pl.col("step") == "formed"),
+        queries=table.queries["query"].n_unique(),
+        lost=tuple(_lost(funnel, table.stored_depth)),
+        positions=tuple(_positions(table)),
+        judged=tuple(judged),
+        obstacles=tuple(obstacles),
+    )
+
+
+def _complaints(table: PatternTable, settings: Settings) -> Iterator[str]:
+    """Yield why a run would not take the log."""
+    try:
+        check_log(table.funnel, settings.max_rejected)
+    except ClickassayError as error:
+        yield str(error)
+
+
+def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:
+    """Say why no list would be measured at any depth of the run, if so."""
+    depths = [one for one in judged if one.depth in settings.depth]
+    if any(one.lists_judged for one in depths):
+        return
+    named = " or ".join(str(depth) for depth in settings.depth)
+    if any(one.lists for one in depths):
+        yield (
+            f"no list shown is judged in full at depth {named}: a run would have nothing to correlate; are "
+            "the queries and URLs of the judgments those of the log?"
+        )
+    else:
+        yield f"no list shown has as many results as depth {named}; choose a smaller --depth"
+
+
+def _rows(funnel: pl.DataFrame, *where: pl.Expr) -> int:
+    return int(funnel.filter(*where)["rows"].sum())
+
+
+def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
+    """Yield what is left out, the largest first; clicks on no result shown are those at the deepest cut."""
+    elsewhere = (pl.col("step") == "elsewhere") & (pl.col("depth") == depth)
+    left = funnel.filter((pl.col("step").is_in(_LOST) & (pl.col("depth") == 0)) | elsewhere)
+    found = left.group_by("source", "step", "reason").agg(pl.col("rows").sum())
+    ordered = found.sort("source", "rows", "reason", descending=[True, True, False])
+    for row in ordered.iter_rows(named=True):
+        yield LostRows(**row)
+
+
+def _positions(table: PatternTable) -> Iterator[PositionFacts]:
+    lengths = table.configurations.select("configuration_id", length=pl.col("results").list.len())
+    sessions = table.patterns.join(lengths, on="configuration_id")
+    for position in range(1, table.stored_depth + 1):
+        shown = sessions.filter(pl.col("length") >= position)
+        every = int(shown["sessions"].sum())
+        if not every:
+            return
+        bit = 1 << (position - 1)
+        clicked = int(shown.filter((pl.col("click_mask") & bit) != 0)["sessions"].sum())
+        yield PositionFacts(position, every, clicked, clicked / every)
+
+
+def _judged(
+    table: PatternTable, rows: pl.DataFrame, settings: Settings, *, by_market: bool
+) -> list[JudgedFacts]:
+    """Return how much of the lists shown is judged, by any judge and whatever the grade."""
+    lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
+    any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
+    graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
+    key = ["market", "query", "url"] if by_market else ["query", "url"]
+    pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
+    weights = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    lists = table.configurations.join(weights, on="configuration_id")
+    places = pl.int_ranges(1, pl.col("results").list.len() + 1).alias("position")
+    shown = (
+        lists.select("configuration_id", "market", "query", "sessions", places, url="results")
+        .explode("position", "url")
+        .join(pairs, on=key, how="left")
+        .with_columns(pl.col("is_judged").fill_null(False))
+    )
+    longest = int(shown["position"].max() or 0)  # type: ignore[arg-type]
+    depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})
+    return [_judged_to(shown, depth) for depth in depths]
+
+
+def _judged_to(shown: pl.DataFrame, depth: int) -> JudgedFacts:
+    top = shown.filter(pl.col("position") <= depth)
+    lists = top.group_by("configuration_id").agg(
+        pl.len().alias("length"), pl.col("is_judged").sum().alias("judged"), pl.col("sessions").first()
+    )
+    whole = lists.filter(pl.col("length") == depth)
+    sessions = pl.col("sessions")
+    return JudgedFacts(
+        depth=depth,
+        results=int(top["sessions"].sum()),
+        judged=int(top.filter("is_judged")["sessions"].sum()),
+        lists=int(whole["sessions"].sum()),
+        lists_judged=int(whole.filter(pl.col("judged") == depth).select(sessions.sum()).item()),
+    )

@@ -1,0 +1,155 @@
+"""Logs to a pattern table on the chosen engine, as a record or as a folder."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.output import check_apart, published_folder
+from clickassay.core.progress import Progress, silent, steady
+from clickassay.core.provenance import plain_settings, versions
+from clickassay.core.settings import Settings
+from clickassay.core.tables import writing_tables
+from clickassay.inputs.paths import is_uri
+from clickassay.inputs.tables import CLICKS, SEARCHES, files_named, read_input
+from clickassay.judgments.prepare import queries_to_keep
+from clickassay.logs.embedded.build import build_pattern_table
+from clickassay.logs.embedded.engine import DuckDBEngine
+from clickassay.logs.log import Log, checked_log
+from clickassay.patterns.folder import read_patterns, write_patterns
+from clickassay.patterns.table import PatternTable
+
+
+def log_to_patterns(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    *,
+    judgments: str | Path | None = None,
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> PatternTable:
+    """Turn a log into its pattern table, on the embedded engine.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob each, in the canonical form of contract 2.
+    settings
+        Depth, idle limit and scope, folds, normalisation, threads, memory limit.
+    judgments
+        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
+    work
+        Where the engine may spill; a temporary folder when None.
+    """
+    kept = queries_to_keep(judgments, settings)
+    if settings.engine == "spark":
+        with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
+            _write_on_spark(searches, clicks, settings, kept, Path(folder), progress)
+            return read_patterns(Path(folder))
+    log = read_log(searches, clicks)
+    with files_named(log.searches, log.clicks), engine_for(settings, work) as engine:
+        table = build_pattern_table(engine, log, settings, kept, progress=progress)
+    inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
+    return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
+
+
+def _info(settings: Settings) -> dict[str, Any]:
+    return {
+        "stored_depth": settings.stored_depth,
+        "settings": plain_settings(settings),
+        "versions": versions(),
+    }
+
+
+def _write_on_spark(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    kept: pl.DataFrame | None,
+    folder: Path,
+    progress: Progress,
+    *,
+    then_to: str | None = None,
+) -> None:
+    from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
+
+    with writing_tables():
+        write_spark_patterns(
+            searches, clicks, settings, folder,
+            judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
+        )  # fmt: skip
+
+
+def read_log(searches: str | Path, clicks: str | Path) -> Log:
+    """Open both halves of a log; nothing is read but schemas.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, cannot be read or lacks a column.
+    """
+    return checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
+
+
+@contextmanager
+def engine_for(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
+    """Yield the embedded engine, which spills into `work`."""
+    with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
+        engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def make_patterns(
+    searches: str,
+    clicks: str,
+    out: Path | str,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Path | str:
+    """Turn logs into a stored pattern table folder: here, or where Spark reaches (a path with a scheme)."""
+    if isinstance(out, str) and is_uri(out):
+        refuse_elsewhere(out, settings)
+        kept = queries_to_keep(judgments, settings)
+        with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
+            _write_on_spark(searches, clicks, settings, kept, Path(work), progress, then_to=out)
+        return out
+    out = Path(out)
+    check_apart(out, searches, clicks)
+    with published_folder(out, force=force) as folder:
+        if settings.engine == "spark":
+            kept = queries_to_keep(judgments, settings)
+            _write_on_spark(searches, clicks, settings, kept, folder, progress)
+            return out
+        table = log_to_patterns(
+            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
+        )
+        progress("writing", None)
+        with writing_tables():
+            write_patterns(table, folder)
+    return out
+
+
+def refuse_elsewhere(place: str | Path, settings: Settings) -> None:
+    """Refuse a path with a scheme to an engine that knows no file systems but this machine's.
+
+    Raises
+    ------
+    SettingsError
+        If it is one.
+    """
+    if is_uri(str(place)) and settings.engine != "spark":
+        raise SettingsError(
+            f"{place} lies where only Spark reaches; add --engine spark, or give a folder here"
+        )

@@ -1,0 +1,179 @@
+"""`run` and `report` from start to end: read, analyse, write the run folder."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.errors import PatternError
+from clickassay.core.output import check_apart, check_free, published_folder
+from clickassay.core.progress import Progress, silent
+from clickassay.core.provenance import plain_settings, versions
+from clickassay.core.settings import Settings
+from clickassay.core.tables import write_database, write_table, writing_tables
+from clickassay.correlation.classes import left_out_columns
+from clickassay.inputs.tables import JUDGMENTS, QUERIES, Input, collected, read_input
+from clickassay.jobs.analyse import OF_THE_LOG, Frames, analyse_tables, as_the_log, query_attributes
+from clickassay.jobs.click_models import run_models
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.judgments.too_few import nothing_told, without_judgments
+from clickassay.metrics.catalogue import report_measures
+from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.funnel import check_log
+from clickassay.patterns.script_folder import is_written
+from clickassay.patterns.store.files import MARK
+from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.table import PatternTable
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a finished run has to say.
+
+    Attributes
+    ----------
+    findings
+        The main findings of the report.
+    undecided
+        Lines that say what there is where judgments are too few for any correlation; else empty.
+    """
+
+    findings: tuple[str, ...]
+    undecided: tuple[str, ...]
+
+
+def make_report(
+    patterns: Path,
+    judgments: str,
+    queries: str | None,
+    out: Path,
+    settings: Settings,
+    *,
+    command: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> Finished:
+    """Turn a stored pattern table and judgments into a run folder; return what there is to say."""
+    check_apart(out, patterns, judgments, queries)
+    check_free(out, force=force)
+    _check_names(settings)
+    if (patterns / MARK).is_file():
+        table = PatternStore(patterns).table()
+        check_log(table.funnel, settings.max_rejected)
+    else:
+        table = read_patterns(patterns)
+        _check_info(table, patterns)
+        if is_written(patterns):
+            check_log(table.funnel, settings.max_rejected)
+    with published_folder(out, force=force) as folder:
+        return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def _check_names(settings: Settings) -> None:
+    """Refuse misspelt metrics and click models: they should not cost the time of what follows."""
+    report_measures(settings)
+    run_models(settings)
+
+
+def _check_info(table: PatternTable, folder: Path) -> None:
+    """Refuse a pattern table whose settings.json was changed by hand to something else."""
+    info = table.info
+    whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
+    used = info.get("settings")
+    if not whole or not isinstance(used, dict) or not used.keys() >= set(OF_THE_LOG):
+        raise PatternError(
+            f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
+            "make it again"
+        )
+
+
+def make_run(  # noqa: PLR0913 - the whole job has this many inputs
+    searches: str,
+    clicks: str,
+    judgments: str,
+    queries: str | None,
+    out: Path,
+    settings: Settings,
+    *,
+    command: str = "",
+    force: bool = False,
+    progress: Progress = silent,
+) -> Finished:
+    """Turn logs and judgments into a run folder; return what there is to say."""
+    check_apart(out, searches, clicks, judgments, queries)
+    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
+    _check_names(settings)
+    query_attributes(queries)
+    with published_folder(out, force=force) as folder:
+        table = log_to_patterns(
+            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
+        )
+        return _write_run(table, judgments, queries, folder, settings, command, progress)
+
+
+def _write_run(
+    table: PatternTable,
+    judgments: str,
+    queries: str | None,
+    folder: Path,
+    settings: Settings,
+    command: str,
+    progress: Progress,
+) -> Finished:
+    graded, attributes = read_input("judgments", judgments, JUDGMENTS), query_attributes(queries)
+    frames = analyse_tables(table, graded, attributes, settings, progress)
+    info = _info(table, graded, queries, attributes, settings, command)
+    progress("writing tables", None)
+    with writing_tables():
+        for contract in RUN_TABLES:
+            write_table(frames[contract.name], folder / f"{contract.name}.parquet")
+        write_database(frames, folder / "run.duckdb")
+        # backslashreplace: a path may hold bytes that are no text, and JSON spells them the same way
+        (folder / "settings.json").write_text(_json(info), encoding="utf-8", errors="backslashreplace")
+    progress("drawing the report", None)
+    from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
+
+    return Finished(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
+
+
+def _undecided(table: PatternTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
+    if not nothing_told(frames):
+        return ()
+    settings = as_the_log(table, settings)
+    by_market = "market" in judgments.columns
+    graded = prepare_judgments(collected(judgments), table.queries, settings, by_market=by_market)
+    return without_judgments(table, graded, settings, frames)
+
+
+def _info(
+    table: PatternTable,
+    judgments: Input,
+    queries: str | None,
+    attributes: pl.DataFrame | None,
+    settings: Settings,
+    command: str,
+) -> dict[str, Any]:
+    inputs = {**table.info["inputs"], "judgments": judgments.fingerprint()}
+    if queries is not None:
+        inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
+    log_settings = {name: table.info["settings"][name] for name in OF_THE_LOG}
+    return {
+        "settings": {**plain_settings(settings), **log_settings},
+        "stored_depth": table.stored_depth,
+        "inputs": inputs,
+        "versions": versions(),
+        "command": command,
+        "seed": settings.seed,
+        "has_navigational": attributes is not None and "navigational" in attributes.columns,
+        "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
+        "notes": [],
+    }
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,125 @@
+"""Logs into a pattern store: which files, which batches, and the engine that works through them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.output import check_apart
+from clickassay.core.progress import Progress, silent, steady
+from clickassay.core.provenance import versions
+from clickassay.core.settings import Settings
+from clickassay.core.text import utc_text
+from clickassay.inputs.paths import is_uri
+from clickassay.inputs.tables import files_named
+from clickassay.jobs.patterns import engine_for, read_log, refuse_elsewhere
+from clickassay.judgments.prepare import queries_to_keep
+from clickassay.logs.batches.cutting import tell_order
+from clickassay.logs.embedded.batches import EmbeddedMaker
+from clickassay.logs.grow import Plan, add_to_store, planned_for, store_settings
+from clickassay.logs.log import Log
+from clickassay.patterns.store.store import PatternStore
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What a run did to a store: batches added, and files that it held already."""
+
+    batches: int
+    known_files: int
+
+
+def grow_store(
+    searches: str,
+    clicks: str,
+    folder: Path | str,
+    settings: Settings,
+    *,
+    judgments: str | None = None,
+    progress: Progress = silent,
+) -> Grown:
+    """Bring a pattern store up to a log; what it holds already is not read again.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob each: all files, or only those that are new.
+    folder
+        The store; made when it is not there.
+    judgments
+        A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
+
+    Raises
+    ------
+    StoreError
+        If the store is in use, broken, or was made with other settings.
+    InputError
+        If a file has changed since it was read, or comes too late.
+    OutputError
+        If the store would lie in a folder of the log.
+    """
+    refuse_elsewhere(folder, settings)
+    if not is_uri(str(folder)):
+        folder = Path(folder)
+        check_apart(folder, searches, clicks)
+    if settings.engine == "spark":
+        return _grow_on_spark(searches, clicks, folder, settings, judgments, steady(progress))
+    folder = Path(folder)
+    log = read_log(searches, clicks)
+    kept = queries_to_keep(judgments, settings)
+    store = PatternStore.made(folder, store_settings(settings, log), kept)
+    with store.locked(), files_named(log.searches, log.clicks):
+        plan: Plan = planned_for(store, log, settings)
+        tell_order(plan.windows, settings, progress)
+        with engine_for(settings, folder) as engine:
+            told = steady(progress)
+            maker = EmbeddedMaker(engine, settings, store.judged_queries(), told)
+            added = add_to_store(maker, store, plan, settings, versions(), told)
+    return Grown(added, plan.known)
+
+
+def _grow_on_spark(
+    searches: str,
+    clicks: str,
+    place: Path | str,
+    settings: Settings,
+    judgments: str | None,
+    progress: Progress,
+) -> Grown:
+    from clickassay.logs.spark.batches import SparkMaker  # noqa: PLC0415 - an extra
+    from clickassay.logs.spark.folders import store_here  # noqa: PLC0415
+    from clickassay.logs.spark.job import check_here, read_spark_log, spark_engine  # noqa: PLC0415
+    from clickassay.logs.spark.windows import SparkPieces, listed  # noqa: PLC0415
+
+    kept = queries_to_keep(judgments, settings)
+    check_here(searches, clicks)
+    progress("starting Spark", None)
+    with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
+        log = read_spark_log(engine, searches, clicks)
+        seen = Log(listed(log.searches), listed(log.clicks))
+        store = PatternStore.made(folder, store_settings(settings, seen), kept)
+        with store.locked():
+            plan = planned_for(store, seen, settings, SparkPieces((log.searches, log.clicks)))
+            maker = SparkMaker(engine, log, settings, store.judged_queries(), progress)
+            made = {**versions(), "spark": str(engine.session.version)}
+            added = add_to_store(maker, store, plan, settings, made, progress)
+    return Grown(added, plan.known)
+
+
+def batch_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return what `store info` shows: names of columns, and one row of text for each batch."""
+    store = PatternStore(folder)
+    rows: list[tuple[str, ...]] = []
+    for batch in store.batches():
+        funnel = batch.table("closed").funnel.filter(depth=0)
+        read = {source: _rows(funnel, source, "read") for source in ("searches", "clicks")}
+        size = sum(file.stat().st_size for file in batch.folder.rglob("*.parquet"))
+        start = batch.info["start_ms"]
+        times = ("the beginning" if start is None else utc_text(start), utc_text(batch.watermark_ms))
+        numbers = (read["searches"], read["clicks"], _rows(funnel, "sessions", "formed"), size)
+        rows.append((str(batch.number), *times, *(f"{number:,}" for number in numbers)))
+    return ("batch", "from", "closed up to", "searches", "clicks", "sessions closed", "bytes"), rows
+
+
+def _rows(funnel: pl.DataFrame, source: str, step: str) -> int:
+    return int(funnel.filter(source=source, step=step)["rows"].sum())

@@ -1,0 +1,217 @@
+"""Lists of a pattern table measured under judgments: by judge and depth, by rule for what is unjudged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from clickassay.click_models.by_grade import grade_log
+from clickassay.click_models.cascade_effect import collapses
+from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.expectation import expected_mean_rr
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.correlation import CORRELATIONS
+from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
+from clickassay.core.errors import SettingsError
+from clickassay.core.progress import Progress
+from clickassay.core.records import Judged
+from clickassay.core.seeds import child
+from clickassay.core.settings import Settings
+from clickassay.correlation.classes import everything
+from clickassay.correlation.tables import correlations
+from clickassay.judgments.join import Looked, cut_to_depth, look_up
+from clickassay.judgments.next_to_judge import next_judgments
+from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.unjudged import RULES, always, drawn_from_clicks, filled, unjudged_results
+from clickassay.metrics.catalogue import report_measures
+from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
+from clickassay.metrics.scoring import Measured, SetApart, formed_sessions, measure
+from clickassay.patterns.table import PatternTable
+from clickassay.studies.audit.in_run import conventions_table
+
+DROP = "drop"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A pattern table by what its sessions are used for.
+
+    Attributes
+    ----------
+    measured
+        Sessions that metrics are tried on.
+    fitting
+        Sessions of the users of fold 0, if models are fitted on them; else None.
+    """
+
+    measured: PatternTable
+    fitting: PatternTable | None
+
+    @property
+    def apart(self) -> dict[str, int]:
+        """Sessions set apart, by market."""
+        if self.fitting is None:
+            return {}
+        markets = self.fitting.configurations.select("configuration_id", "market")
+        sessions = self.fitting.patterns.join(markets, on="configuration_id")
+        return dict(sessions.group_by("market").agg(pl.col("sessions").sum()).iter_rows())
+
+
+def parted(table: PatternTable, settings: Settings) -> Parts:
+    """Set the users of fold 0 apart if their clicks are to make grades or metrics.
+
+    Clicks that something was made from are never used to try it.
+
+    Raises
+    ------
+    SettingsError
+        If that is asked for, and a part has no sessions, or only the lists of judged queries were kept.
+    """
+    names = _model_names(settings)
+    if settings.unjudged != "model" and not names:
+        return Parts(table, None)
+    what = "--unjudged model" if settings.unjudged == "model" else f"metric {names[0]}"
+    if table.judged_queries is not None:
+        raise SettingsError(
+            f"{what} needs the lists of every query: make the pattern table without --only-judged"
+        )
+    own = pl.col("fold") == 0
+    fitting, measured = (_some(table, part) for part in (own, ~own))
+    if fitting.patterns.is_empty() or measured.patterns.is_empty():
+        raise SettingsError(
+            f"{what} is fitted on the clicks of some users and tried on those of others, and this log has "
+            "sessions of one part only: give --folds 2 when the pattern table is made"
+        )
+    return Parts(measured, fitting)
+
+
+def _model_names(settings: Settings) -> list[str]:
+    asked = {measure.metric.name for measure in report_measures(settings)}
+    return [metric.name for metric in MODEL_METRICS if metric.name in asked]
+
+
+def _some(table: PatternTable, part: pl.Expr) -> PatternTable:
+    patterns = table.patterns.filter(part)
+    kept = table.configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
+    return replace(table, patterns=patterns, configurations=kept)
+
+
+def judgments_by_rule(parts: Parts, graded: Judgments, settings: Settings) -> dict[str, Judgments]:
+    """Return judgments with unjudged results filled in by each rule that the setting `unjudged` asks for."""
+    found, rules = {DROP: graded}, RULES[settings.unjudged]
+    if not rules:
+        return found
+    deepest = max(settings.depth)
+    unjudged = unjudged_results(parts.measured, graded, deepest=deepest)
+    for rule in rules:
+        if rule == "model" and parts.fitting is not None:
+            rng = child(np.random.default_rng(settings.seed), "unjudged")
+            given = drawn_from_clicks(parts.fitting, graded, deepest=deepest, rng=rng)
+        else:
+            given = always(settings.max_grade if rule == "best" else 0)
+        found[rule] = filled(graded, unjudged, given)
+    return found
+
+
+def main_rule(settings: Settings) -> str:
+    """Return the rule that every table follows, but for `unjudged`, which has them all."""
+    return settings.unjudged if settings.unjudged in {"zero", "model"} else DROP
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What every judge and depth contribute.
+
+    Attributes
+    ----------
+    measured
+        The metrics.
+    collapses, conventions
+        Rows of the tables of these names; of the latter only at the smallest depth,
+        under the rule that the run follows.
+    """
+
+    measured: list[Measured]
+    collapses: list[pl.DataFrame]
+    conventions: list[pl.DataFrame]
+
+
+def measured_cells(
+    parts: Parts, graded: Judgments, settings: Settings, progress: Progress, *, rule: str
+) -> Cells:
+    """Measure the lists whose results all have a grade, for every judge and depth."""
+    formed, apart = formed_sessions(parts.measured.funnel), parts.apart
+    cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
+    found = Cells([], [], [])
+    for number, (judge, depth) in enumerate(cells):
+        progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
+        if number % len(settings.depth) == 0:
+            looked, to_fit = _looked(parts, graded, judge, settings)
+        judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
+        models = _fitted(to_fit, depth, settings)
+        set_apart = SetApart(apart, models)
+        found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
+        found.collapses.append(collapses(judged, judge=judge, depth=depth))
+        if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
+            found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
+    return found
+
+
+def _looked(parts: Parts, graded: Judgments, judge: str, settings: Settings) -> tuple[Looked, Looked | None]:
+    deepest = max(settings.depth)
+    looked = look_up(parts.measured, graded, judge=judge, deepest=deepest)
+    if parts.fitting is None or not _model_names(settings):
+        return looked, None
+    return looked, look_up(parts.fitting, graded, judge=judge, deepest=deepest)
+
+
+def _fitted(looked: Looked | None, depth: int, settings: Settings) -> Mapping[str, Expectation]:
+    """Fit the models that are asked for as metrics, on lists of grades."""
+    if looked is None:
+        return {}
+    judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
+    return {name: _expectation(judged, name, settings) for name in _model_names(settings)}
+
+
+def _expectation(judged: Judged, name: str, settings: Settings) -> Expectation:
+    (kind,) = click_models([name])
+    if judged.patterns.is_empty():
+        return lambda grades: np.zeros(len(grades))
+    queries = np.zeros(len(judged.grades), dtype=np.int64)  # no query is left out here
+    found = grade_log(judged.grades, queries, judged.patterns, max_grade=settings.max_grade)
+    return partial(expected_mean_rr, kind.fit(found.log).model)
+
+
+def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> pl.DataFrame:
+    """Return the rows of `contracts_active.NEXT_JUDGMENTS` for every judge and depth."""
+    progress("looking for what to judge next", None)
+    apart, formed = parts.apart, formed_sessions(parts.measured.funnel)
+    measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
+    found = [
+        next_judgments(parts.measured, graded, measured, judge=judge, depth=depth)
+        for judge in graded.judges or (EVERY,)
+        for depth in settings.depth
+    ]
+    return pl.concat([NEXT_JUDGMENTS.empty(), *found])
+
+
+def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:
+    """Return the rows of `contracts_clicks.UNJUDGED`: none if lists are left out and no more is asked."""
+    if len(found) == 1:
+        return UNJUDGED.empty()
+    rows = [_rows(cell, rule) for rule, cells in found.items() for cell in cells]
+    return UNJUDGED.canonical(pl.concat(rows))
+
+
+def _rows(cell: Measured, rule: str) -> pl.DataFrame:
+    samples = [correlations(sample, [everything(sample)]) for sample in cell.samples]
+    overall = pl.concat([CORRELATIONS.empty(), *samples])
+    shares = pl.DataFrame(
+        {"market": list(cell.filled), "filled": list(cell.filled.values())},
+        schema={"market": pl.String, "filled": pl.Float64},
+    )
+    coverage = cell.statistics.select("market", "coverage")
+    joined = overall.join(coverage, on="market", how="left").join(shares, on="market", how="left")
+    return joined.with_columns(rule=pl.lit(rule)).select(column.name for column in UNJUDGED.columns)

@@ -1,0 +1,174 @@
+"""Pattern table and judgments joined: the judged configurations of one depth and judge (contract 1, 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.records import Grades, Judged
+from clickassay.judgments.prepare import Judgments
+from clickassay.patterns.identity import configuration_ids
+from clickassay.patterns.table import PatternTable
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The lists of a pattern table with what one judge says of their results: the same for every depth.
+
+    Attributes
+    ----------
+    stored
+        All configurations with their `sessions`.
+    candidates
+        Those whose query has a grade.
+    patterns
+        Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
+    judgments
+        (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
+    grades
+        The grade of each judgment; those that are filled in come last.
+    own
+        How many of them are judgments.
+    pools
+        Rows (query, perhaps market, grade, len): the judgments of each query by grade.
+    """
+
+    stored: pl.DataFrame
+    candidates: pl.DataFrame
+    patterns: pl.DataFrame
+    judgments: NDArray[np.int64]
+    grades: Grades
+    own: int
+    pools: pl.DataFrame
+
+
+def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: int) -> Looked:
+    """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
+    grades, own = judgments.of_judge(judge)
+    on = ("market", "query") if judgments.by_market else ("query",)
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    stored = table.configurations.join(sessions, on="configuration_id", maintain_order="left")
+    candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
+    places = candidates.select("configuration_id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+    return Looked(
+        stored=stored,
+        candidates=candidates,
+        patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
+        judgments=_judgments_of(candidates, grades, on, deepest),
+        grades=grades["grade"].to_numpy(),
+        own=own,
+        pools=grades.group_by(*on, "grade").len(),
+    )
+
+
+def _judgments_of(
+    candidates: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int
+) -> NDArray[np.int64]:
+    results = candidates.select(
+        *on,
+        pl.int_range(pl.len()).alias("list"),
+        pl.col("results").list.head(deepest).alias("url"),
+        pl.int_ranges(pl.col("results").list.len().clip(upper_bound=deepest)).alias("place"),
+    ).explode("url", "place")
+    rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+    found = results.join(rows, on=[*on, "url"])
+    judgments = np.full((candidates.height, deepest), -1, dtype=np.int64)
+    judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
+    return judgments
+
+
+def judge_configurations(
+    table: PatternTable, judgments: Judgments, *, judge: str, depth: int, max_grade: int
+) -> Judged:
+    """Cut the pattern table to `depth` and keep the configurations that `judge` graded fully.
+
+    Lists that become the same by the cut become one configuration; their patterns add up.
+    """
+    looked = look_up(table, judgments, judge=judge, deepest=depth)
+    return cut_to_depth(looked, depth=depth, max_grade=max_grade)
+
+
+def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
+    """Cut lists whose grades were looked up at least to `depth`; see `judge_configurations`."""
+    judgments = looked.judgments[:, :depth]
+    full = np.all(judgments >= 0, axis=1)
+    kept = looked.candidates.filter(pl.Series(full, dtype=pl.Boolean))
+    cut, index = _cut(kept, depth)
+    urls = judgments[full][_first_of_each(index, cut.height)]
+    became = np.full(len(full), -1, dtype=np.int64)
+    became[full] = index
+    long_enough = pl.col("results").list.len() >= depth
+    return Judged(
+        rows=cut,
+        grades=looked.grades[urls],
+        urls=urls,
+        filled=urls >= looked.own,
+        pool=_pool(cut, looked.pools, max_grade),
+        patterns=_cut_patterns(looked.patterns, became, depth),
+        too_short=_sessions_by_market(looked.stored.filter(~long_enough)),
+        not_judged=_missing(looked.stored.filter(long_enough), kept),
+    )
+
+
+def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Cut lists to the depth; return the distinct configurations, and which of them each row became."""
+    lists = kept["results"].list.head(depth)  # taken into their new order once: they are what is large
+    longer = kept["results"].list.len() > depth
+    top = pl.DataFrame([kept["market"], kept["query"], lists]).filter(longer)
+    ids = kept["configuration_id"].set(longer, None)
+    ids = ids.scatter(longer.arg_true(), configuration_ids(top))
+    named = kept.select("market", "query", ids, pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
+    named = named.sort("market", "query", "configuration_id", "place")
+    new = named["configuration_id"].ne_missing(named["configuration_id"].shift())  # equal ones are neighbours
+    index = np.empty(named.height, dtype=np.int64)
+    index[named["place"].to_numpy()] = np.cumsum(new.to_numpy()) - 1
+    distinct = named.filter(new)
+    return (
+        distinct.select(
+            "market",
+            "query",
+            lists.gather(distinct["place"]),
+            "configuration_id",
+            pl.int_range(pl.len(), dtype=pl.Int64).alias("n"),
+        ),
+        index,
+    )
+
+
+def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    first = np.zeros(size, dtype=np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]
+    return first
+
+
+def _pool(rows: pl.DataFrame, pools: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
+    """Count the judged results of each row's query by grade."""
+    on = [name for name in ("market", "query") if name in pools.columns]
+    runs = rows.select(run=pl.struct(on).rle_id())["run"]  # the rows of a query stand together
+    wide = rows.select(*on, runs).unique("run").join(pools, on=on)
+    pool = np.zeros((runs.n_unique(), max_grade + 1), dtype=np.int64)
+    pool[wide["run"].to_numpy(), wide["grade"].to_numpy()] = wide["len"].to_numpy()
+    of_rows: NDArray[np.int64] = pool[runs.to_numpy()]
+    return of_rows
+
+
+def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int) -> pl.DataFrame:
+    """Cut the masks; `became` is the configuration that each candidate became, -1 for none."""
+    key = ("n", "fold", "click_mask")
+    cut = patterns.select(
+        pl.Series("n", became[patterns["place"].to_numpy()]),
+        "fold",
+        pl.col("click_mask") & ((1 << depth) - 1),
+        "sessions",
+    )
+    return cut.filter(pl.col("n") >= 0).group_by(key).agg(pl.col("sessions").sum()).sort(key)
+
+
+def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:
+    return dict(rows.group_by("market").agg(pl.col("sessions").sum()).iter_rows())
+
+
+def _missing(long_enough: pl.DataFrame, kept: pl.DataFrame) -> dict[str, int]:
+    every, judged = _sessions_by_market(long_enough), _sessions_by_market(kept)
+    return {market: sessions - judged.get(market, 0) for market, sessions in every.items()}

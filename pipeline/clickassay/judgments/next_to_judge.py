@@ -1,0 +1,161 @@
+"""Which results to judge next: those that complete most sessions, or narrow intervals most."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
+from clickassay.core.records import Floats
+from clickassay.judgments.prepare import Judgments
+from clickassay.patterns.table import PatternTable
+
+MOST_QUERIES = 200
+"""Queries that are kept for each market, depth and judge."""
+
+
+def next_judgments(
+    table: PatternTable, judgments: Judgments, formed: Mapping[str, int], *, judge: str, depth: int
+) -> pl.DataFrame:
+    """Rank queries by what judging them would do, per label: to coverage, and to the width of intervals.
+
+    Of each query the most frequent lists are taken, as many as give most sessions for a label; what is
+    missing in them is to be judged. Its effect on intervals supposes that queries are alike but for their
+    sessions: then the squared width goes with sum w^2 / (sum w)^2 over judged queries, w being sessions. So a
+    query with very many sessions widens them.
+
+    Parameters
+    ----------
+    table
+        All lists of the log.
+    judgments
+        Filled rows are not looked at.
+    formed
+        All sessions by market, for coverage.
+
+    Returns
+    -------
+    Rows of `contracts_active.NEXT_JUDGMENTS`, at most `MOST_QUERIES` for each market and aim.
+    """
+    lists = _lists(table, depth)
+    missing = _missing(lists, judgments, judge)
+    wanted = _worth_most(lists, missing)
+    weights = _judged_weights(lists, missing)
+    ranked = [
+        _ranked(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
+        for part in wanted.partition_by("market", maintain_order=True)
+    ]
+    if not ranked:
+        return NEXT_JUDGMENTS.empty()
+    named = pl.concat(ranked).with_columns(
+        pl.col("width").fill_nan(None), judge=pl.lit(judge), depth=pl.lit(depth)
+    )
+    return NEXT_JUDGMENTS.canonical(named)
+
+
+def _lists(table: PatternTable, depth: int) -> pl.DataFrame:
+    """Return (list, market, query, results, sessions) of long enough lists, cut to the depth, each once."""
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    long_enough = table.configurations.filter(pl.col("results").list.len() >= depth)
+    cut = long_enough.join(sessions, on="configuration_id").select(
+        "market", "query", pl.col("results").list.head(depth), "sessions"
+    )
+    summed = cut.group_by("market", "query", "results").agg(pl.col("sessions").sum())
+    return summed.sort(
+        "market", "query", "sessions", "results", descending=[False, False, True, False]
+    ).with_row_index("list")
+
+
+def _missing(lists: pl.DataFrame, judgments: Judgments, judge: str) -> pl.DataFrame:
+    """Return (list, market, query, url) of the results that the judge has not judged, each once a list."""
+    on = ["market", "query", "url"] if judgments.by_market else ["query", "url"]
+    known = judgments.grades.filter(pl.col("judge") == judge).select(on)
+    shown = lists.select("list", "market", "query", pl.col("results").alias("url")).explode("url").unique()
+    return shown.join(known, on=on, how="anti").sort("list", "url")
+
+
+def _worth_most(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+    """Return (market, query, urls, labels, sessions) of each query with something missing.
+
+    Down the lists of a query, most frequent first, each brings results that were not judged before. A list is
+    complete with the last of those that it lacks, be it brought by itself or by another.
+    """
+    over = ["market", "query"]
+    brought = missing.group_by(*over, "url").agg(pl.col("list").min().alias("step"))
+    steps = (
+        brought.sort("step", "url")
+        .group_by(*over, "step", maintain_order=True)
+        .agg(pl.col("url").alias("urls"))
+    )
+    complete = missing.join(brought, on=[*over, "url"]).group_by("list").agg(pl.col("step").max())
+    sessions = complete.join(lists, on="list").group_by("step").agg(pl.col("sessions").sum())
+    counted = steps.join(sessions, on="step", how="left", maintain_order="left").with_columns(
+        pl.col("urls").list.len().cast(pl.Int64).cum_sum().over(over).alias("labels"),
+        pl.col("sessions").fill_null(0).cum_sum().over(over),
+    )
+    ratio = pl.col("sessions") / pl.col("labels")
+    best = pl.col("step") <= pl.col("step").get(ratio.arg_max()).over(over)
+    return (
+        counted.filter(best)
+        .group_by(over, maintain_order=True)
+        .agg(
+            pl.col("urls").list.explode(keep_nulls=False, empty_as_null=False),
+            pl.col("labels").last(),
+            pl.col("sessions").last(),
+        )
+    )
+
+
+def _judged_weights(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+    """Return (market, query, judged): sessions of the lists of each query that lack nothing."""
+    whole = lists.join(missing.select("list").unique(), on="list", how="anti")
+    return whole.group_by("market", "query").agg(pl.col("sessions").sum().alias("judged"))
+
+
+def _ranked(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame:
+    """Rank the queries of one market; add what judging all down to each does to coverage and intervals."""
+    joined = wanted.join(own.select("query", "judged"), on="query", how="left").with_columns(
+        pl.col("judged").fill_null(0)
+    )
+    start = own["judged"].to_numpy().astype(np.float64)
+    worth = {
+        "coverage": joined["sessions"].to_numpy().astype(np.float64),
+        "interval": _narrowing(start, joined),
+    }
+    return pl.concat(_for_an_aim(joined, aim, value, start, every) for aim, value in worth.items())
+
+
+def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
+    """Return by how much the log of the squared width falls with each query alone; 0 if none is judged."""
+    judged, added = (joined[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))
+    total, squares = start.sum(), (start**2).sum()
+    if not total:
+        return np.zeros(len(added))
+    after = np.log(squares + (judged + added) ** 2 - judged**2) - 2 * np.log(total + added)
+    return np.asarray(np.log(squares) - 2 * np.log(total) - after)
+
+
+def _for_an_aim(joined: pl.DataFrame, aim: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
+    """Take the queries that are worth most a label to an aim, and add them up."""
+    valued = joined.with_columns(pl.Series("worth", worth) / pl.col("labels")).filter(pl.col("worth") > 0)
+    top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MOST_QUERIES)
+    return top.with_columns(
+        pl.int_range(1, pl.len() + 1, dtype=pl.Int32).alias("rank"),
+        pl.col("labels").cum_sum().alias("labels_so_far"),
+        ((pl.col("sessions").cum_sum() + int(start.sum())) / every).alias("coverage"),
+        pl.Series(
+            "width",
+            _widths(start, *(top[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))),
+        ),
+        pl.lit(aim).alias("aim"),
+    ).drop("judged", "worth")
+
+
+def _widths(start: Floats, judged: Floats, added: Floats) -> Floats:
+    """Return the width of intervals, relative to now, after each query; NaN if nothing is judged now."""
+    total, squares = start.sum(), (start**2).sum()
+    if not total:
+        return np.full(len(added), np.nan)
+    totals = total + np.cumsum(added)
+    after = squares + np.cumsum((judged + added) ** 2 - judged**2)
+    return np.asarray(np.sqrt(after / totals**2 / (squares / total**2)))

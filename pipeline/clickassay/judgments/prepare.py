@@ -1,0 +1,223 @@
+"""Judgments: scales, conflicts, judges. From rows as read to one grade per (judge, market, query, url)."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.settings import Settings
+from clickassay.inputs.normalise import MAY_BE_ODD, normalise_query, normalise_url
+from clickassay.inputs.tables import JUDGMENTS, collected, read_input
+from clickassay.patterns.funnel import check_rejected
+
+KEY = ("judge", "market", "query", "url")
+_SHOWN = 3  # examples in a message
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """Usable judgments in normal form.
+
+    Attributes
+    ----------
+    grades
+        One row per (judge, market, query, url): these four columns as text, and `grade` (Int8), in any order.
+        `market` is 'all' unless the judgments themselves have markets.
+    by_market
+        Whether grades hold for one market only.
+    funnel
+        What was read, rejected, repeated and kept, in the form of `contracts.FUNNEL`.
+    filled
+        Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
+    """
+
+    grades: pl.DataFrame
+    by_market: bool
+    funnel: pl.DataFrame
+    filled: pl.DataFrame | None = None
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges, sorted."""
+        return tuple(sorted(self.grades["judge"].unique()))
+
+    def of_judge(self, judge: str) -> tuple[pl.DataFrame, int]:
+        """Return the rows of a judge, filled ones last, and how many are judgments."""
+        own = self.grades.filter(pl.col("judge") == judge)
+        if self.filled is None:
+            return own, own.height
+        return pl.concat([own, self.filled.filter(pl.col("judge") == judge)]), own.height
+
+
+def prepare_judgments(
+    rows: pl.DataFrame, log_queries: pl.DataFrame, settings: Settings, *, by_market: bool
+) -> Judgments:
+    """Check grades, normalise queries and URLs, settle conflicts, keep the queries of the log.
+
+    Parameters
+    ----------
+    rows
+        Columns query, url, grade (any type), judge, market, as read.
+    log_queries
+        Columns market, query: the queries that the log has.
+    settings
+        Scale, normalisation, conflict rule, part of rows that may be unusable.
+    by_market
+        Whether `rows.market` means something.
+
+    Raises
+    ------
+    JudgmentError
+        If a grade is off the scale, or grades of one (judge, query, url) differ and no rule is chosen.
+    InputError
+        If too many rows hold nulls.
+    """
+    counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
+    graded = _graded(rows.with_row_index("row"), settings)
+    usable = _without_nulls(graded, counts, settings)
+    normal = _normalised(usable, settings)
+    settled = _settled(normal, settings.conflicts)
+    counts["repeated", "same judgment again"] = normal.height - settled.height
+    on = ["market", "query"] if by_market else ["query"]
+    kept = settled.join(log_queries.select(on).unique(), on=on, how="semi")
+    counts["no query", "its query is not in the log"] = settled.height - kept.height
+    counts["kept", ""] = kept.height
+    return Judgments(kept, by_market, _funnel(counts))
+
+
+def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
+    """Return the queries that rows of judgments name, in normal form, each once.
+
+    Returns
+    -------
+    market (null = every market, where judgments have no markets), query.
+    """
+    named = rows.select("market", "query").drop_nulls().unique()
+    normal = _mapped(named, "query", named["query"].unique(), normalise_query)
+    market = pl.col("market") if by_market else pl.lit(None, dtype=pl.String).alias("market")
+    return normal.select(market, "query").unique().sort("market", "query")
+
+
+def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    grade = rows["grade"]
+    if isinstance(grade.dtype, (pl.String, pl.Categorical, pl.Enum)):
+        rows = _from_labels(rows, settings)
+    elif not (grade.dtype.is_numeric() or isinstance(grade.dtype, pl.Null)):
+        raise JudgmentError(
+            f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale"
+        )
+    numbers = rows["grade"].cast(pl.Float64).fill_nan(None)
+    off = rows.filter(numbers.is_not_null() & ~numbers.is_between(0, settings.max_grade))
+    if off.height:
+        _refuse(off, f"outside 0..{settings.max_grade} (--max-grade)")
+    broken = rows.filter(numbers.is_not_null() & (numbers != numbers.floor()))
+    if broken.height:
+        _refuse(broken, f"not a whole number 0..{settings.max_grade}; round it first")
+    return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
+
+
+def _from_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    text = rows["grade"].cast(pl.String).str.strip_chars()
+    known = {label: float(grade) for grade, label in enumerate(settings.scale)}
+    labelled = text.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
+    numbers = labelled.fill_null(text.cast(pl.Float64, strict=False))
+    unknown = rows.filter(numbers.is_null() & text.is_not_null() & (text != ""))
+    if unknown.height:
+        _refuse(unknown, f"not a label of the scale {','.join(settings.scale)} (--scale)")
+    return rows.with_columns(numbers.alias("grade"))
+
+
+def _refuse(rows: pl.DataFrame, reason: str) -> None:
+    first = rows.row(0, named=True)
+    raise JudgmentError(
+        f"judgments: grade {first['grade']!r} of row {first['row'] + 1:,} "
+        f"(query {first['query']!r:.60}, url {first['url']!r:.80}) is {reason}; "
+        f"{rows.height:,} such rows in all"
+    )
+
+
+def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], settings: Settings) -> pl.DataFrame:
+    reasons: Counter[str] = Counter()
+    for column in ("query", "url", "grade", "judge", "market"):
+        holes = rows.filter(pl.col(column).is_null())
+        reasons[f"null {column}"] = holes.height
+        rows = rows.filter(pl.col(column).is_not_null())
+    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
+    check_rejected("judgments", reasons, counts["read", ""], settings.max_rejected)
+    return rows
+
+
+def _normalised(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    rows = _mapped(rows, "query", rows["query"].unique(), normalise_query)
+    if not settings.normalise_urls:
+        return rows
+    odd = rows["url"].filter(rows["url"].str.contains(MAY_BE_ODD)).unique()
+    return _mapped(rows, "url", odd, normalise_url)
+
+
+def _mapped(
+    rows: pl.DataFrame, column: str, distinct: pl.Series, function: Callable[[str], str]
+) -> pl.DataFrame:
+    """Apply `function` to the `distinct` values of a text column, and leave all others alone."""
+    normal = pl.Series("normal", [function(text) for text in distinct], dtype=pl.String)
+    mapping = pl.DataFrame({column: distinct, "normal": normal}).filter(pl.col(column) != pl.col("normal"))
+    joined = rows.join(mapping, on=column, how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("normal", column).alias(column)).drop("normal")
+
+
+def _settled(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
+    grouped = rows.group_by(KEY)
+    if rule == "error":
+        spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("least"))
+        if (spans["least"] != spans["grade"]).any():
+            _refuse_conflicts(rows)
+        return spans.drop("least")
+    if rule == "latest":
+        return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
+    if (
+        rule == "mean-rounded"
+    ):  # halves go up, as people round; in integers, so that no order of addition matters
+        total, number = pl.col("grade").cast(pl.Int64).sum(), pl.len().cast(pl.Int64)
+        return grouped.agg(((2 * total + number) // (2 * number)).cast(pl.Int8).alias("grade"))
+    return grouped.agg(pl.col("grade").max())
+
+
+def _refuse_conflicts(rows: pl.DataFrame) -> None:
+    found = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
+    shown = [
+        f"({row['query']!r:.60}, {row['url']!r:.80}) has grades {', '.join(map(str, row['grade']))}"
+        for row in found.sort(KEY).head(_SHOWN).iter_rows(named=True)
+    ]
+    more = f" and {found.height - _SHOWN:,} more" if found.height > _SHOWN else ""
+    raise JudgmentError(
+        f"judgments: {found.height:,} contradict each other: {'; '.join(shown)}{more}; "
+        "mend them, or choose a rule with --conflicts max|mean-rounded|latest"
+    )
+
+
+def _funnel(counts: Counter[tuple[str, str]]) -> pl.DataFrame:
+    rows = [("judgments", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
+    return FUNNEL.canonical(
+        pl.DataFrame(rows, schema=[column.name for column in FUNNEL.columns], orient="row")
+    )
+
+
+def queries_to_keep(judgments: str | Path | None, settings: Settings) -> pl.DataFrame | None:
+    """Return the queries with judgments (market, null = every market; query) if only they are to be kept.
+
+    Raises
+    ------
+    SettingsError
+        If only they are to be kept and there are no judgments.
+    """
+    if not settings.only_judged:
+        return None
+    if judgments is None:
+        raise SettingsError("--only-judged needs to know which queries are judged: give --judgments")
+    table = read_input("judgments", judgments, JUDGMENTS)
+    return judged_queries(collected(table), by_market="market" in table.columns)

@@ -1,0 +1,203 @@
+"""What a run says when judgments are too few: why, what to judge first, and what clicks show alone."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.settings import Settings
+from clickassay.core.text import count, listed, percent, plural, visible
+from clickassay.judgments.prepare import Judgments
+from clickassay.metrics.clicks import CLICKS
+from clickassay.patterns.table import PatternTable
+
+MOST_QUERIES = 5
+"""Queries that are named; the table `next_judgments` has 200."""
+
+MOST_URLS = 3
+"""URLs of each that are named."""
+
+MOST_POSITIONS = 10
+"""Positions of the curve: as many as stand side by side."""
+
+_FINDING = "FINDING Metrics cannot be held against these clicks"
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_LONGEST_TEXT = 32
+_STEPS = {
+    "too short": ("has fewer results", "have fewer results"),
+    "not judged": ("shows a result without a grade", "show a result without a grade"),
+    "set apart": ("is of a user set apart", "are of users set apart"),
+    "kept": ("is judged in full", "are judged in full"),
+}
+
+
+def nothing_told(frames: Mapping[str, pl.DataFrame]) -> bool:
+    """Tell whether no correlation has a value: at no depth, in no market, of no judge, under no rule."""
+    return all(frames[name]["correlation"].is_null().all() for name in ("correlations", "unjudged"))
+
+
+def without_judgments(
+    table: PatternTable, graded: Judgments, settings: Settings, frames: Mapping[str, pl.DataFrame]
+) -> tuple[str, ...]:
+    """Say in one screen what there is when `nothing_told`.
+
+    Parameters
+    ----------
+    table
+        All lists of the log.
+    graded
+        Judgments of its queries.
+    frames
+        Tables of the run; `funnel` and `next_judgments` are read.
+
+    Returns
+    -------
+    Lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is missing.
+    """
+    shown = _shown(table, graded, max(settings.depth))
+    if shown["judges"].null_count() == 0 and frames["configurations"].height:
+        return ()
+    if shown.is_empty():
+        return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
+    judge = (
+        f", judge {visible(graded.judges[0])}" if len(graded.judges) > 1 else ""
+    )  # the first stands for all
+    proposed = _first_to_judge(frames["next_judgments"], judge)
+    return (
+        *_why(shown, settings, frames, judge),
+        *proposed,
+        *_clicks_alone(table, max(settings.depth)),
+        *_remedies(shown, graded, settings, has_proposed=bool(proposed)),
+    )
+
+
+def _shown(table: PatternTable, graded: Judgments, deepest: int) -> pl.DataFrame:
+    """Return (list, query, place, url, sessions, judges) of every result down to `deepest`, once a list."""
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    lists = table.configurations.join(sessions, on="configuration_id").select(
+        "market", "query", pl.col("results").list.head(deepest).alias("url"), "sessions"
+    )
+    results = (
+        lists.with_row_index("list")
+        .with_columns(pl.int_ranges(pl.col("url").list.len()).alias("place"))
+        .explode("url", "place")
+    )
+    on = ["market", "query", "url"] if graded.by_market else ["query", "url"]
+    known = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
+    return results.join(known, on=on, how="left", maintain_order="left")
+
+
+def _why(
+    shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str
+) -> list[str]:
+    every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
+    deepest = max(settings.depth)
+    told = [
+        f"{_FINDING}: {_reason(frames)}.",
+        f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of "
+        f"{count(every)}, in the first {deepest} of the list of each session.",
+    ]
+    of_sessions = frames["funnel"].filter(pl.col("source") == "sessions")
+    for depth in settings.depth[:3]:
+        own = of_sessions.filter(pl.col("depth") == depth)
+        own = own.filter(pl.col("judge") == pl.col("judge").min()).group_by("step").agg(pl.col("rows").sum())
+        rows = dict(own.iter_rows())
+        parts = [plural(rows[step], *words) for step, words in _STEPS.items() if rows.get(step)]
+        told.append(f"  depth {depth}{judge}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
+    return told
+
+
+def _reason(frames: Mapping[str, pl.DataFrame]) -> str:
+    if frames["configurations"].is_empty():
+        return "no list is judged in full"
+    reasons = frames["correlations"].filter(pl.col("split") == EVERY)["reason"].drop_nulls().value_counts()
+    first = reasons.sort("count", "reason", descending=[True, False])["reason"].head(1).to_list()
+    return f"few lists are judged in full ({first[0] if first else 'in no market enough'})"
+
+
+def _weight(results: pl.DataFrame) -> int:
+    return int(results["sessions"].sum())
+
+
+def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
+    depth = int(proposed["depth"].min() or 0)  # type: ignore[arg-type]
+    own = proposed.filter(pl.col("aim") == "coverage", pl.col("depth") == depth)
+    own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MOST_QUERIES)
+    if own.is_empty():
+        return []
+    rows = [
+        f"  {visible(row['query'], limit=_LONGEST_TEXT)}: {_urls(row['urls'])}"
+        f" (completes {plural(row['sessions'], 'session')})"
+        for row in own.iter_rows(named=True)
+    ]
+    return [f"To judge first, for the most sessions a label at depth {depth}{judge}:", *rows]
+
+
+def _urls(urls: Sequence[str]) -> str:
+    named = ", ".join(visible(url, limit=_LONGEST_TEXT) for url in urls[:MOST_URLS])
+    return f"{named} and {count(len(urls) - MOST_URLS)} more" if len(urls) > MOST_URLS else named
+
+
+def _clicks_alone(table: PatternTable, deepest: int) -> list[str]:
+    """Return clicks per session by position, and the click metrics that need no grades."""
+    lengths = table.configurations.select("configuration_id", pl.col("results").list.len().alias("length"))
+    rows = table.patterns.join(lengths, on="configuration_id")
+    masks, sessions, length = (rows[name].to_numpy() for name in ("click_mask", "sessions", "length"))
+    masks = masks & ((1 << deepest) - 1)
+    total, rates = int(sessions.sum()), []
+    for place in range(min(deepest, MOST_POSITIONS, int(length.max()))):
+        clicked = int(sessions[(masks >> place) & 1 == 1].sum())
+        rates.append(clicked / int(sessions[length > place].sum()))
+    metrics = (
+        f"{metric.name} {np.average(metric.function(masks), weights=sessions):.3f}"
+        for metric in CLICKS
+        if metric.needs == ("masks",)
+    )
+    return [
+        f"What clicks show alone, in {plural(total, 'session')} (at a position: of the lists that reach it):",
+        "  position " + "".join(f"{place:>7}" for place in range(1, len(rates) + 1)),
+        "  clicked  " + "".join(f"{percent(rate):>7}" for rate in rates),
+        "           " + "".join(f"{_block(rate, max(rates)):>7}" for rate in rates),
+        f"  {', '.join(metrics)}",
+    ]
+
+
+def _block(rate: float, highest: float) -> str:
+    return _BLOCKS[round(rate / highest * (len(_BLOCKS) - 1))] if rate else " "
+
+
+def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has_proposed: bool) -> list[str]:
+    told = ["What helps:"]
+    untried = sorted(set(range(1, max(settings.depth))) - set(settings.depth))
+    by_depth = {depth: _completed(shown, graded, depth) for depth in untried}
+    found = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
+    if found:
+        told.append(f"  another --depth; judged in full are at depth {', '.join(found[-3:])}")
+    on = ["market", "query"] if graded.by_market else ["query"]
+    first = shown.filter(pl.col("place") == min(settings.depth) - 1)
+    asked = _weight(first.join(graded.grades, on=on, how="semi"))
+    if settings.unjudged == "drop" and asked:
+        told.append(
+            f"  --unjudged zero (or bounds, model): grades by rule, in {plural(asked, 'session')} of queries "
+            "with some judgment"
+        )
+    if graded.grades.is_empty():
+        told.append(
+            "  judgments of these queries: those given name no query of the log; are they spelled alike?"
+        )
+    if has_proposed:
+        told.append("  judging these results; as a sheet: clickassay plan --from RUN --budget N --out SHEET")
+    return told
+
+
+def _completed(shown: pl.DataFrame, graded: Judgments, depth: int) -> int:
+    """Return the most sessions whose first `depth` results one judge has judged."""
+    top = shown.filter(pl.col("place") < depth)
+    return max((_completed_by(top, judge, depth) for judge in graded.judges), default=0)
+
+
+def _completed_by(top: pl.DataFrame, judge: str, depth: int) -> int:
+    own = top.filter(pl.col("judges").list.contains(judge))
+    full = own.group_by("list").agg(pl.len(), pl.col("sessions").first()).filter(pl.col("len") == depth)
+    return _weight(full)

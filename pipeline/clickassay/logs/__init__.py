@@ -1,0 +1,10 @@
+"""Raw log → sessions → pattern table: the big step, and the only place with engines.
+
+- ``log``: the two halves of a log.
+- ``steps``: the sequence of SQL steps; ``engine``: what it asks of an engine; ``translate``: SQL for others.
+- ``batches``: a log cut into batches, and what a run over it will cost.
+- ``embedded``: DuckDB and Polars in this process, the default.
+- ``spark``: Spark, for logs that outgrow one machine.
+- ``script``: the steps written down for another scheduler.
+- ``grow``: a store that takes only what is new.
+"""

@@ -1,0 +1,105 @@
+"""Row groups of a log's files and the times that they span, read from footers."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clickassay.inputs.files import is_parquet
+from clickassay.inputs.tables import Input
+
+DAY_MS = 86_400_000
+MANY_DAYS = 40
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a file that are read together: a row group, or a whole file of text.
+
+    `first_ms` and `last_ms` bound the usable times in it; both are None when it has none.
+    `days` are the midnights (UTC) that begin its days with rows; None when it spans few days.
+    """
+
+    file: Path
+    offset: int
+    rows: int
+    first_ms: int | None
+    last_ms: int | None
+    days: tuple[int, ...] | None = None
+
+
+def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+    """Return the pieces of an input, with the range of their times within first_ms to end_ms."""
+    found: list[Piece] = []
+    for file in table.files:
+        for offset, rows, low, high in _row_groups(table, file):
+            content = rows_of_run(table, (Piece(file, offset, rows, None, None),))
+            if low is not None and high is not None and low >= first_ms and high < end_ms:
+                times: tuple[int | None, int | None] = low, high
+            else:
+                times = _read_range(content, first_ms, end_ms)
+            days = _read_days(content, *times) if _is_long(*times) else None
+            found.append(Piece(file, offset, rows, *times, days))
+    return tuple(found)
+
+
+def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
+    return first_ms is not None and last_ms is not None and last_ms - first_ms > MANY_DAYS * DAY_MS
+
+
+def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) -> tuple[int, ...]:
+    """Return the midnights before the rows: a clock that jumps may leave decades without any."""
+    time = pl.col("timestamp")
+    usable = rows.select(time).filter(time >= first_ms, time <= last_ms)
+    return tuple(usable.select((time // DAY_MS * DAY_MS).unique().sort()).collect().to_series())
+
+
+def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
+    if not is_parquet(file):
+        yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
+        return
+    footer, offset = pq.read_metadata(file), 0
+    per_ms = _units_per_ms(footer)
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        yield (offset, group.num_rows, *_footer_range(group, per_ms))
+        offset += group.num_rows
+
+
+def _units_per_ms(footer: pq.FileMetaData) -> float:
+    """Return how many units of the column timestamp are a millisecond; 0 if it is no time."""
+    schema = footer.schema.to_arrow_schema()
+    kind = schema.field("timestamp").type if "timestamp" in schema.names else None
+    if kind is not None and pa.types.is_timestamp(kind):
+        return {"s": 0.001, "ms": 1.0, "us": 1000.0, "ns": 1_000_000.0}[kind.unit]
+    return 1.0 if kind == pa.int64() else 0.0
+
+
+def _footer_range(group: pq.RowGroupMetaData, per_ms: float) -> tuple[int | None, int | None]:
+    for number in range(group.num_columns if per_ms else 0):
+        column = group.column(number)
+        if column.path_in_schema == "timestamp":
+            known = column.statistics
+            if known is None or not known.has_min_max or not isinstance(known.min_raw, int):
+                return None, None
+            # the raw numbers: to make them times of day, PyArrow would import pandas
+            return math.floor(known.min_raw / per_ms), math.floor(known.max_raw / per_ms)
+    return None, None
+
+
+def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | None, int | None]:
+    time = pl.col("timestamp")
+    usable = rows.select(time).filter(time >= first_ms, time < end_ms)
+    low, high = usable.select(low=time.min(), high=time.max()).collect().row(0)
+    return low, high
+
+
+def rows_of_run(table: Input, run: Sequence[Piece]) -> pl.LazyFrame:
+    """Return the rows of adjacent pieces of one file."""
+    if not is_parquet(run[0].file):
+        return table.opened(run[0].file)  # a piece is the whole file, and counting its lines is no parsing
+    return table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))

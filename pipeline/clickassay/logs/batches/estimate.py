@@ -1,0 +1,253 @@
+"""What a run over a log would do and what it needs, told from footers before anything else is read."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clickassay.core.text import utc_text
+from clickassay.inputs.files import is_parquet
+from clickassay.inputs.tables import Input
+from clickassay.logs.batches.chunks import Piece
+from clickassay.logs.batches.windows import Window
+
+# Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 1 to 20 million
+# searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
+# `clickassay patterns`, by the number of searches of the log or of its largest batch.
+CPU_SECONDS_PER_SEARCH = 3.0e-6
+WALL_SECONDS_PER_SEARCH = 2.0e-6
+MEMORY_BYTES = 1.0e9
+MEMORY_BYTES_PER_SEARCH = 900
+# These logs gave 7 to 17 bytes a search, because lists repeat; lists that are all different give more.
+WRITTEN_BYTES_PER_SEARCH = 60
+
+_TOO_LARGE = 2.0
+_TOO_LARGE_ALONE = 1.5
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class FilesToRead:
+    """Files of one half of a log: how many are to be read, their rows and bytes, and how many are not."""
+
+    what: str
+    files: int
+    rows: int
+    bytes: int
+    held: int
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What `clickassay patterns` would do.
+
+    Attributes
+    ----------
+    searches, clicks
+        Files to read, and those that the store holds already.
+    windows
+        One for each batch, in order of time.
+    place
+        The folder to write.
+    batch_rows
+        Searches that a batch is to hold; None when it is cut by days or files.
+    first_batch
+        Number of the first batch in a store; None for a folder of its own.
+    interrupted
+        First batch of the run that is to go on, if one was interrupted.
+    """
+
+    searches: FilesToRead
+    clicks: FilesToRead
+    windows: tuple[Window, ...]
+    place: Path
+    batch_rows: int | None
+    first_batch: int | None = None
+    interrupted: int | None = None
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """Searches and clicks of the batch with most searches."""
+        return max((window.rows for window in self.windows), default=(0, 0))
+
+    @property
+    def memory_bytes(self) -> float:
+        """Memory that the largest batch needs, about."""
+        return memory_for(self.largest[0])
+
+    @property
+    def wall_seconds(self) -> float:
+        """Time that the run takes on 2 cores, about."""
+        return self.searches.rows * WALL_SECONDS_PER_SEARCH
+
+    @property
+    def written_bytes(self) -> int:
+        """Bytes that the run writes, about."""
+        return self.searches.rows * WRITTEN_BYTES_PER_SEARCH
+
+    def note(self) -> str | None:
+        """Say it when the log cannot be cut as it should be; None if it can."""
+        return order_note(self.windows, self.batch_rows)
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return names of columns, and one row of text for each half of the log."""
+        rows = [
+            (half.what, *(f"{number:,}" for number in (half.files, half.rows, half.bytes, half.held)))
+            for half in (self.searches, self.clicks)
+        ]
+        return ("to read", "files", "rows", "bytes", "files in the store already"), rows
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return what would be done, and what it needs, by name."""
+        if not self.windows:
+            return [("batches", f"0: {self.place} holds all of these files")]
+        lines = [
+            ("batches", self._batches()),
+            ("writes", self._writes()),
+            ("time", self._time()),
+            ("memory", self._memory()),
+            ("disk", self._disk()),
+        ]
+        if self.interrupted is not None:
+            lines.insert(0, ("goes on", f"with the run that began with batch {self.interrupted}"))
+        return lines
+
+    def _batches(self) -> str:
+        searches, clicks = self.largest
+        return (
+            f"{len(self.windows):,}; the first {_span(self.windows[0])}; "
+            f"the largest {searches:,} searches, {clicks:,} clicks"
+        )
+
+    def _writes(self) -> str:
+        if self.first_batch is None:
+            return f"{self.place}"
+        last = self.first_batch + len(self.windows) - 1
+        return f"{self.place}: batches {self.first_batch} to {last}"
+
+    def _time(self) -> str:
+        cpu = self.searches.rows * CPU_SECONDS_PER_SEARCH
+        return (
+            f"about {_duration(self.wall_seconds)} on 2 cores, {_duration(cpu)} of CPU "
+            f"({CPU_SECONDS_PER_SEARCH * 1e6:.1f} s per million searches with lists of ten results)"
+        )
+
+    def _memory(self) -> str:
+        return (
+            f"about {size(self.memory_bytes)} ({size(MEMORY_BYTES)} + "
+            f"{size(MEMORY_BYTES_PER_SEARCH * 1e6)} per million searches of the largest batch)"
+        )
+
+    def _disk(self) -> str:
+        free, needed = free_bytes(self.place), self.written_bytes
+        short = "" if free > needed else ": too little"
+        return (
+            f"about {size(needed)} ({WRITTEN_BYTES_PER_SEARCH} bytes a search; less when lists repeat); "
+            f"{size(free)} free{short}"
+        )
+
+
+def files_to_read(given: Input, new: Input, pieces: Iterable[Piece]) -> FilesToRead:
+    """Count the new files among those given, and the rows of their pieces, each once."""
+    rows = sum(piece.rows for piece in set(pieces))
+    bytes_ = sum(file.stat().st_size for file in new.files)
+    return FilesToRead(given.what, len(new.files), rows, bytes_, len(given.files) - len(new.files))
+
+
+def memory_for(searches: int) -> float:
+    """Return the bytes that a batch of so many searches needs, about."""
+    return MEMORY_BYTES + MEMORY_BYTES_PER_SEARCH * searches
+
+
+def free_bytes(place: Path) -> int:
+    """Return the free bytes of the disk on which `place` is or would be."""
+    there = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    return shutil.disk_usage(there).free
+
+
+def order_note(windows: Sequence[Window], batch_rows: int | None) -> str | None:
+    """Say why a batch is much larger than it should be, and what it needs; None if none is.
+
+    Parameters
+    ----------
+    windows
+        The batches of a run.
+    batch_rows
+        Searches that a batch is to hold; None when it is cut by days or files, whatever they hold.
+    """
+    if not windows or batch_rows is None:
+        return None
+    largest = max(windows, key=lambda window: window.rows)
+    searches = largest.rows[0]
+    if searches <= batch_rows * (_TOO_LARGE if len(windows) > 1 else _TOO_LARGE_ALONE):
+        return None
+    why, mended = _why_not_cut(largest, batch_rows)
+    return (
+        f"{why}: {searches:,} searches are read as one batch, which may need about "
+        f"{size(memory_for(searches))}; {mended} would need {size(memory_for(batch_rows))}"
+    )
+
+
+def _why_not_cut(window: Window, batch_rows: int) -> tuple[str, str]:
+    """Say what stands against a cut and what would mend it: pieces that overlap, or are too large."""
+    for pieces in (window.searches, window.clicks):
+        if _overlap(pieces):
+            widest = max(pieces, key=_length_ms)
+            where = f"rows of {_long(_length_ms(widest))} lie in {_one_piece(widest)}"
+            return f"the log is not in order of time ({where})", "files sorted by time"
+    largest = max((*window.searches, *window.clicks), key=lambda piece: piece.rows)
+    return (
+        f"the log cannot be cut in time ({largest.rows:,} rows lie in {_one_piece(largest)})",
+        f"Parquet files sorted by time, with row groups of at most {max(1, batch_rows // 4):,} rows,",
+    )
+
+
+def _overlap(pieces: Sequence[Piece]) -> bool:
+    """Tell whether pieces lie over each other in time: together they are far longer than all their time."""
+    timed = [(piece.first_ms, piece.last_ms) for piece in pieces]
+    spans = [(low, high) for low, high in timed if low is not None and high is not None]
+    if not spans:
+        return False
+    whole = max(high for _, high in spans) - min(low for low, _ in spans)
+    return sum(high - low for low, high in spans) > 2 * whole
+
+
+def _length_ms(piece: Piece) -> int:
+    return 0 if piece.first_ms is None or piece.last_ms is None else piece.last_ms - piece.first_ms
+
+
+def _one_piece(piece: Piece) -> str:
+    return f"{'one row group of ' if is_parquet(piece.file) else ''}{piece.file}"
+
+
+def _long(length_ms: int) -> str:
+    if length_ms >= 2 * _DAY_MS:
+        return f"{length_ms / _DAY_MS:.0f} days"
+    return f"{length_ms / _DAY_MS * 24:.0f} hours" if length_ms >= _DAY_MS // 12 else "less than 2 hours"
+
+
+def _span(window: Window) -> str:
+    pieces = (*window.searches, *window.clicks)
+    firsts = [piece.first_ms for piece in pieces if piece.first_ms is not None]
+    lasts = [piece.last_ms for piece in pieces if piece.last_ms is not None]
+    if not firsts or not lasts:
+        return "without a usable time"
+    start = min(firsts) if window.start_ms is None else window.start_ms
+    return f"{utc_text(start)} to {utc_text(max(lasts) if window.end_ms is None else window.end_ms)} UTC"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def size(number: float) -> str:
+    """Return a number of bytes in the unit that suits it: powers of 1000."""
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"

@@ -1,0 +1,333 @@
+"""Raw logs to pattern table, batch by batch, as a sequence of SQL steps on the embedded engine."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from clickassay.core.contracts.form import DataType
+from clickassay.core.errors import EngineError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.settings import Settings
+from clickassay.logs.embedded.scan import lists_with_odd_urls, odd_urls, query_fingerprints, url_fingerprints
+from clickassay.logs.engine import Engine, Rows
+from clickassay.logs.steps import step_values
+from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.table import PatternTable
+
+_MERGE_ROWS = 6_000_000
+_RENAMES = pl.DataFrame(schema={"old": pl.UInt64, "new": pl.UInt64})
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """The rows of a window of time, in canonical types.
+
+    Attributes
+    ----------
+    searches, clicks
+        Rows with a column `carried`: whether they were read with an earlier batch already.
+    watermark_ms
+        No row of a later batch is older (ms since 1970, UTC).
+    """
+
+    searches: pl.LazyFrame
+    clicks: pl.LazyFrame
+    watermark_ms: int
+
+
+@dataclass(frozen=True)
+class Carry:
+    """Rows to be read again with the next batch, as they were read."""
+
+    searches: pl.DataFrame
+    clicks: pl.DataFrame
+
+
+class PatternBuilder:
+    """Adds up the pattern table of a log, one batch after the other, in order of time.
+
+    Parameters
+    ----------
+    engine
+        Runs the SQL; holds the sums.
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        *,
+        by_url: bool,
+        judged_queries: pl.DataFrame | None = None,
+    ) -> None:
+        self._engine = engine
+        self.values = step_values(settings, by_url=by_url)
+        self._query_names, self._url_names = _RENAMES, _RENAMES
+        self._odd_lists = pl.Series([], dtype=pl.UInt64)
+        self._judged_queries, self._kept_queries = judged_queries, pl.Series([], dtype=pl.UInt64)
+        self._left_out = pl.DataFrame(schema=_LEFT_OUT)
+        self.funnel = LogFunnel(settings.stored_depth)
+        self._last: Rows | None = None
+        self._added = self._merged = 0  # rows of the sums since they were merged last, and then
+        self._start()
+
+    def _start(self) -> None:
+        self._engine.show("queries_read", pl.DataFrame(schema=_QUERIES))
+        self._engine.table("shown_queries", "sessions/shown_queries")
+        self._engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
+        self._engine.table("shown_texts", "sessions/shown_texts")
+        if self._judged_queries is not None:
+            self._engine.show("judged_queries", self._judged_queries)
+        self._leave_out(self._left_out)
+
+    def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> Carry:
+        """Count a batch; return what the next one must read again.
+
+        Parameters
+        ----------
+        batch
+            Rows that come after those of all batches before.
+        report
+            Told how many searches and clicks more are read.
+
+        Raises
+        ------
+        EngineError
+            If the engine gives up, or a check of the step fails.
+        """
+        self._let_go()
+        self.values["watermark_ms"] = batch.watermark_ms
+        searches = self._read_searches(batch.searches, lambda rows: report(rows, 0))
+        clicks = self._engine.read("clicks", batch.clicks, lambda rows: report(0, rows))
+        self._engine.table("rejected_clicks", "sessions/rejected_clicks", **self.values)
+        self._engine.view("usable_clicks", "sessions/usable_clicks")
+        progress("joining clicks to searches", None)
+        self._place_clicks(clicks)
+        progress("forming sessions", None)
+        self._form_sessions(searches)
+        self._count(searches, clicks)
+        self._last = searches
+        return self._carry(searches, clicks)
+
+    def _let_go(self) -> None:
+        """Free the memory of the batch before: the next one takes as much."""
+        self._last = None
+        self._engine.drop(*_OF_A_BATCH)
+
+    def _read_searches(self, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
+        """Read searches once: numbers for SQL, rejected rows told apart, texts kept where first seen."""
+        engine = self._engine
+        rows = engine.read("searches", frame, report)
+        engine.table("rejected_searches", "sessions/rejected_searches", **self.values)
+        self._keep_queries(rows)
+        if self._judged_queries is not None:
+            self._kept_queries = pl.concat(
+                [self._kept_queries, engine.fetch("sessions/kept_queries")["query_fp"]]
+            )
+            self._leave_out(rows.keep_only(self._kept_queries))
+        self._keep_lists(rows)
+        rows.rename("query_fp", self._query_names)
+        rows.rename("urls", self._url_names, only=("list_fp", self._odd_lists))
+        engine.view("usable_searches", "sessions/usable_searches")
+        engine.table("superseded_searches", "sessions/superseded_searches", **self.values)
+        engine.view("searches", "sessions/searches")
+        return rows
+
+    def _keep_queries(self, rows: Rows) -> None:
+        """Keep the texts of queries first seen, and the fingerprints of normal forms."""
+        engine = self._engine
+        new = engine.fetch("sessions/new_queries").sort("row_nr")
+        texts = rows.texts(new["row_nr"], ("market", "query"))
+        engine.show("queries_read", texts.select("market", raw_query="query").with_columns(new["query_fp"]))
+        engine.append("shown_queries", "sessions/shown_queries")
+        odd = engine.fetch("sessions/odd_queries")
+        found = odd.select(old="query_fp").with_columns(new=query_fingerprints(odd))
+        self._query_names = pl.concat([self._query_names, found])
+
+    def _leave_out(self, markets: pl.DataFrame) -> None:
+        """Remember the numbers that stand for lists of queries without judgments."""
+        self._left_out = pl.concat([self._left_out, markets]).unique()
+        self._engine.show("left_out_read", self._left_out)
+        self._engine.table("left_out_markets", "sessions/left_out_markets")
+
+    def _keep_lists(self, rows: Rows) -> None:
+        """Keep the texts of lists first seen, and the fingerprints of their URLs' normal forms."""
+        engine = self._engine
+        engine.table("batch_lists", "sessions/batch_lists")
+        new = engine.fetch("sessions/new_lists").sort("row_nr")
+        texts = rows.texts(new["row_nr"], ("market", "query", "results")).hstack(new.drop("row_nr"))
+        texts = texts.with_columns(odd_urls=self._renamed_in(texts["results"]))
+        self._odd_lists = pl.concat([self._odd_lists, texts.filter("odd_urls")["list_fp"]])
+        engine.show("texts_read", texts.select(*_TEXTS))
+        self._check("checks/list_fingerprints", "checks/query_fingerprints")
+        engine.append("shown_texts", "sessions/shown_texts")
+        if len(self._left_out):
+            self._check("checks/left_out_fingerprints")
+
+    def _renamed_in(self, lists: pl.Series) -> pl.Series:
+        """Tell which lists show a URL that has another normal form, and remember these URLs."""
+        if not self.values["normalise_urls"]:
+            return pl.repeat(False, len(lists), dtype=pl.Boolean, eager=True)
+        odd = lists_with_odd_urls(lists)
+        self._remember_urls(odd_urls(lists.filter(odd).explode()))
+        return odd
+
+    def _remember_urls(self, odd: pl.Series) -> int:
+        """Add the fingerprints of URLs whose normal form is another to those known; return how many."""
+        if not len(odd):
+            return 0
+        self._engine.show("urls_read", odd.alias("url").to_frame())
+        found = self._engine.fetch("sessions/odd_urls")
+        names = pl.DataFrame(
+            {"old": url_fingerprints(found["url"]), "new": url_fingerprints(found["normal"])}
+        )
+        self._url_names = pl.concat([self._url_names, names]).unique("old")
+        return found.height
+
+    def _place_clicks(self, clicks: Rows) -> None:
+        engine = self._engine
+        if self.values["by_url"]:
+            clicks.rename("url_fp", self._url_names)
+        engine.table("click_fates", "sessions/click_fates", **self.values)
+        if self.values["by_url"] and self.values["normalise_urls"]:
+            elsewhere = clicks.texts(engine.fetch("sessions/elsewhere_clicks")["row_nr"], ("url",))["url"]
+            if self._remember_urls(odd_urls(elsewhere)):
+                clicks.rename("url_fp", self._url_names)
+                engine.table("click_fates", "sessions/click_fates", **self.values)
+
+    def _form_sessions(self, searches: Rows) -> None:
+        engine = self._engine
+        bits = engine.fetch("sessions/search_bits", **self.values)
+        searches.or_bits("click_mask", bits["row_nr"], bits["bits"])
+        engine.show("suspects", searches.repeated(("user_fp", "query_fp")).to_frame())
+        engine.view("suspected_searches", "sessions/suspected_searches")
+        engine.view("masked_searches", "sessions/masked_searches")
+        for table in ("repeated_pairs", "returning_pairs", "searches_of_returning_users"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        tied = engine.fetch("sessions/tied_searches")["row_nr"]
+        engine.show("tied_read", searches.texts(tied, ("search_id",)).with_columns(row_nr=tied))
+        engine.table("tied_ids", "sessions/tied_ids")
+        for table in ("visits", "open_visits", "session_searches"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        engine.view("later_clicks", "sessions/later_clicks")
+        for table in ("session_clicks", "session_masks"):
+            engine.table(table, f"sessions/{table}", **self.values)
+        engine.view("sessions", "sessions/sessions")
+        engine.table("session_patterns", "patterns/session_patterns", **self.values)
+        self._check("checks/sessions_add_up")
+        self._added += engine.append("closed_patterns", "patterns/closed_patterns")
+        if self._added > max(_MERGE_ROWS, self._merged):  # so that every row is merged few times
+            self._merged = engine.table("closed_patterns", "patterns/merged_patterns")
+            self._added = 0
+
+    def _count(self, searches: Rows, clicks: Rows) -> None:
+        engine = self._engine
+        usable, carried, kept, carried_clicks = engine.rows("counts/searches")[0]
+        self.funnel.count_searches(
+            read=searches.height - carried,
+            rejected=dict(engine.rows("counts/rejected_searches")),
+            usable=usable - carried,
+            kept=kept - carried,
+        )
+        self.funnel.count_clicks(
+            read=clicks.height - carried_clicks,
+            carried=carried_clicks,
+            rejected=dict(engine.rows("counts/rejected_clicks")),
+            fates=engine.rows("counts/click_fates"),
+            orphans=self._orphans_of(clicks),
+        )
+        self.funnel.count_positions(engine.rows("counts/click_positions"))
+
+    def _orphans_of(self, clicks: Rows) -> pl.DataFrame:
+        """Return search ids of clicks that no search of the batch has: search_id, is_open, clicks."""
+        found = self._engine.fetch("sessions/orphans", **self.values)
+        return clicks.texts(found["row_nr"], ("search_id",)).hstack(found.select("is_open", "clicks"))
+
+    def _carry(self, searches: Rows, clicks: Rows) -> Carry:
+        open_searches = self._engine.fetch("sessions/carried_searches")["row_nr"]
+        open_clicks = self._engine.fetch("sessions/carried_clicks", **self.values)["row_nr"]
+        return Carry(searches.texts(open_searches), clicks.texts(open_clicks))
+
+    def ids(self) -> pl.Series:
+        """Return the digests of the search ids that are new in the last batch, sorted, each once."""
+        searches = self._last
+        if searches is None:
+            raise EngineError("search ids were asked for before a batch was read")
+        new = self._engine.fetch("sessions/batch_ids")
+        if new.schema["search_fp"] == pl.Int64:
+            return new["search_fp"].unique().sort()
+        self._engine.show("ids_read", searches.texts(new["row_nr"], ("search_id",)))
+        return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
+
+    def closed(self, *, is_last: bool = False) -> PatternTable:
+        """Return the pattern table of all sessions that can grow no more; no batch comes after the last."""
+        self._let_go()
+        self._engine.table("chosen_patterns", "patterns/merged_patterns")
+        self._engine.drop("closed_patterns")
+        return self._table(is_open=False, is_last=is_last)
+
+    def opened(self) -> PatternTable:
+        """Return the pattern table of sessions that may still grow, as they are if the log ends here."""
+        self._engine.table("chosen_patterns", "patterns/open_patterns")
+        return self._table(is_open=True)
+
+    def start_afresh(self) -> None:
+        """Forget the sums, but not what was learned of texts."""
+        self._engine.drop("closed_patterns", "chosen_patterns", "list_configurations")
+        self.funnel = LogFunnel(int(self.values["depth"]))
+        self._added = self._merged = 0
+
+    def _table(self, *, is_open: bool, is_last: bool = False) -> PatternTable:
+        engine, values = self._engine, self.values
+        engine.table("list_configurations", "patterns/list_configurations", **values)
+        self._check("checks/configuration_numbers")
+        configurations = engine.fetch("patterns/configurations", **values)
+        if is_last:
+            engine.drop("shown_texts")
+        configurations = configurations.sort("configuration_nr")
+        patterns = engine.fetch("patterns/patterns").sort("configuration_nr", "fold", "click_mask")
+        # hexadecimal digits are in the order of the numbers they spell, and numbers are sorted faster
+        patterns = patterns.with_columns(_ids_of(patterns, configurations))
+        return PatternTable(
+            configurations=configurations.drop("configuration_nr"),
+            patterns=patterns.drop("configuration_nr"),
+            queries=engine.fetch("patterns/queries"),
+            funnel=self.funnel.frame(patterns, engine.rows("counts/sessions"), is_open=is_open),
+            info={"stored_depth": values["depth"]},
+        )
+
+    def _check(self, *steps: str) -> None:
+        for step in steps:
+            if self._engine.rows(step):
+                raise EngineError(f"check {step} found rows where there must be none; nothing was written")
+
+
+def _ids_of(patterns: pl.DataFrame, configurations: pl.DataFrame) -> pl.Series:
+    """Return the id of each pattern's configuration; both are sorted by its number."""
+    places = configurations["configuration_nr"].search_sorted(patterns["configuration_nr"])
+    return configurations["configuration_id"].gather(places)
+
+
+_OF_A_BATCH = (
+    *("searches_read", "clicks_read", "texts_read", "urls_read", "click_fates", "batch_lists", "suspects"),
+    *("visits", "searches_of_returning_users", "session_searches", "session_clicks", "session_masks"),
+)
+"""What takes most memory of what a batch leaves, and no later step reads."""
+
+_LEFT_OUT: dict[str, DataType] = {"market": pl.String, "list_fp": pl.UInt64}
+_QUERIES: dict[str, DataType] = {"market": pl.String, "raw_query": pl.String, "query_fp": pl.UInt64}
+_TEXTS: dict[str, DataType] = {
+    "list_fp": pl.UInt64,
+    "query_fp": pl.UInt64,
+    "odd_urls": pl.Boolean,
+    "market": pl.String,
+    "query": pl.String,
+    "results": pl.List(pl.String),
+}

@@ -1,0 +1,337 @@
+"""A log to a pattern store: only what is new is read, and each batch is published when it is done."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Progress
+from clickassay.core.settings import Settings
+from clickassay.core.text import utc_text
+from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.tables import Input
+from clickassay.logs.batches.chunks import Piece, pieces_of
+from clickassay.logs.batches.cutting import cut_pieces
+from clickassay.logs.batches.windows import Window
+from clickassay.logs.engine import Ids
+from clickassay.logs.log import Log
+from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.patterns.funnel import check_log
+from clickassay.patterns.store.batches import BatchContent, StoredBatch
+from clickassay.patterns.store.store import PatternStore
+
+PiecesOf = Callable[[Input, int, int], tuple[Piece, ...]]
+_PIECE = 1_000_000
+"""Ids compared at a time with those of an earlier batch."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done to bring a store up to a log.
+
+    Attributes
+    ----------
+    log
+        The files to read.
+    windows
+        One for each batch to come, in order of time; empty when there is nothing to do.
+    files
+        Fingerprints of the files to read, by ``searches`` and ``clicks``.
+    run
+        Number of the batch with which the run over these files began.
+    known
+        Files that the store holds already.
+    """
+
+    log: Log
+    windows: tuple[Window, ...]
+    files: Mapping[str, tuple[FileFingerprint, ...]]
+    run: int
+    known: int
+
+
+def store_settings(settings: Settings, log: Log) -> dict[str, Any]:
+    """Return what must stay the same over the life of a store."""
+    ids = log.searches.frame.collect_schema()["search_id"]
+    return {
+        "stored_depth": settings.stored_depth,
+        "idle_minutes": settings.idle_minutes,
+        "idle_scope": settings.idle_scope,
+        "normalise_urls": settings.normalise_urls,
+        "folds": settings.folds,
+        "clicks_by": "url" if log.by_url else "position",
+        "search_ids": "integers" if ids.is_integer() else "text",
+    }
+
+
+def planned_for(store: PatternStore, log: Log, settings: Settings, pieces: PiecesOf = pieces_of) -> Plan:
+    """Find what of a log a store does not hold yet.
+
+    Raises
+    ------
+    InputError
+        If a file has changed, comes too late, or is needed to finish an interrupted run and missing.
+    """
+    history = store.history()
+    last = history[-1] if history else None
+    unfinished = last is not None and not last.info["ends_run"]
+    halves = {"searches": log.searches, "clicks": log.clicks}
+    again = {
+        what: store.run_files(int(last.info["run"]), what) if last and unfinished else [] for what in halves
+    }
+    new = {what: _new_files(store, table, again[what]) for what, table in halves.items()}
+    known = sum(len(table.files) for table in halves.values()) - sum(len(found) for found in new.values())
+    files = {
+        what: tuple(table.file_fingerprint(file) for file in new[what]) for what, table in halves.items()
+    }
+    run = int(last.info["run"]) if last and unfinished else len(history) + 1
+    to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
+    if not any(new.values()):
+        return Plan(to_read, (), files, run, known)
+    windows = _windows(store, to_read, again, last, settings, pieces)
+    return Plan(to_read, windows, files, run, known)
+
+
+def _new_files(store: PatternStore, table: Input, again: list[FileFingerprint]) -> list[Path]:
+    """Return the files to read: those of an interrupted run, and those that the store does not know."""
+    by_path = {file.path: file for file in store.files(table.what)}
+    by_content = {file.sha256: file for file in by_path.values()}
+    unfinished = {file.sha256 for file in again}
+    new: list[Path] = []
+    found: set[str] = set()
+    for file in table.files:
+        fingerprint = table.file_fingerprint(file)
+        before = by_path.get(fingerprint.path)
+        if before is not None and before.sha256 != fingerprint.sha256:
+            raise InputError(_changed(store, table.what, file, before))
+        if fingerprint.sha256 in unfinished or fingerprint.sha256 not in by_content:
+            new.append(file)
+            found.add(fingerprint.sha256)
+    missing = [file.path for file in again if file.sha256 not in found]
+    if missing:
+        raise InputError(
+            f"{table.what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
+            "to finish it; give it again, or undo that run: "
+            f"{_undo(store, int(store.history()[-1].info['run']))}"
+        )
+    return new
+
+
+def _changed(store: PatternStore, what: str, file: Path, before: FileFingerprint) -> str:
+    runs = sorted({int(batch.info["run"]) for batch in store.history()})
+    run = next(run for run in runs if before in store.run_files(run, what))
+    return (
+        f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later); "
+        f"restore it, or make its batches again: {_undo(store, run)}"
+    )
+
+
+def _undo(store: PatternStore, number: int) -> str:
+    forget = f"`clickassay store forget {store.folder} --from {number}`"
+    return f"{forget}, then run again over all files from then on"
+
+
+def _windows(
+    store: PatternStore,
+    log: Log,
+    again: Mapping[str, list[FileFingerprint]],
+    last: StoredBatch | None,
+    settings: Settings,
+    pieces_of: PiecesOf,
+) -> tuple[Window, ...]:
+    shown, clicked = pieces_of(log.searches, FIRST_MS, END_MS), pieces_of(log.clicks, FIRST_MS, END_MS)
+    if last is None:
+        return cut_pieces(shown, clicked, settings.batch)
+    for table, pieces in ((log.searches, shown), (log.clicks, clicked)):
+        _refuse_late(store, table, pieces, {file.path for file in again[table.what]}, last.watermark_ms)
+    if last.info["ends_run"]:
+        return cut_pieces(shown, clicked, settings.batch)
+    start_ms = last.watermark_ms
+    read = {file.path for files in again.values() for file in files}
+    return cut_pieces(
+        _timed(shown, start_ms, read), _timed(clicked, start_ms, read), settings.batch, start_ms
+    )
+
+
+def _timed(pieces: tuple[Piece, ...], start_ms: int, read: set[str]) -> tuple[Piece, ...]:
+    """Give pieces without a usable time, if they are new, to the first window of a run that goes on."""
+    return tuple(
+        replace(piece, first_ms=start_ms, last_ms=start_ms)
+        if piece.first_ms is None and str(piece.file.resolve()) not in read
+        else piece
+        for piece in pieces
+    )
+
+
+def _refuse_late(
+    store: PatternStore, table: Input, pieces: tuple[Piece, ...], again: set[str], watermark_ms: int
+) -> None:
+    for piece in pieces:
+        if piece.first_ms is None or piece.first_ms >= watermark_ms or str(piece.file.resolve()) in again:
+            continue
+        number = next(batch.number for batch in store.history() if piece.first_ms < batch.watermark_ms)
+        raise InputError(
+            f"{table.what}: {piece.file} comes too late: it has rows of {utc_text(piece.first_ms)} UTC, and "
+            f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
+            f"make the batches again: {_undo(store, number)}"
+        )
+
+
+class BatchMaker(Protocol):
+    """Works through the batches of a plan, one after the other, on some engine."""
+
+    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+        """Look at all search ids of a plan, and at what the last batch `before` carries into it."""
+
+    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+        """Work through a window of the plan."""
+
+    def ids(self) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
+        ...
+
+    def content(self, info: Mapping[str, Any]) -> BatchContent:
+        """Return what the last batch adds to a store, and begin new sums."""
+        ...
+
+
+def add_to_store(
+    maker: BatchMaker, store: PatternStore, plan: Plan, settings: Settings, versions: Mapping[str, str],
+    progress: Progress,
+) -> int:  # fmt: skip
+    """Read what a plan names, and publish each batch when it is done; return how many.
+
+    Raises
+    ------
+    InputError
+        If too many rows of the whole store are unusable, or new search ids are used already.
+    """
+    if not plan.windows:
+        if store.batches():
+            check_log(_so_far(store), settings.max_rejected)
+        return 0
+    progress("looking at search ids", None)
+    maker.begin(plan, next(iter(store.batches()[-1:]), None))
+    for number in range(len(plan.windows)):
+        watermark_ms, ends_run = _watermark(store, plan, number, settings)
+        maker.add(plan, number, watermark_ms)
+        progress("publishing", None)
+        ids = maker.ids()
+        span = ids.select(first=pl.col("id").first(), last=pl.col("id").last()).collect().row(0)
+        _refuse_used(store, plan, ids, span)
+        info = {
+            **_batch_info(plan, number, watermark_ms, span),
+            "ends_run": ends_run,
+            "settings": settings.model_dump(mode="json"),
+            "versions": dict(versions),
+        }
+        content = maker.content(info)
+        store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
+    check_log(_so_far(store), settings.max_rejected)
+    return len(plan.windows)
+
+
+def _batch_info(
+    plan: Plan, number: int, watermark_ms: int, span: tuple[int | None, int | None]
+) -> dict[str, Any]:
+    """Return what a batch is of; the first of a run names the files of all of it."""
+    return {
+        "run": plan.run,
+        "start_ms": plan.windows[number].start_ms,
+        "watermark_ms": watermark_ms,
+        "files": {what: [asdict(file) for file in files if not number] for what, files in plan.files.items()},
+        "ids": None if span[0] is None else list(span),
+    }
+
+
+def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
+    """Add what a batch read and rejected to what all before it did: one batch then speaks for all."""
+    history = store.history()
+    before = _as_funnel(history[-1].info["counted"]) if history else FUNNEL.empty()
+    rows = pl.concat(
+        [before, FUNNEL.canonical(funnel.filter(depth=0).filter(pl.col("source") != "sessions"))]
+    )
+    return rows.group_by("source", "step", "reason").agg(pl.col("rows").sum()).sort(pl.all()).to_dicts()
+
+
+def _as_funnel(counted: list[dict[str, Any]]) -> pl.DataFrame:
+    every = pl.lit(EVERY)
+    rows = pl.DataFrame(
+        counted, schema={"source": pl.String, "step": pl.String, "reason": pl.String, "rows": pl.Int64}
+    )
+    return FUNNEL.canonical(rows.with_columns(market=every, judge=every, depth=pl.lit(0)))
+
+
+def _so_far(store: PatternStore) -> pl.DataFrame:
+    """Return what all batches read and rejected; a report knows of ambiguous ids in other batches as well."""
+    last = store.history()[-1]
+    return pl.concat([_as_funnel(last.info["counted"]), last.frame("open/funnel")])
+
+
+def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings) -> tuple[int, bool]:
+    """Return from when on rows of later batches are, and whether the run ends with this batch.
+
+    What comes after a run is not known yet, so its last searches are held open for `late_minutes`.
+    """
+    if number + 1 < len(plan.windows):
+        start_ms = plan.windows[number + 1].start_ms
+        return (END_MS if start_ms is None else start_ms), False
+    history = store.history()
+    before = history[-1].watermark_ms if history else FIRST_MS
+    times = [piece.last_ms for piece in plan.windows[number].searches if piece.last_ms is not None]
+    return max([before, *(time - settings.late_ms for time in times)]), True
+
+
+def _refuse_used(
+    store: PatternStore, plan: Plan, ids: pl.LazyFrame, span: tuple[int | None, int | None]
+) -> None:
+    """Refuse search ids that a run before has used: their clicks, counted long ago, cannot be told apart."""
+    first, last = span
+    for batch in store.history():
+        known = batch.info["ids"]
+        if batch.info["run"] == plan.run or not known or first is None or last is None:
+            continue
+        apart = known[1] < first or known[0] > last
+        if apart or batch.number < store.settings["forgotten_before"]:
+            continue
+        used, example = _used_in(batch, ids)
+        if used:
+            raise InputError(
+                f"searches: {used:,} search ids of the new files were used before, in batch "
+                f"{batch.number} of {store.folder} (digest of one: {example}); ids must be unique over the "
+                f"whole log. If only few are not, make the batches again: "
+                f"{_undo(store, int(batch.info['run']))}"
+            )
+
+
+def _used_in(batch: StoredBatch, ids: pl.LazyFrame) -> tuple[int, int | None]:
+    """Return how many of the ids a batch has, and one of them; both are sorted, and read in pieces."""
+    used, example = 0, None
+
+    def each(piece: pl.DataFrame) -> None:
+        nonlocal used, example
+        span = pl.col("id").is_between(piece["id"][0], piece["id"][-1])
+        both = _in_both(batch.frame("ids", span)["id"].to_numpy(), piece["id"].to_numpy())
+        used += len(both)
+        example = example if example is not None or not len(both) else int(both[0])
+
+    ids.sink_batches(
+        lambda piece: each(piece) if piece.height else None, chunk_size=_PIECE, maintain_order=True
+    )
+    return used, example
+
+
+def _in_both(sorted_ids: Ids, ids: Ids) -> Ids:
+    """Return those of the ids that are among others, which are sorted."""
+    if not len(sorted_ids):
+        return ids[:0]
+    places = np.searchsorted(sorted_ids, ids)
+    places[places == len(sorted_ids)] = 0
+    both: Ids = ids[sorted_ids[places] == ids]
+    return both

@@ -1,0 +1,194 @@
+"""How engines spell texts, names, and the SELECTs of steps in a script that is run elsewhere."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from markupsafe import Markup
+
+from clickassay.core.errors import EngineError, SettingsError
+from clickassay.core.sqlfiles import sql_text
+from clickassay.inputs.files import FORMATS
+from clickassay.inputs.paths import is_text
+from clickassay.logs.engine import Value
+from clickassay.logs.translate import translated
+
+_PARAMETER = re.compile(r"\$([a-z_]+)")
+_LINT = re.compile(r"[ \t]*-- noqa.*$", re.MULTILINE)
+_FIRST_COMMENT = re.compile(r"(?:--.*\n)+")
+_PART = r"""(?:[\w$-]+|`(?:[^`]|``)+`|"(?:[^"]|"")+")"""
+_TABLE = re.compile(rf"{_PART}(?:\.{_PART}){{0,3}}")
+_QUOTED = re.compile(r"""(["`])(.*)\1""", re.DOTALL)
+_OTHER_FORMATS = tuple(ending for ending, kind in FORMATS.items() if kind != "parquet")
+
+
+class Sql(Markup):
+    """A text that is SQL, or a comment of it: templates fill in nothing else."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a script needs to know of an engine.
+
+    Attributes
+    ----------
+    text
+        Spells a text as a literal.
+    identifier
+        Spells one part of a name.
+    select
+        Gives the SELECT of a step with the values of its ``$`` parameters.
+    own_place
+        Schemas, in lower case, whose tables give way to a view of the script that has their name.
+    place
+        What tells a table from such a view.
+    no_folder
+        Signs that cannot be in the path of a folder that is written and read again.
+    """
+
+    name: str
+    text: Callable[[str], Sql]
+    identifier: Callable[[str], Sql]
+    select: Callable[[str, Mapping[str, Value]], Sql]
+    own_place: tuple[str, ...]
+    place: str
+    no_folder: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where one half of a log lies, as SQL: either `table` or `path` is given; `name` is it as text."""
+
+    name: Sql
+    table: Sql | None = None
+    path: Sql | None = None
+
+
+def dialect(name: str) -> Dialect:
+    """Return the dialect of an engine: ``spark`` or ``duckdb``."""
+    return _DIALECTS[name]
+
+
+def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> Source:
+    """Tell whether a text names a table or Parquet files, and spell it.
+
+    Parameters
+    ----------
+    what
+        Name of the option, for messages.
+    given
+        A table (``logs.searches``; parts with odd signs in backticks or double quotes), or a path, glob or
+        URI of Parquet files: whatever has a slash in it or ends in ``.parquet``.
+    taken
+        Names of the script's own views.
+
+    Raises
+    ------
+    SettingsError
+        If it is neither, or the script could take its own view for it.
+    """
+    _check_printable(what, given)
+    if given.lower().removesuffix(".gz").removesuffix(".zst").endswith(_OTHER_FORMATS):
+        raise SettingsError(
+            f"{what} {given!r}: the SQL reads tables and Parquet; write it as Parquet, or give a table"
+        )
+    spelt = engine.text(given)
+    if _TABLE.fullmatch(given) and not given.endswith((".parquet", ".pq")):
+        parts = [_unquoted(part) for part in re.findall(_PART, given)]
+        before = ".".join(parts[:-1]).lower()
+        if parts[-1].lower() in taken and before in ("", *engine.own_place):
+            raise SettingsError(
+                f"{what} {given!r}: a step of the script has this name; give the table with its "
+                f"{engine.place} in front"
+            )
+        return Source(spelt, table=Sql(".").join(map(engine.identifier, parts)))
+    return Source(spelt, path=spelt)
+
+
+def folder(what: str, given: str, engine: Dialect) -> str:
+    """Return a folder's path without slashes at its end, if it can be written into a script.
+
+    Raises
+    ------
+    SettingsError
+        If it cannot.
+    """
+    _check_printable(what, given)
+    odd = sorted(set(given) & set(engine.no_folder))
+    if odd:
+        raise SettingsError(
+            f"{what} {given!r}: {engine.name} takes {' '.join(odd)} in a path for a pattern; choose another"
+        )
+    return given.rstrip("/") or "/"
+
+
+def _check_printable(what: str, given: str) -> None:
+    if not given.strip() or not given.isprintable() or not is_text(Path(given)):
+        raise SettingsError(f"{what} {given!r} cannot be written into a script; give a name in plain text")
+
+
+def _unquoted(part: str) -> str:
+    match = _QUOTED.fullmatch(part)
+    return match[2].replace(match[1] * 2, match[1]) if match else part
+
+
+def _spark_text(text: str) -> Sql:
+    """Spell a text so that neither Spark nor a tool that cuts scripts at semicolons finds more in it."""
+    for sign, spelt in (("\\", "\\\\"), ("'", "\\'"), ("$", "\\u0024"), (";", "\\u003b")):
+        text = text.replace(sign, spelt)
+    return Sql(f"'{_in_ascii(text)}'")
+
+
+def _in_ascii(text: str) -> str:
+    """Spell what is not ASCII in literals of Spark: a script is read by whatever the locale says."""
+
+    def spelt(sign: re.Match[str]) -> str:
+        units = sign[0].encode("utf-16-be").hex()
+        return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+    return re.sub(r"[^\x00-\x7f]", spelt, text)
+
+
+def _doubled(quote: str, text: str) -> Sql:
+    return Sql(f"{quote}{text.replace(quote, quote * 2)}{quote}")
+
+
+def _own_words(step: str, values: Mapping[str, Value]) -> Sql:
+    """Return the text of a step, without its first comment, with values in the place of parameters."""
+
+    def filled(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise EngineError(f"step {step} needs a value for ${match[1]}")
+        return _plain(values[match[1]])
+
+    text = _FIRST_COMMENT.sub("", sql_text(step), count=1)
+    return Sql(_PARAMETER.sub(filled, _LINT.sub("", text)).strip())
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    return str(value) if isinstance(value, int) else _doubled("'", value)
+
+
+_DIALECTS = {
+    "spark": Dialect(
+        "spark",
+        text=_spark_text,
+        identifier=partial(_doubled, "`"),
+        select=lambda step, values: Sql(_in_ascii(translated(step, "spark", values))),
+        own_place=(),
+        place="schema",
+        no_folder="*?[]{}\\",
+    ),
+    "duckdb": Dialect(
+        "duckdb",
+        text=partial(_doubled, "'"),
+        identifier=partial(_doubled, '"'),
+        select=_own_words,
+        own_place=("main", "temp", "temp.main"),
+        place="catalog and schema",
+    ),
+}

@@ -1,0 +1,261 @@
+"""A log to its pattern table as a text of SQL: the same steps, written down for who runs them elsewhere."""
+
+import textwrap
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from clickassay.core.provenance import __version__
+from clickassay.core.settings import Settings
+from clickassay.core.sqlfiles import sql_text
+from clickassay.logs.engine import Value
+from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
+from clickassay.logs.steps import NEVER_MS, LogScript, step_values
+from clickassay.logs.translate import first_comment
+from clickassay.patterns.counts import COUNT_FORMS
+
+RESULTS = {
+    "configurations": "patterns/configuration_table",
+    "patterns": "patterns/pattern_table",
+    "queries": "patterns/query_table",
+}
+"""Tables of the result, and the steps that they are made by."""
+
+STEPS_FOLDER = "clickassay_steps"
+"""Where a Spark script keeps tables between its steps, and nothing else."""
+
+_LOG_VIEWS = ("searches_log", "clicks_log", "searches_source", "clicks_source", "check_columns")
+_WIDTH = 107
+
+
+@dataclass(frozen=True)
+class WrittenLog:
+    """What a script reads and where it writes.
+
+    Attributes
+    ----------
+    searches, clicks
+        A table, or a path, glob or URI of Parquet files.
+    out
+        Folder of the result.
+    work
+        Folder for what lies between the steps; None = inside `out` (Spark), or the engine's own (DuckDB).
+    by_url
+        Whether clicks name a URL, or else a position.
+    has_market, has_page
+        Whether searches have these columns.
+    """
+
+    searches: str
+    clicks: str
+    out: str
+    work: str | None = None
+    by_url: bool = True
+    has_market: bool = True
+    has_page: bool = True
+
+
+@dataclass(frozen=True)
+class WrittenStep:
+    """One step: what is done with its SELECT (`kind`: view, stage, check or keep), and under which name."""
+
+    kind: str
+    name: Sql
+    number: Sql
+    source: Sql
+    comment: tuple[Sql, ...]
+    select: Sql
+    complaint: Sql
+
+
+class StepWriter:
+    """Takes the part of an engine, and writes the steps down instead of running them.
+
+    A script cannot look at its data: where the steps ask whether there is something to do, there is.
+    """
+
+    def __init__(self, engine: Dialect) -> None:
+        self._engine = engine
+        self.steps: list[WrittenStep] = []
+
+    def stage(self, name: str, step: str, **values: Value) -> None:
+        """Write down that the rows of `step` are stored as table `name`."""
+        self._add("stage", name, step, values)
+
+    def view(self, name: str, step: str, **values: Value) -> None:
+        """Write down that the SELECT of `step` has a name."""
+        self._add("view", name, step, values)
+
+    def keep(self, file: str, step: str) -> None:
+        """Write down that the rows of `step` are a part of the result."""
+        self._add("keep", file, step, {})
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Write down a check, or a count that is a part of the result; no row is known."""
+        folder_, _, name = step.rpartition("/")
+        if folder_ == "checks":
+            self._add("check", f"check_{name}", step, values)
+        else:
+            self._add("keep", step, step, values)
+        return []
+
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Write down several steps."""
+        return [self.rows(step) for step in steps]
+
+    def is_empty(self, name: str) -> bool:  # noqa: ARG002 - the script is for any data
+        """Answer no, so that the general way is written."""
+        return False
+
+    def checks(self) -> list[WrittenStep]:
+        """Return the checks written so far."""
+        return [step for step in self.steps if step.kind == "check"]
+
+    def _add(self, kind: str, name: str, step: str, values: Mapping[str, Value]) -> None:
+        complaint = f"check {step} found rows where there must be none"
+        self.steps.append(
+            WrittenStep(
+                kind,
+                Sql(name),
+                Sql(f"{len(self.steps) + 1:02d}"),
+                Sql(f"sql/{step}.sql"),
+                tuple(Sql(line) for line in textwrap.wrap(_harmless(first_comment(step)), _WIDTH)),
+                self._engine.select(step, values),
+                self._engine.text(complaint),
+            )
+        )
+
+
+def _harmless(comment: str) -> str:
+    """Take the signs out of a comment at which some tools cut a script, wherever they stand."""
+    return comment.replace(";", ",").replace("'", "")
+
+
+def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> StepWriter:
+    """Write all steps of a log down, as one batch that no other follows."""
+    writer = StepWriter(engine)
+    script = LogScript(writer, step_values(settings, by_url=by_url), only_judged=False)
+    script.at_watermark(NEVER_MS)
+    script.tell_ids_apart()
+    script.read_batch()
+    script.form_sessions()
+    script.counts()
+    script.choose("closed_patterns")
+    for name, step in RESULTS.items():
+        writer.keep(name, step)
+    script.sessions()
+    return writer
+
+
+def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
+    """Return the whole script, with comments, as one text of statements that end with a semicolon.
+
+    Parameters
+    ----------
+    name
+        ``spark`` or ``duckdb``.
+    log
+        What is read and where to write.
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+
+    Raises
+    ------
+    SettingsError
+        If a name cannot be written into a script.
+    EngineError
+        If SQLGlot, which translates the steps to Spark, is not installed.
+    """
+    engine = dialect(name)
+    writer = written_steps(engine, settings, by_url=log.by_url)
+    names = [name for step in writer.steps for name in (step.name, f"{step.name}_{step.number}")]
+    environment = _environment()
+    forms = environment.get_template(f"{name}.sql.j2").module
+    context = _Context(engine, log, settings, {*_LOG_VIEWS, *names})
+    script = environment.get_template("script.sql.j2")
+    text = script.render(form=forms, log=context, steps=writer.steps, checks=_checks(context, writer))
+    return text.strip() + "\n"
+
+
+def _checks(context: "_Context", writer: StepWriter) -> list[WrittenStep]:
+    return [context.columns_check, *writer.checks()]
+
+
+class _Context:
+    """What the templates fill in: all of it SQL already, so that no name can break out of its place."""
+
+    def __init__(self, engine: Dialect, log: WrittenLog, settings: Settings, taken: Collection[str]) -> None:
+        self._text = engine.text
+        self._out = folder("--out", log.out, engine)
+        self._steps = folder("--work", log.work, engine) if log.work is not None else self._out
+        self.dialect, self.version = Sql(engine.name), Sql(__version__)
+        self.version_text = self._text(__version__)
+        self.searches = source("--searches", log.searches, engine, taken)
+        self.clicks = source("--clicks", log.clicks, engine, taken)
+        self.work = None if log.work is None else self._text(self._steps)
+        self.by_url, self.has_market, self.has_page = log.by_url, log.has_market, log.has_page
+        self.clicks_by = self._text("url" if log.by_url else "position")
+        self.depth, self.folds = settings.stored_depth, settings.folds
+        self.idle_minutes = settings.idle_minutes
+        self.idle_scope, self.idle_scope_name = self._text(settings.idle_scope), Sql(settings.idle_scope)
+        self.normalise_urls = settings.normalise_urls
+        self.normal_urls = Sql(str(settings.normalise_urls).upper())
+        self.macros = Sql(sql_text("macros/duckdb").strip())
+
+    @property
+    def columns_check(self) -> WrittenStep:
+        """The check that the views of the log have the right types."""
+        empty = Sql()
+        return WrittenStep("check", Sql("check_columns"), Sql("00"), empty, (), empty, empty)
+
+    @property
+    def files(self) -> list[Sql]:
+        """The places of all results."""
+        counts = [f"counts/{step}" for step in COUNT_FORMS]
+        return [self.result(name) for name in ("settings", *RESULTS, *counts)]
+
+    @property
+    def folders(self) -> list[tuple[Sql, Sql]]:
+        """Folders of the result, and a line for those who find them."""
+        return [(self._text(f"{self._out}{below}"), self._text(note)) for below, note in _NOTES]
+
+    @property
+    def steps_folder(self) -> Sql:
+        """The place of all tables between the steps."""
+        return self._text(f"{self._steps}/{STEPS_FOLDER}")
+
+    def staged(self, step: WrittenStep) -> Sql:
+        """Return the place of a table between steps."""
+        return self._text(f"{self._steps}/{STEPS_FOLDER}/{step.number}_{step.name}")
+
+    def result(self, name: str) -> Sql:
+        """Return the place of a table of the result."""
+        return self._text(f"{self._out}/{name}.parquet")
+
+
+_NOTES = (
+    ("", "A pattern table of a search log. Read it with: clickassay report --patterns FOLDER"),
+    ("/counts", "What became of every row of the log: the funnel of a report is made of this."),
+)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("clickassay.logs.script"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_only_sql,
+        trim_blocks=False,
+    )
+    environment.filters["sql"] = Sql
+    return environment
+
+
+def _only_sql(value: object) -> object:
+    """Refuse texts that nobody has spelt as SQL."""
+    if isinstance(value, (Markup, int, float)):  # a macro of a template gives Markup
+        return value
+    raise TypeError(f"a template fills in {value!r}, which is not spelt as SQL")

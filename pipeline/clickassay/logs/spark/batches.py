@@ -1,0 +1,89 @@
+"""The batches of a store on Spark."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.progress import Progress
+from clickassay.core.settings import Settings
+from clickassay.logs.grow import Plan
+from clickassay.logs.spark.builder import SparkBuilder, SparkLog
+from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.windows import window_rows
+from clickassay.patterns.store.batches import BatchContent, StoredBatch
+
+_IDS = "bigint"
+
+
+@dataclass
+class SparkMaker:
+    """Works through batches on Spark; what passes this machine passes it in pieces."""
+
+    engine: SparkEngine
+    log: SparkLog
+    settings: Settings
+    judged_queries: pl.DataFrame | None
+    progress: Progress
+
+    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+        """Look at all search ids of a plan."""
+        searches, clicks = self.log.searches, self.log.clicks
+        self._builder = SparkBuilder(
+            self.engine, self.settings, by_url=self.log.by_url, judged_queries=self.judged_queries
+        )
+        put = self.engine.put
+        self._carry = {
+            "searches": put(_file(before, "carry_searches"), searches.frame),
+            "clicks": put(_file(before, "carry_clicks"), clicks.frame),
+        }
+        ids = searches.frame.select("search_id")
+        self.engine.name("ambiguous_log", put(_file(before, "ambiguous"), ids))
+        files = plan.log.searches.files
+        whole = searches.opened(files, None) if files else searches.frame.limit(0)
+        self._builder.tell_ids_apart(whole.unionByName(self._carry["searches"]), before=True)
+        self._ambiguous = self.engine.fetch("reading/ambiguous_table")[0]
+
+    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+        """Work through a window of the plan."""
+        name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
+        window = plan.windows[number]
+
+        def report(what: str, _part: float | None = None) -> None:
+            self.progress(f"{name}: {what}", part)
+
+        self._builder.add(
+            window_rows(self.log.searches, window.searches, window),
+            window_rows(self.log.clicks, window.clicks, window),
+            watermark_ms,
+            report,
+            carried=(self._carry["searches"], self._carry["clicks"]),
+        )
+        self._carried = self._builder.carried()
+        self._carry = {what: self.engine.opened(f"carry_{what}") for what in ("searches", "clicks")}
+
+    def ids(self) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch."""
+        self._ids = self._builder.ids(are_numbers=self.log.searches.id_type == _IDS)
+        return self._ids
+
+    def content(self, info: Mapping[str, Any]) -> BatchContent:
+        """Return what the last batch adds to a store, and begin new sums."""
+        searches, clicks, orphans = self._carried
+        frames = {
+            "carry_searches": searches,
+            "carry_clicks": clicks,
+            "ids": self._ids,
+            "orphans": orphans,
+            "ambiguous": self._ambiguous,
+        }
+        closed = self._builder.table(is_open=False, info={}, progress=self.progress)
+        opened = self._builder.table(is_open=True, info={}, progress=self.progress)
+        self._builder.start_afresh()
+        return BatchContent(closed, opened, frames, info)
+
+
+def _file(batch: StoredBatch | None, name: str) -> Path | None:
+    return None if batch is None else batch.folder / f"{name}.parquet"

@@ -1,0 +1,172 @@
+"""A log to its pattern table on Spark: the same steps; the log and all that is large stays where it lies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.core.progress import Progress
+from clickassay.core.settings import Settings
+from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.read import SparkInput
+from clickassay.logs.steps import NEVER_MS, LogScript, step_values
+from clickassay.patterns.funnel import LogFunnel, check_log, orphan_rows
+from clickassay.patterns.table import StagedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class SparkLog:
+    """Searches and clicks that belong together: both name searches by ids of one type."""
+
+    searches: SparkInput
+    clicks: SparkInput
+
+    @property
+    def by_url(self) -> bool:
+        """Whether clicks name a URL, or else a position."""
+        return "url" in self.clicks.columns
+
+
+def checked_spark_log(searches: SparkInput, clicks: SparkInput) -> SparkLog:
+    """Put both halves of a log together.
+
+    Raises
+    ------
+    InputError
+        If clicks name neither URL nor position.
+    """
+    if not {"url", "position"} & clicks.columns:
+        has = ", ".join(sorted(clicks.columns))
+        raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
+    if searches.id_type == clicks.id_type:
+        return SparkLog(searches, clicks)
+    return SparkLog(searches.with_text_ids(), clicks.with_text_ids())
+
+
+class SparkBuilder:
+    """Adds up the pattern table of a log on Spark, one batch after the other.
+
+    Parameters
+    ----------
+    engine
+        Runs the SQL.
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    """
+
+    def __init__(
+        self, engine: SparkEngine, settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
+    ) -> None:
+        self._engine, self._settings = engine, settings
+        self._values = step_values(settings, by_url=by_url)
+        self._script = LogScript(engine, self._values, only_judged=judged_queries is not None)
+        self.funnel = LogFunnel(settings.stored_depth)
+        if judged_queries is not None:
+            engine.show("judged_queries", judged_queries)
+
+    def tell_ids_apart(self, searches: "DataFrame", *, before: bool = False) -> None:
+        """Find the search ids that are ambiguous in the whole log; see `LogScript.tell_ids_apart`."""
+        self._engine.name("searches_log", _marked(searches, carried=False))
+        self._script.tell_ids_apart(before=before)
+
+    def add(
+        self,
+        searches: "DataFrame",
+        clicks: "DataFrame",
+        watermark_ms: int,
+        progress: Progress,
+        *,
+        carried: "tuple[DataFrame, DataFrame] | None" = None,
+    ) -> None:
+        """Work through a batch: new rows, and those that the batch before carries into it."""
+        halves = [_marked(searches, carried=False), _marked(clicks, carried=False)]
+        for number, rows in enumerate(carried or ()):
+            halves[number] = halves[number].unionByName(_marked(rows, carried=True))
+        self._engine.name("searches_log", halves[0])
+        self._engine.name("clicks_log", halves[1])
+        self._script.at_watermark(watermark_ms)
+        progress("reading", None)
+        self._script.read_batch()
+        progress("forming sessions", None)
+        self._script.form_sessions()
+        progress("counting", None)
+        self._script.count(self.funnel)
+
+    def carried(self) -> list[pl.LazyFrame]:
+        """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
+        self._script.carry()
+        return self._engine.fetch("reading/carry_searches", "reading/carry_clicks", "reading/orphan_ids")
+
+    def ids(self, *, are_numbers: bool) -> pl.LazyFrame:
+        """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
+        step = "reading/id_numbers" if are_numbers else "reading/id_digests"
+        return self._engine.fetch(step)[0].with_columns(
+            pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64)
+        )
+
+    def start_afresh(self) -> None:
+        """Forget the sums."""
+        self.funnel = LogFunnel(self._settings.stored_depth)
+
+    def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
+        """Return the pattern table of sessions that may still grow, or of all others."""
+        progress("collecting the pattern table", None)
+        self._script.choose("open_patterns" if is_open else "closed_patterns")
+        buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
+        configurations, patterns, queries = self._engine.fetch(*_TABLES)
+        masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
+        return StagedTable(
+            configurations=configurations,
+            patterns=patterns,
+            queries=queries.with_columns(buckets),
+            funnel=self.funnel.frame(masks, self._script.sessions(), is_open=is_open),
+            info=info,
+        )
+
+
+_TABLES = ("patterns/configuration_table", "patterns/pattern_table", "patterns/query_table")
+
+
+def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    return rows.withColumn("carried", F.lit(carried))
+
+
+def spark_pattern_table(
+    engine: SparkEngine,
+    log: SparkLog,
+    settings: Settings,
+    judged_queries: pl.DataFrame | None,
+    *,
+    info: Mapping[str, Any],
+    progress: Progress,
+) -> StagedTable:
+    """Turn a log into its pattern table on Spark, as one batch: Spark bounds its memory by itself.
+
+    Raises
+    ------
+    InputError
+        If too many rows are unusable, or no usable search is left.
+    EngineError
+        If Spark gives up, or a check of the step fails.
+    """
+    builder = SparkBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    progress("looking at search ids", None)
+    builder.tell_ids_apart(log.searches.frame)
+    builder.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
+    table = builder.table(is_open=False, info=info, progress=progress)
+    orphans = builder.funnel.orphans()["clicks"].sum()
+    rows = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(orphans))
+    funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    check_log(funnel, settings.max_rejected)
+    return StagedTable(table.configurations, table.patterns, table.queries, funnel, info, judged_queries)

@@ -1,0 +1,158 @@
+"""The engine for logs that outgrow one machine: Spark 4 runs the steps where the log lies."""
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from clickassay.inputs.paths import without_patterns
+from clickassay.logs.engine import Value
+from clickassay.logs.spark.errors import in_words, mended_fault
+from clickassay.logs.translate import translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+T = TypeVar("T")
+
+_DIALECT = "spark"
+_SIDE_BY_SIDE = 4
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "parquet.enable.dictionary": False,  # most of what is staged are fingerprints, which hardly repeat
+    "maxRecordsPerFile": 1_000_000,  # a file that passes this machine then takes some hundred megabytes of it
+}
+
+
+class SparkEngine:
+    """Runs steps on a Spark session; what is many is staged as Parquet in a folder that all workers reach.
+
+    Parameters
+    ----------
+    session
+        Classic or Spark Connect.
+    staging
+        Folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
+    here
+        Folder of this machine for what is fetched.
+    """
+
+    def __init__(self, session: "SparkSession", staging: str, here: Path) -> None:
+        self.session = session
+        self._staging, self._here = staging.rstrip("/"), here
+        self._numbers = itertools.count(1)
+        self._fetched_from: dict[str, str] = {}
+
+    def place(self, name: str) -> str:
+        """Return the path of a new folder below the staging folder."""
+        return f"{self._staging}/{next(self._numbers):04d}-{name}"
+
+    def name(self, name: str, frame: "DataFrame") -> None:
+        """Let SQL see a frame as table `name`."""
+        with self._mended():
+            frame.createOrReplaceTempView(name)
+
+    def opened(self, name: str) -> "DataFrame":
+        """Return the rows that `fetch` wrote last for a step of this name."""
+        return self._read(self._fetched_from[name])
+
+    def put(self, file: Path | None, like: "DataFrame") -> "DataFrame":
+        """Have Spark reach a file of this machine; None = no rows, of the form of another frame."""
+        if file is None:
+            return like.limit(0)
+        with self._mended():
+            place = self.place("put")
+            if place.startswith("file:"):
+                folder = Path(unquote(urlparse(place).path))
+                folder.mkdir(parents=True)
+                shutil.copyfile(file, folder / "part-0.parquet")
+            else:
+                self.session.createDataFrame(pq.read_table(file)).write.parquet(place)
+            return self._read(place)
+
+    def show(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see a small frame of this machine as table `name`."""
+        with self._mended():
+            self.session.createDataFrame(frame.to_arrow()).createOrReplaceTempView(name)
+
+    def stage(self, name: str, step: str, **values: Value) -> None:
+        """Write the rows of `step` as Parquet, and read them again as table `name`."""
+        with self._mended():
+            frame = self._select(step, values)
+            place = self._written(name, frame)
+            self._read(place, frame.schema).createOrReplaceTempView(name)
+
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Return the few rows of each of several steps, which Spark works out side by side."""
+        return self._side_by_side(self.rows, steps)
+
+    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+        """Return the rows of steps in their order; they pass this machine in pieces and lie in its files."""
+        return self._side_by_side(self._fetched, steps)
+
+    def _fetched(self, step: str) -> pl.LazyFrame:
+        with self._mended():
+            name = step.rpartition("/")[2]
+            place = self._fetched_from[name] = self._written(name, self._select(step, {}))
+            return pl.scan_parquet(self._files_here(place), glob=False)
+
+    @staticmethod
+    def _side_by_side(work: Callable[[str], T], steps: Sequence[str]) -> list[T]:
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as threads:
+            return list(threads.map(work, steps))
+
+    def _written(self, name: str, frame: "DataFrame") -> str:
+        place = self.place(name)
+        frame.write.options(**_PARQUET).parquet(place)
+        return place
+
+    def _files_here(self, place: str) -> list[Path]:
+        """Return the files of a written folder, in its order; fetched one by one if they lie elsewhere."""
+        written = sorted(self._read(place).inputFiles())
+        lying = [Path(unquote(urlparse(file).path)) for file in written]
+        if all(urlparse(file).scheme == "file" for file in written) and all(file.exists() for file in lying):
+            return lying
+        folder = self._here / place.rpartition("/")[2]
+        folder.mkdir(parents=True)
+        fetched = []
+        for number, file in enumerate(written):
+            fetched.append(folder / f"{number:06d}.parquet")
+            pq.write_table(self._read(unquote(file)).toArrow(), fetched[-1])
+        return fetched
+
+    def _read(self, place: str, schema: "StructType | None" = None) -> "DataFrame":
+        read = self.session.read if schema is None else self.session.read.schema(schema)
+        return read.parquet(without_patterns(place))
+
+    def view(self, name: str, step: str, **values: Value) -> None:
+        """Give the SELECT of `step` a name, without running it."""
+        with self._mended():
+            self._select(step, values).createOrReplaceTempView(name)
+
+    def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
+        """Return the few rows of `step`."""
+        with self._mended():
+            return [tuple(row) for row in self._select(step, values).collect()]
+
+    def is_empty(self, name: str) -> bool:
+        """Tell whether table `name` holds no row."""
+        with self._mended():
+            return bool(self.session.table(name).isEmpty())
+
+    def _select(self, step: str, values: dict[str, Value]) -> "DataFrame":
+        return self.session.sql(translated(step, _DIALECT, values))
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise mended_fault(error) from in_words(error)

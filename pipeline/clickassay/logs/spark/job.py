@@ -1,0 +1,168 @@
+"""First half of a run on Spark: logs to a pattern table, which is then written here."""
+
+import hashlib
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from clickassay.core.errors import EngineError, OutputError
+from clickassay.core.output import MARK
+from clickassay.core.progress import Progress, silent
+from clickassay.core.settings import Settings
+from clickassay.inputs.files import find_files
+from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.inputs.tables import CLICKS, SEARCHES
+from clickassay.logs.spark.builder import SparkLog, checked_spark_log, spark_pattern_table
+from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.folders import SparkFolder
+from clickassay.logs.spark.read import SparkInput, lies_here, read_for_spark
+from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
+from clickassay.patterns.folder import write_patterns
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PROBED_ROWS, _PROBED_FILES = 64, 16
+
+
+def write_spark_patterns(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    folder: Path,
+    *,
+    judged_queries: pl.DataFrame | None = None,
+    info: dict[str, Any],
+    then_to: str | None = None,
+    progress: Progress = silent,
+) -> None:
+    """Write the pattern table of a log on Spark; it need not fit the memory of this machine.
+
+    Parameters
+    ----------
+    searches, clicks
+        A file, folder or glob here, a path with a scheme that Spark knows, or a table's name.
+    settings
+        Of the pattern table, and where Spark runs.
+    folder
+        Empty folder here for the table, and for staging unless settings name another.
+    judged_queries
+        Queries to keep; None = all.
+    info
+        What is known of the table so far; inputs and versions are added.
+    then_to
+        Path with a scheme: where the folder is copied when it is whole.
+    """
+    check_here(searches, clicks)
+    progress("starting Spark", None)
+    with spark_engine(settings, folder) as engine:
+        log = read_spark_log(engine, searches, clicks)
+        place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
+        inputs = {half.what: input_named(half) for half in (log.searches, log.clicks)}
+        versions = {**info["versions"], "spark": str(engine.session.version)}
+        made = {**info, "inputs": inputs, "versions": versions}
+        table = spark_pattern_table(engine, log, settings, judged_queries, info=made, progress=progress)
+        progress("writing", None)
+        write_patterns(table, folder)
+        if place is not None:
+            files = [file for file in folder.iterdir() if file.is_file()]
+            for file in sorted(files, key=lambda file: (file.name == MARK, file.name)):
+                place.put(folder, file.name)
+
+
+def check_here(searches: str | Path, clicks: str | Path) -> None:
+    """Refuse a path of this machine where nothing lies, before Spark is started for it.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    """
+    for what, source in (("searches", searches), ("clicks", clicks)):
+        if lies_here(source):
+            find_files(what, source)
+
+
+def _free(place: SparkFolder, uri: str) -> SparkFolder:
+    if place.names():
+        raise OutputError(
+            f"{uri} exists already and --force does not replace folders there; choose another --out"
+        )
+    return place
+
+
+@contextmanager
+def spark_engine(settings: Settings, work: Path | None) -> Iterator[SparkEngine]:
+    """Yield an engine with a staging folder of its own, which is removed afterwards."""
+    place = SparkPlace(
+        settings.spark_master,
+        settings.spark_remote,
+        dict(entry.split("=", 1) for entry in settings.spark_conf),
+        settings.threads,
+        settings.memory_limit,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
+        spark_session(place) as session,
+        _staging(session, settings.spark_staging, Path(spill)) as staging,
+    ):
+        if not is_local(session):
+            check_workers(session)
+            _check_shared(session, staging, settings.spark_staging)
+        yield SparkEngine(session, staging, Path(spill) / "fetched")
+
+
+@contextmanager
+def _staging(session: "SparkSession", wanted: str | None, spill: Path) -> Iterator[str]:
+    if wanted is None:
+        yield f"file://{spill.resolve()}/staged"
+        return
+    place = wanted if is_uri(wanted) else f"file://{Path(wanted).resolve()}"
+    place = f"{place.rstrip('/')}/clickassay-{uuid.uuid4().hex}"
+    try:
+        yield place
+    finally:
+        with suppress(Exception):  # Spark Connect cannot remove files: they stay, and the docs say so
+            SparkFolder(session, place).remove()
+
+
+def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> None:
+    """Refuse a staging folder that Spark's workers do not share: tables would lose rows in silence."""
+    probe = f"{staging}/0000-probe"
+    seen = -1
+    with suppress(Exception):
+        session.range(0, _PROBED_ROWS, 1, _PROBED_FILES).write.parquet(probe)
+        seen = session.read.parquet(without_patterns(probe)).count()
+    if seen != _PROBED_ROWS:
+        raise EngineError(
+            f"Spark's workers do not share the folder {wanted or staging}; name one that all of them and the "
+            "driver reach, as --spark-staging s3a://bucket/folder"
+        )
+
+
+def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> SparkLog:
+    """Open both halves of a log.
+
+    Raises
+    ------
+    InputError
+        If a file or table is missing, cannot be read or lacks a column.
+    """
+    read = partial(read_for_spark, engine.session, staging=engine.place)
+    return checked_spark_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))
+
+
+def input_named(half: SparkInput) -> dict[str, object]:
+    """Name an input by its files: their number and bytes, and a digest."""
+    if half.local is not None:
+        return half.local.fingerprint()
+    files = sorted(half.files())
+    digest = hashlib.sha256(repr(files).encode()).hexdigest()
+    size = sum(size for _, size in files)
+    return {"names": [half.source], "files": len(files), "bytes": size, "sha256": digest}

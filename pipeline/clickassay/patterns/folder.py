@@ -1,0 +1,71 @@
+"""The folder of a pattern table: written, read back and checked."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.form import ContractError
+from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.errors import PatternError
+from clickassay.core.tables import write_table
+from clickassay.patterns.table import PatternTable, StagedTable
+
+FOLDER_TABLES = {
+    "configurations": PATTERN_CONFIGURATIONS,
+    "patterns": PATTERNS,
+    "queries": PATTERN_QUERIES,
+    "funnel": FUNNEL,
+}
+JUDGED_FILE = "judged_queries.parquet"
+"""Beside a table that keeps only queries with judgments: which these were."""
+
+
+def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
+    """Write a pattern table into an existing folder."""
+    write_folder_tables(table, folder)
+    if table.judged_queries is not None:
+        write_table(table.judged_queries, folder / JUDGED_FILE)
+    text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
+
+
+def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:
+    """Write the tables of a pattern table in the form of their contracts."""
+    for name, contract in FOLDER_TABLES.items():
+        frame = getattr(table, name)
+        in_form = contract.canonical_lazy if isinstance(frame, pl.LazyFrame) else contract.canonical
+        write_table(in_form(frame), folder / f"{name}.parquet")
+
+
+def read_patterns(folder: Path) -> PatternTable:
+    """Read a stored pattern table, or what the SQL of `clickassay sql` has left.
+
+    Raises
+    ------
+    PatternError
+        If the folder is not one, or a file of it is missing, broken or of another form.
+    """
+    from clickassay.patterns.script_folder import is_written, read_written  # noqa: PLC0415 - it makes pattern tables
+
+    if is_written(folder):
+        return read_written(folder)
+    if not (folder / "settings.json").is_file():
+        raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
+    if (folder / "run.duckdb").exists():
+        raise PatternError(
+            f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
+        )
+    try:
+        info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+        frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
+        checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
+        used = info.get("settings") if isinstance(info, dict) else None
+        only_judged = isinstance(used, dict) and used.get("only_judged")
+        judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
+    except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
+        reason = str(error).splitlines()[0]
+        raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error
+    if not isinstance(info, dict) or "stored_depth" not in info:
+        raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
+    return PatternTable(**checked, info=info, judged_queries=judged)

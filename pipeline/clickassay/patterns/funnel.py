@@ -1,0 +1,212 @@
+"""Counts at every step from raw log to sessions, so that nothing disappears silently (contract 3).
+
+When too many rows of an input are unusable, the input is probably misread: stop and say so.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.errors import EngineError, InputError
+
+_NO_ORPHANS = pl.DataFrame()
+
+
+class LogFunnel:
+    """The funnel of one or several batches of a log, whose lists are kept to `depth`."""
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._sealed: Counter[tuple[str, str, str]] = Counter()
+        self._open: Counter[tuple[str, str, str]] = Counter()
+        self._landed: dict[bool, Counter[tuple[int | None, bool]]] = {False: Counter(), True: Counter()}
+        self._orphans: list[pl.DataFrame] = []
+        self._open_orphans = _NO_ORPHANS
+
+    def count_searches(self, *, read: int, rejected: Mapping[str, int], usable: int, kept: int) -> None:
+        """Count searches that are new in a batch: read, rejected by reason, and kept of those usable."""
+        _check_sum("searches", read, usable + sum(rejected.values()))
+        self._sealed["searches", "read", ""] += read
+        for reason, rows in rejected.items():
+            self._sealed["searches", "rejected", reason] += rows
+        self._sealed["searches", "repeated", "delivered again"] += usable - kept
+        self._sealed["searches", "kept", ""] += kept
+
+    def count_clicks(
+        self,
+        *,
+        read: int,
+        carried: int,
+        rejected: Mapping[str, int],
+        fates: Iterable[tuple[bool, bool, bool, int]],
+        orphans: pl.DataFrame,
+    ) -> None:
+        """Count clicks of a batch.
+
+        Parameters
+        ----------
+        read, carried
+            Clicks that are new in the batch, and those that were read with an earlier one.
+        rejected
+            New clicks by the reason for which they are unusable.
+        fates
+            (ambiguous, in time, of an open session, clicks) of clicks whose search is known.
+        orphans
+            search_id, is_open, clicks: those whose search is not.
+        """
+        fates = list(fates)
+        known = sum(clicks for *_, clicks in fates) + int(orphans["clicks"].sum())
+        _check_sum("clicks", read + carried, sum(rejected.values()) + known)
+        self._open.clear()
+        self._sealed["clicks", "read", ""] += read
+        for reason, rows in rejected.items():
+            self._sealed["clicks", "rejected", reason] += rows
+        for ambiguous, in_time, is_open, clicks in fates:
+            counts = self._open if is_open else self._sealed
+            counts[_fate(ambiguous=ambiguous, in_time=in_time)] += clicks
+        self._orphans.append(orphans.filter(~pl.col("is_open")))
+        self._open_orphans = orphans.filter("is_open")
+
+    def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
+        """Count where clicks in time landed: (position, on first page, of open session, clicks).
+
+        The position is None where the list does not show the URL, 0 where the query is left out.
+        """
+        self._landed[True].clear()
+        for position, on_first_page, is_open, clicks in rows:
+            self._landed[is_open][position, on_first_page] += clicks
+
+    def orphans(self, *, is_open: bool = False) -> pl.DataFrame:
+        """Return search_id and number of clicks whose search no batch had at hand."""
+        frames = [self._open_orphans] if is_open else self._orphans
+        return pl.concat(frames).group_by("search_id").agg(pl.col("clicks").sum())
+
+    def frame(
+        self, patterns: pl.DataFrame, sessions: Iterable[tuple[str, bool, bool, int]], *, is_open: bool
+    ) -> pl.DataFrame:
+        """Return the funnel in its contract's form, without orphans; steps without rows are left away.
+
+        Parameters
+        ----------
+        patterns
+            The pattern table of the same sessions: click_mask, sessions.
+        sessions
+            (market, query is kept, begins on a first page, sessions).
+        is_open
+            Of sessions that may still grow, or of all else.
+        """
+        rows: Counter[tuple[str, str, int, str, str]] = Counter()
+        for (source, step, reason), count in (self._open if is_open else self._sealed).items():
+            rows[source, EVERY, 0, step, reason] += count
+        for market, is_kept, on_first_page, count in sessions:
+            rows["sessions", market, 0, "formed", ""] += count
+            if not is_kept:
+                rows["sessions", market, 0, "left out", _NO_JUDGMENTS] += count
+            elif not on_first_page:
+                rows["sessions", market, 0, "left out", "begins on a later page"] += count
+        rows.update(self._positions(patterns, self._landed[is_open]))
+        return _framed(rows)
+
+    def _positions(
+        self, patterns: pl.DataFrame, landed: Counter[tuple[int | None, bool]]
+    ) -> Counter[tuple[str, str, int, str, str]]:
+        """Count where kept clicks landed, for every depth up to the stored one.
+
+        Clicks that land on the same result of a session count once in its pattern.
+        """
+        rows: Counter[tuple[str, str, int, str, str]] = Counter()
+        masks, sessions = patterns["click_mask"].to_numpy(), patterns["sessions"].to_numpy()
+        left_out = landed[0, False] + landed[0, True]
+        later = sum(clicks for (at, on_first_page), clicks in landed.items() if at != 0 and not on_first_page)
+        every, distinct, once = landed.total() - left_out - later, 0, 0
+        for depth in range(1, self._depth + 1):
+            distinct += int(np.sum(sessions, where=(masks >> (depth - 1)) & 1 == 1))
+            once += landed[depth, True]
+            rows["clicks", EVERY, depth, "left out", _NO_JUDGMENTS] = left_out
+            rows["clicks", EVERY, depth, "left out", "session begins on a later page"] = later
+            rows["clicks", EVERY, depth, "elsewhere", "not in the top results"] = every - once
+            rows["clicks", EVERY, depth, "again", "same result clicked again"] = once - distinct
+            rows["clicks", EVERY, depth, "in patterns", ""] = distinct
+        return rows
+
+
+def orphan_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl.DataFrame:
+    """Return the funnel rows of clicks whose search was not at hand, by what became of them."""
+    rows: Counter[tuple[str, str, int, str, str]] = Counter()
+    rows["clicks", EVERY, 0, "rejected", _AMBIGUOUS] = ambiguous
+    rows["clicks", EVERY, 0, "out of time", _OUT_OF_TIME] = out_of_time
+    rows["clicks", EVERY, 0, "unmatched", "no usable search"] = unmatched
+    return _framed(rows)
+
+
+def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
+    """Refuse a log that holds nothing, or is probably misread.
+
+    Raises
+    ------
+    InputError
+        If no search is read or none is usable, or too many searches or clicks are rejected.
+    """
+    for source in ("searches", "clicks"):
+        rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
+        read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
+        if source == "searches" and not read:
+            raise InputError("searches: the files hold no rows")
+        rejected = rows.filter(pl.col("step") == "rejected")
+        check_rejected(source, dict(rejected.select("reason", "rows").iter_rows()), read, max_rejected)
+        if source == "searches" and rejected["rows"].sum() == read:
+            raise InputError(f"searches: none of the {read:,} rows is usable")
+
+
+_NO_JUDGMENTS = "query without judgments"
+_AMBIGUOUS = "ambiguous search_id"
+_OUT_OF_TIME = "beyond the idle limit"
+
+
+def _fate(*, ambiguous: bool, in_time: bool) -> tuple[str, str, str]:
+    if ambiguous:
+        return "clicks", "rejected", _AMBIGUOUS
+    return ("clicks", "kept", "") if in_time else ("clicks", "out of time", _OUT_OF_TIME)
+
+
+def _framed(rows: Counter[tuple[str, str, int, str, str]]) -> pl.DataFrame:
+    kept = [(*key, count) for key, count in rows.items() if count]
+    names = ["source", "market", "depth", "step", "reason", "rows"]
+    return FUNNEL.canonical(pl.DataFrame(kept, schema=names, orient="row").with_columns(judge=pl.lit(EVERY)))
+
+
+def _check_sum(source: str, read: int, counted: int) -> None:
+    if read != counted:
+        raise EngineError(
+            f"{source}: {read:,} rows were read but {counted:,} accounted for; nothing was written"
+        )
+
+
+_TIME_HINT = (
+    " Times must be timestamps or milliseconds since 1970, from 1990 to 2100; "
+    "are these seconds or microseconds?"
+)
+
+
+def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
+    """Stop when more than the part `limit` of the rows read is unusable.
+
+    Raises
+    ------
+    InputError
+        Naming the reasons with their counts, most frequent first.
+    """
+    rejected = sum(reasons.values())
+    if rejected <= limit * read:
+        return
+    ordered = sorted((item for item in reasons.items() if item[1]), key=lambda item: (-item[1], item[0]))
+    found = ", ".join(f"{rows:,} with {reason}" for reason, rows in ordered)
+    hint = _TIME_HINT if reasons.get("time out of range") else ""
+    raise InputError(
+        f"{source}: {rejected:,} of {read:,} rows are unusable ({found}), more than the {limit:.2%} that "
+        f"--max-rejected allows; is the input read as it is meant?{hint}"
+    )

@@ -1,0 +1,184 @@
+"""The folder that the SQL of `clickassay sql` leaves, read as a pattern table.
+
+Each table is a Parquet file, or a folder of part files as Spark writes them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.form import ContractError, DataType
+from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.errors import EngineError, PatternError
+from clickassay.patterns.counts import COUNT_FORMS, count_batch
+from clickassay.patterns.funnel import LogFunnel, orphan_rows
+from clickassay.patterns.table import PatternTable
+
+Counts = Mapping[str, Sequence[tuple[Any, ...]]]
+
+_SETTINGS: Mapping[str, DataType] = {
+    "stored_depth": pl.Int64,
+    "idle_minutes": pl.Float64,
+    "idle_scope": pl.String,
+    "normalise_urls": pl.Boolean,
+    "folds": pl.Int64,
+    "clicks_by": pl.String,
+    "searches": pl.String,
+    "clicks": pl.String,
+    "dialect": pl.String,
+    "clickassay": pl.String,
+    "faults": pl.Int64,
+}
+_UNFINISHED = "unfinished"
+_UNKNOWN = "unknown"
+
+
+def is_written(folder: Path) -> bool:
+    """Tell whether a folder is what a script leaves: settings as a table, and counts; no settings.json."""
+    return (
+        (folder / "settings.parquet").exists()
+        and (folder / "counts").is_dir()
+        and not (folder / "settings.json").exists()
+    )
+
+
+def read_written(folder: Path) -> PatternTable:
+    """Read what a script has left as a pattern table; its funnel is made of the counts.
+
+    Raises
+    ------
+    PatternError
+        If the script has not ended, one of its checks found something, or a table is missing, broken, of
+        another form, or does not fit the others.
+    """
+    try:
+        settings = _settings(folder)
+        counts = {step: _rows(folder, f"counts/{step}", form) for step, form in COUNT_FORMS.items()}
+        tables = {
+            "configurations": PATTERN_CONFIGURATIONS.canonical(_frame(folder, "configurations")),
+            "patterns": PATTERNS.canonical(_frame(folder, "patterns")),
+            "queries": PATTERN_QUERIES.canonical(_unsigned(_frame(folder, "queries"))),
+        }
+        _check_whole(tables, counts)
+        funnel = _funnel(counts, tables["patterns"], int(settings["stored_depth"]))
+    except (OSError, ValueError, IndexError, EngineError, pl.exceptions.PolarsError, ContractError) as error:
+        reason = str(error).splitlines()[0].removesuffix("; nothing was written")
+        raise _broken(folder, reason) from error
+    return PatternTable(**tables, funnel=funnel, info=_info(settings, counts, tables))
+
+
+def _broken(folder: Path, reason: str) -> PatternError:
+    return PatternError(
+        f"pattern table {folder}, left by the SQL of `clickassay sql`, is broken: {reason}; run the SQL again"
+    )
+
+
+def _frame(folder: Path, name: str) -> pl.DataFrame:
+    """Read a table: a file, or the data files of a folder.
+
+    Raises
+    ------
+    PatternError
+        If the script has not got to writing it.
+    """
+    place = folder / f"{name}.parquet"
+    files = sorted(file for file in place.iterdir() if _is_data(file)) if place.is_dir() else [place]
+    if not files:
+        raise FileNotFoundError(f"{place} holds no Parquet file")
+    frame = pl.read_parquet(files, glob=False, hive_partitioning=False)
+    if frame.columns == [_UNFINISHED]:
+        raise PatternError(
+            f"{folder} is unfinished: the SQL that fills it still runs, or ended before it wrote {name}; "
+            "see what it said, and run it to its end"
+        )
+    return frame
+
+
+def _is_data(file: Path) -> bool:
+    return file.suffix == ".parquet" and not file.name.startswith(("_", "."))
+
+
+def _formed(frame: pl.DataFrame, name: str, form: Mapping[str, DataType]) -> pl.DataFrame:
+    if sorted(frame.columns) != sorted(form):
+        raise ContractError(f"{name} has columns {', '.join(frame.columns)}; expected {', '.join(form)}")
+    return frame.select(pl.col(column).cast(dtype) for column, dtype in form.items())
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    frame = _formed(_frame(folder, "settings"), "settings", _SETTINGS)
+    if frame.height != 1 or any(frame.null_count().row(0)):
+        raise ContractError(f"settings has {frame.height} rows, expected one without nulls")
+    settings: dict[str, Any] = frame.row(0, named=True)
+    if settings["faults"]:
+        raise PatternError(
+            f"{folder} is of no use: checks of the SQL that filled it found {settings['faults']} rows where "
+            "there must be none; see what it said when it ran"
+        )
+    return settings
+
+
+def _rows(folder: Path, name: str, form: Mapping[str, DataType]) -> list[tuple[Any, ...]]:
+    return _formed(_frame(folder, name), name, form).rows()
+
+
+def _unsigned(queries: pl.DataFrame) -> pl.DataFrame:
+    """Take the highest bit of signed 64 bits for what it is: some engines know no others."""
+    return queries.with_columns(pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True))
+
+
+def _check_whole(tables: Mapping[str, pl.DataFrame], counts: Counts) -> None:
+    """Refuse tables that are not of one run of the script."""
+    patterns, configurations = tables["patterns"], tables["configurations"]
+    formed = sum(sessions for _, _, on_first_page, sessions in counts["sessions"] if on_first_page)
+    kept = int(patterns["sessions"].sum())
+    if kept != formed:
+        raise ContractError(f"patterns hold {kept:,} sessions, but {formed:,} were counted")
+    ids = patterns["configuration_id"].unique().sort()
+    if not ids.equals(configurations["configuration_id"]):
+        raise ContractError("patterns and configurations are of different configurations")
+    unknown = configurations.join(tables["queries"], on=["market", "query"], how="anti").height
+    if unknown:
+        raise ContractError(f"queries lack those of {unknown:,} configurations")
+
+
+def _funnel(counts: Counts, patterns: pl.DataFrame, depth: int) -> pl.DataFrame:
+    funnel = LogFunnel(depth)
+    count_batch(funnel, counts)
+    rows = funnel.frame(patterns, counts["sessions"], is_open=False)
+    unmatched = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(funnel.orphans()["clicks"].sum()))
+    return FUNNEL.canonical(
+        pl.concat([rows, unmatched]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    )
+
+
+def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """Return what a pattern table is to know of its making; files were seen by the other engine only."""
+    digest = _digest(counts, tables)
+    unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "sha256": digest}
+    log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
+    return {
+        "stored_depth": settings["stored_depth"],
+        "settings": {
+            "depth": [settings["stored_depth"]],
+            "only_judged": False,
+            **{name: settings[name] for name in log_settings},
+        },
+        "inputs": {half: {"names": [settings[half]], **unknown} for half in ("searches", "clicks")},
+        "versions": {"clickassay": settings["clickassay"]},
+    }
+
+
+def _digest(counts: Counts, tables: Mapping[str, pl.DataFrame]) -> str:
+    """Return a digest of all that is left of a log, which stands for that of its files."""
+    digest = hashlib.sha256(
+        json.dumps({name: sorted(map(repr, rows)) for name, rows in counts.items()}).encode()
+    )
+    digest.update("".join(tables["configurations"]["configuration_id"]).encode())
+    for column in ("fold", "click_mask", "sessions"):
+        digest.update(tables["patterns"][column].to_numpy().tobytes())
+    digest.update(tables["queries"]["user_buckets"].to_numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,4 @@
+"""A pattern table in batches, each published whole.
+
+- ``store``: the store; ``batches``: its batches; ``files``: how files are written, locked and checked.
+"""

@@ -1,0 +1,113 @@
+"""The batches of a pattern store: written and read whole."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.form import ContractError
+from clickassay.core.errors import StoreError
+from clickassay.core.tables import write_table
+from clickassay.patterns.folder import FOLDER_TABLES, write_folder_tables
+from clickassay.patterns.store.files import (
+    broken,
+    file_digest,
+    read_frame,
+    read_json,
+    write_json,
+    write_through,
+)
+from clickassay.patterns.table import PatternTable, StagedTable
+
+_TABLES = ("closed", "open")
+_FRAMES = ("carry_searches", "carry_clicks", "ids", "orphans", "ambiguous")
+
+
+@dataclass(frozen=True)
+class BatchContent:
+    """What a batch adds to a store.
+
+    Attributes
+    ----------
+    closed, opened
+        Pattern tables of the sessions that can grow no more, and of those that may.
+    frames
+        By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new
+        search ids, sorted), ``orphans`` (search_id, clicks, is_open) and ``ambiguous`` (search_id,
+        of this batch and all before).
+    info
+        Run, times, files and counts; see `add_to_store`.
+    """
+
+    closed: PatternTable | StagedTable
+    opened: PatternTable | StagedTable
+    frames: Mapping[str, pl.DataFrame | pl.LazyFrame]
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """A published batch: its number, folder, and what its batch.json says."""
+
+    number: int
+    folder: Path
+    info: Mapping[str, Any]
+
+    @property
+    def watermark_ms(self) -> int:
+        """No row of a later batch is older (ms since 1970, UTC)."""
+        return int(self.info["watermark_ms"])
+
+    def frame(self, name: str, condition: pl.Expr | None = None) -> pl.DataFrame:
+        """Return one of the frames of `BatchContent`, or a table as ``open/funnel``: all rows, or some."""
+        return read_frame(self.folder / f"{name}.parquet", condition)
+
+    def table(self, kind: str) -> PatternTable:
+        """Return the pattern table of ``closed`` or ``open`` sessions."""
+        frames = {name: read_frame(self.folder / kind / f"{name}.parquet") for name in FOLDER_TABLES}
+        try:
+            checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
+        except (pl.exceptions.PolarsError, ContractError) as error:
+            raise broken(self.folder / kind, error) from error
+        return PatternTable(**checked, info={})
+
+
+def write_batch(content: BatchContent, folder: Path, number: int) -> None:
+    """Write a batch into an empty folder, with the digests of its files."""
+    for kind, table in zip(_TABLES, (content.closed, content.opened), strict=True):
+        (folder / kind).mkdir()
+        write_folder_tables(table, folder / kind)
+    for name in _FRAMES:
+        write_table(content.frames[name], folder / f"{name}.parquet")
+    files = sorted(folder.rglob("*.parquet"))
+    digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in files}
+    write_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})
+    for file in files:
+        write_through(file)
+
+
+def faults_of(folder: Path) -> list[str]:
+    """Return one line for each file of a batch that is not as it was written."""
+    try:
+        digests = read_json(folder / "batch.json")["digests"]
+    except StoreError as error:
+        return [str(error)]
+    faults = []
+    for name, digest in digests.items():
+        file = folder / name
+        if not file.is_file():
+            faults.append(f"{file} is missing")
+        elif file_digest(file) != digest:
+            faults.append(f"{file} is not what was written: its digest differs")
+    return faults
+
+
+def drop_data(folder: Path) -> None:
+    """Remove the data of a batch; what it was made of stays known."""
+    for name in _TABLES:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for file in folder.glob("*.parquet"):
+        file.unlink()

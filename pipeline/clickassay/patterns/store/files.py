@@ -1,0 +1,135 @@
+"""The files of a pattern store: locked, written through, digested, and what is said when one is broken."""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import StoreError
+from clickassay.core.output import is_disk_full
+from clickassay.patterns.folder import JUDGED_FILE
+
+MARK = "store.json"
+
+
+def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
+    """Read a file of a store, or those of its rows that fulfil a condition.
+
+    Raises
+    ------
+    StoreError
+        If it is missing or broken.
+    """
+    try:
+        rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        return (rows if condition is None else rows.filter(condition)).collect()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise broken(file, error) from error
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read the batch.json of a batch.
+
+    Raises
+    ------
+    StoreError
+        If it is missing or broken.
+    """
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise broken(file, error) from error
+    if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
+        raise broken(file, ValueError("it lacks what clickassay wrote"))
+    return value
+
+
+def broken(file: Path, error: Exception) -> StoreError:
+    """Return the error that names a missing or broken file and what mends the store."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
+    if file.name in (MARK, JUDGED_FILE):
+        return StoreError(f"{file} {found}; restore it, or make the store again in another folder")
+    batch = next(folder for folder in file.parents if folder.name.isdigit())
+    return StoreError(f"{file} {found}; {remedy(batch.parent, int(batch.name))}")
+
+
+def remedy(folder: Path, number: int) -> str:
+    """Return how to mend a store whose batch of this number is broken."""
+    undo = f"clickassay store forget {folder} --from {number}"
+    return f"undo from there on: `{undo}`, then run again over all files"
+
+
+def refuse_others(folder: Path) -> None:
+    """Refuse a folder that is no store but holds something."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; choose a folder as --store")
+    names = [path.name for path in folder.iterdir()] if folder.exists() else []
+    if any(name.isdigit() for name in names) and MARK not in names:
+        raise broken(folder / MARK, FileNotFoundError())
+    if any(not name.startswith((".lock", f".{MARK}")) for name in names if name not in (MARK, JUDGED_FILE)):
+        raise StoreError(f"{folder} holds other files; choose an empty or new folder as --store")
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from changing a store; while it is kept, say so if its disk is full."""
+    with _full_disk_named(folder), (folder / ".lock").open("a+b", buffering=0) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.seek(0)
+            raise StoreError(
+                f"store {folder} is in use by another clickassay (process {lock.read().decode()}); "
+                "wait until it ends, then run again"
+            ) from error
+        with suppress(OSError):  # on a full disk batches can still be undone
+            lock.truncate(0)
+            lock.write(str(os.getpid()).encode())
+        yield
+
+
+@contextmanager
+def _full_disk_named(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if not is_disk_full(error):
+            raise
+        raise StoreError(
+            f"disk full while writing store {folder}; the batches in it are whole; "
+            "free space, then run again, or choose another --store"
+        ) from error
+
+
+def write_json(file: Path, value: Mapping[str, Any]) -> None:
+    """Write a file that appears whole or not at all."""
+    work = file.with_name(f".{file.name}.new")
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    try:
+        work.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        write_through(work)
+        work.replace(file)
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def write_through(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def file_digest(file: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

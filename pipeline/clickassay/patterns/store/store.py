@@ -1,0 +1,335 @@
+"""The pattern store: a log's pattern table in batches, each published whole; a run goes on where one ended.
+
+A batch folder holds what its closed sessions add (`closed`), what its open ones would add if the log
+ended there (`open`), the rows to be read again with the next batch (`carry_searches`, `carry_clicks`),
+and what other batches must know of its search ids. The table of the whole log is the sum of all
+`closed` and of the last `open`.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.patterns import FUNNEL
+from clickassay.core.errors import StoreError
+from clickassay.core.tables import write_table
+from clickassay.inputs.files import FileFingerprint, input_fingerprint
+from clickassay.patterns.folder import JUDGED_FILE
+from clickassay.patterns.funnel import orphan_rows
+from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
+from clickassay.patterns.store.files import (
+    MARK,
+    broken,
+    locked_folder,
+    read_frame,
+    read_json,
+    refuse_others,
+    remedy,
+    write_json,
+    write_through,
+)
+from clickassay.patterns.table import PatternTable, merged
+
+FORMAT = 1
+
+
+class PatternStore:
+    """A folder of batches, in order of time.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds something else, or what it holds is broken.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.settings: dict[str, Any] = self._header()
+        self._listed: list[StoredBatch] | None = None
+        self._is_locked = False  # then no other process changes the list
+
+    def _header(self) -> dict[str, Any]:
+        try:
+            header = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            refuse_others(self.folder)
+            raise StoreError(
+                f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise broken(self.folder / MARK, error) from error
+        if not isinstance(header, dict) or header.get("format") != FORMAT:
+            raise StoreError(f"{self.folder} is a pattern store of another version; make it again")
+        return header
+
+    @classmethod
+    def made(
+        cls, folder: Path, settings: Mapping[str, Any], judged_queries: pl.DataFrame | None = None
+    ) -> "PatternStore":
+        """Open a store, making it when it is not there; its settings must be the same as then.
+
+        So must be the queries that it keeps, if it keeps only those with judgments.
+        """
+        digest = None if judged_queries is None else _rows_digest(judged_queries)
+        settings = {**settings, "only_judged": digest is not None, "judged_queries": digest}
+        if not (folder / MARK).exists():
+            refuse_others(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            with locked_folder(folder):
+                if not (folder / MARK).exists():  # another process may have made it just now
+                    if judged_queries is not None:
+                        write_table(judged_queries, folder / JUDGED_FILE)
+                    write_json(folder / MARK, {"format": FORMAT, "forgotten_before": 0, **settings})
+        store = cls(folder)
+        if digest != store.settings.get("judged_queries") and store.settings.get("only_judged") and digest:
+            raise StoreError(
+                f"store {folder} keeps only queries that were judged when it was made, and these judgments "
+                "are of other queries; use the same judgments, or another --store"
+            )
+        for name, value in settings.items():
+            if store.settings.get(name) != value:
+                raise StoreError(
+                    f"store {folder} was made with {name} = {store.settings.get(name)}, not {value}; "
+                    "use the same setting, or another --store"
+                )
+        return store
+
+    def judged_queries(self) -> pl.DataFrame | None:
+        """Return market (null = every market) and query of all that is kept; None when every query is."""
+        if not self.settings.get("only_judged"):
+            return None
+        judged = read_frame(self.folder / JUDGED_FILE)
+        if _rows_digest(judged) != self.settings["judged_queries"]:
+            raise broken(self.folder / JUDGED_FILE, ValueError("its content is not what was written"))
+        return judged
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from changing the store, and sweep away what a killed one left.
+
+        Raises
+        ------
+        StoreError
+            If another process has it, or the disk is full while it is kept.
+        """
+        with locked_folder(self.folder):
+            self._sweep()
+            self._is_locked = True
+            try:
+                yield
+            finally:
+                self._is_locked, self._listed = False, None
+
+    def _sweep(self) -> None:
+        for leftover in (*self.folder.glob(".batch.*"), *self.folder.glob(".spill.*")):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for folder in self._folders():
+            if int(folder.name) < self.settings["forgotten_before"]:
+                drop_data(folder)
+
+    def _every_batch(self) -> list[StoredBatch]:
+        """Return all batches, those too whose data were forgotten: their files stay known."""
+        if self._listed is not None:
+            return [*self._listed]
+        listed = self._listing()
+        self._listed = [*listed] if self._is_locked else None
+        return listed
+
+    def _listing(self) -> list[StoredBatch]:
+        folders = self._folders()
+        for number, folder in enumerate(folders, start=1):
+            if int(folder.name) != number:
+                raise StoreError(
+                    f"store {self.folder}: batch {number} is missing; {remedy(self.folder, number)}"
+                )
+        return [StoredBatch(int(path.name), path, read_json(path / "batch.json")) for path in folders]
+
+    def batches(self) -> list[StoredBatch]:
+        """Return the batches whose data are there, in order of time."""
+        return self._with_data(self._every_batch())
+
+    def _with_data(self, every: Sequence[StoredBatch]) -> list[StoredBatch]:
+        return [batch for batch in every if batch.number >= self.settings["forgotten_before"]]
+
+    def history(self) -> list[StoredBatch]:
+        """Return all batches ever published that were not undone, in order of time."""
+        return self._every_batch()
+
+    def publish(self, content: BatchContent) -> StoredBatch:
+        """Add a batch after the last one: it appears whole, by one rename, or not at all."""
+        number = len(self._every_batch()) + 1
+        work = Path(tempfile.mkdtemp(prefix=".batch.", dir=self.folder))
+        try:
+            write_batch(content, work, number)
+            place = self.folder / f"{number:06d}"
+            work.rename(place)
+            write_through(self.folder)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+        published = StoredBatch(number, place, read_json(place / "batch.json"))
+        if self._listed is not None:
+            self._listed.append(published)
+        return published
+
+    def table(self) -> PatternTable:
+        """Return the pattern table of the whole log: closed sessions, and open ones as they are now."""
+        every = self._every_batch()  # listed once: another process may publish meanwhile
+        batches = self._with_data(every)
+        if not batches:
+            raise StoreError(
+                f"store {self.folder} holds no batch yet; `clickassay patterns --store` adds some"
+            )
+        tables = [batch.table("closed") for batch in batches] + [batches[-1].table("open")]
+        info = {
+            "stored_depth": self.settings["stored_depth"],
+            "settings": {**batches[-1].info["settings"]},
+            "inputs": {what: input_fingerprint(_files(every, what)) for what in ("searches", "clicks")},
+            "versions": batches[-1].info["versions"],
+        }
+        judged = self.judged_queries()
+        return replace(merged(tables), funnel=_funnel(batches), info=info, judged_queries=judged)
+
+    def funnel(self) -> pl.DataFrame:
+        """Return the funnel of the whole log, as its contract has it."""
+        return _funnel(self.batches())
+
+    def files(self, what: str) -> list[FileFingerprint]:
+        """Return all files of ``searches`` or ``clicks`` that the store was made of, each once."""
+        return _files(self._every_batch(), what)
+
+    def run_files(self, run: int, what: str) -> list[FileFingerprint]:
+        """Return the files of ``searches`` or ``clicks`` that one run read, or was to read."""
+        of_run = [batch for batch in self._every_batch() if batch.info["run"] == run]
+        return [FileFingerprint(**file) for batch in of_run for file in batch.info["files"][what]]
+
+    def forget_from(self, number: int) -> int:
+        """Undo batches from `number` on: their files are new again. Returns how many.
+
+        Raises
+        ------
+        StoreError
+            If there is no batch of that number.
+        """
+        self._refuse_after_last(number)
+        undone = [batch for batch in self._folders() if int(batch.name) >= number]
+        for folder in reversed(undone):  # the last first: what is left is always the beginning of the store
+            hidden = folder.with_name(f".batch.{folder.name}")
+            folder.rename(hidden)
+            self._listed = None
+            shutil.rmtree(hidden)
+        return len(undone)
+
+    def forget_before(self, number: int) -> int:
+        """Drop the sessions of batches before `number` for good; their files stay known. Returns how many.
+
+        Raises
+        ------
+        StoreError
+            If there is no batch of that number: the last one stays, it holds the visits still open.
+        """
+        self._refuse_after_last(number)
+        dropped = [batch for batch in self.batches() if batch.number < number]
+        if dropped:
+            self.settings["forgotten_before"] = number
+            write_json(self.folder / MARK, self.settings)
+            self._sweep()
+        return len(dropped)
+
+    def _refuse_after_last(self, number: int) -> None:
+        last = max((int(folder.name) for folder in self._folders()), default=0)
+        if number > last:
+            raise StoreError(
+                f"store {self.folder} has no batch {number}: its last is {last}; "
+                f"`clickassay store info {self.folder}` shows all"
+            )
+
+    def _folders(self) -> list[Path]:
+        return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
+
+    def damage(self) -> list[str]:
+        """Compare every file with the digest it was published with, and the funnel's parts with their sums.
+
+        Returns
+        -------
+        One line for each fault; none if all is as it was written.
+        """
+        first = self.settings["forgotten_before"]
+        faults = [
+            fault for folder in self._folders() if int(folder.name) >= first for fault in faults_of(folder)
+        ]
+        return faults or _sums_that_differ(self.table())
+
+
+def id_digest(search_id: object) -> int:
+    """Return the digest by which a store knows a search id: an integer itself, or 64 bits of a text's md5."""
+    if isinstance(search_id, int):
+        return search_id
+    return int(hashlib.md5(str(search_id).encode(), usedforsecurity=False).hexdigest()[:16], 16)
+
+
+def _rows_digest(frame: pl.DataFrame) -> str:
+    return hashlib.sha256(json.dumps(frame.rows()).encode()).hexdigest()
+
+
+def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
+    found = [FileFingerprint(**file) for batch in batches for file in batch.info["files"][what]]
+    known = {file.path: file for file in found}
+    return [known[path] for path in sorted(known)]
+
+
+def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
+    files = [batch.folder / "closed" / "funnel.parquet" for batch in batches]
+    files += [batch.folder / "open" / "funnel.parquet" for batch in batches[-1:]]
+    rows = pl.concat([*(read_frame(file) for file in files), _orphan_rows(batches)])
+    return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
+
+
+def _orphan_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
+    """Tell what became of clicks whose search was not at hand: another batch may have it, or several."""
+    frames = [batch.frame("orphans").filter(~pl.col("is_open")) for batch in batches]
+    frames.append(batches[-1].frame("orphans").filter("is_open"))
+    orphans = pl.concat(frames)
+    ambiguous = batches[-1].frame("ambiguous")["search_id"]  # of all batches so far
+    is_ambiguous = orphans["search_id"].is_in(ambiguous.implode())
+    known = _known(orphans["search_id"], batches)
+    clicks = orphans["clicks"]
+    return orphan_rows(
+        ambiguous=int(clicks.filter(is_ambiguous).sum()),
+        out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
+        unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
+    )
+
+
+def _known(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
+    if search_ids.is_empty():
+        return pl.Series([], dtype=pl.Boolean)
+    digests = [id_digest(search_id) for search_id in search_ids]
+    wanted = pl.Series("id", digests, dtype=batches[0].frame("ids").schema["id"])
+    asked = pl.col("id").is_in(wanted.implode())
+    found = pl.concat([read_frame(batch.folder / "ids.parquet", asked) for batch in batches])["id"]
+    return wanted.is_in(found.implode())
+
+
+def _sums_that_differ(table: PatternTable) -> list[str]:
+    """Check that the parts of the funnel add up to what was read, and patterns to sessions."""
+    rows = table.funnel.filter(pl.col("depth") == 0).group_by("source", "step").agg(pl.col("rows").sum())
+    count = {(source, step): number for source, step, number in rows.iter_rows()}
+    faults = []
+    for source in ("searches", "clicks"):
+        parts = {step: number for (of, step), number in count.items() if of == source and step != "read"}
+        if sum(parts.values()) != count.get((source, "read"), 0):
+            read = count.get((source, "read"), 0)
+            faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} kept or left out")
+    formed, left_out = count.get(("sessions", "formed"), 0), count.get(("sessions", "left out"), 0)
+    if table.patterns["sessions"].sum() != formed - left_out:
+        found = table.patterns["sessions"].sum()
+        faults.append(f"{formed - left_out:,} sessions kept, but {found:,} in patterns")
+    return faults

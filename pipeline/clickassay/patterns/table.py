@@ -1,0 +1,125 @@
+"""The pattern table as a record, and what it must obey; nothing downstream knows of users or engines."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.form import Table
+from clickassay.core.contracts.patterns import FUNNEL, PATTERN_QUERIES, PATTERNS
+from clickassay.core.errors import PatternError
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """A whole log as counts: rows (configuration, click mask, sessions), and what they refer to.
+
+    Attributes
+    ----------
+    configurations, patterns, queries, funnel
+        Frames in the form of `FOLDER_TABLES`.
+    info
+        Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
+    judged_queries
+        market (null = every market), query: all that is kept; None when every query is.
+    """
+
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    queries: pl.DataFrame
+    funnel: pl.DataFrame
+    info: Mapping[str, Any]
+    judged_queries: pl.DataFrame | None = None
+
+    @property
+    def stored_depth(self) -> int:
+        """Positions kept of each list and mask."""
+        return int(self.info["stored_depth"])
+
+
+@dataclass(frozen=True)
+class StagedTable:
+    """A pattern table that is not held in memory: its large tables lie in files, sorted by their keys.
+
+    The attributes are those of `PatternTable`.
+    """
+
+    configurations: pl.LazyFrame
+    patterns: pl.LazyFrame
+    queries: pl.LazyFrame
+    funnel: pl.DataFrame
+    info: Mapping[str, Any]
+    judged_queries: pl.DataFrame | None = None
+
+
+def merged(tables: Sequence[PatternTable]) -> PatternTable:
+    """Add pattern tables of parts of a log: sessions and funnel rows by summing, users' buckets by or.
+
+    The first table's `info` is kept.
+    """
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+
+    def stacked(name: str) -> pl.DataFrame:
+        frames: list[pl.DataFrame] = [getattr(table, name) for table in tables]
+        return pl.concat(frames)
+
+    return PatternTable(
+        configurations=stacked("configurations").unique("configuration_id"),
+        patterns=_summed(stacked("patterns"), PATTERNS),
+        queries=stacked("queries").group_by(PATTERN_QUERIES.key).agg(pl.col("user_buckets").bitwise_or()),
+        funnel=_summed(stacked("funnel"), FUNNEL),
+        info=first.info,
+        judged_queries=first.judged_queries,
+    )
+
+
+def _summed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    summed: pl.DataFrame = frame.group_by(table.key).agg(pl.exclude(table.key).sum())
+    return summed
+
+
+def check_judged(table: PatternTable, judged: pl.DataFrame) -> None:
+    """Refuse judgments of queries that the stored table left out.
+
+    Parameters
+    ----------
+    judged
+        market (null = every market), query: those with judgments now.
+
+    Raises
+    ------
+    PatternError
+        If one of them is not among those kept.
+    """
+    kept = table.judged_queries
+    if kept is None:
+        return
+    everywhere = kept.filter(pl.col("market").is_null())
+    others = judged.join(everywhere, on="query", how="anti")
+    missing = others.join(kept, on=["market", "query"], how="anti", nulls_equal=True)
+    if missing.height:
+        raise PatternError(
+            "the pattern table keeps only queries that were judged when it was made, but "
+            f"{missing.height:,} have judgments now and were left out, "
+            f"among them {missing['query'].min()!r:.60}; "
+            "make it again with these judgments"
+        )
+
+
+def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:
+    """Refuse depths that the stored table does not reach.
+
+    Raises
+    ------
+    PatternError
+        If a depth is deeper than the stored one.
+    """
+    if max(depths) > table.stored_depth:
+        raise PatternError(
+            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} "
+            "is asked for; "
+            f"make it again with `clickassay patterns --depth {max(depths)}`"
+        )

@@ -1,0 +1,152 @@
+"""Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import ReportError
+from clickassay.report import findings
+from clickassay.report.caveats import caveats
+from clickassay.report.findings import Finding
+from clickassay.report.glossary import linked, terms
+from clickassay.report.model import Run, SampleKey, Section, Table, read_run
+from clickassay.report.sections.context.conventions import conventions_section
+from clickassay.report.sections.context.provenance import command, provenance_section
+from clickassay.report.sections.context.published import beside_section
+from clickassay.report.sections.correlation.baselines import yardsticks_section
+from clickassay.report.sections.correlation.classes import classes_section, frequency_section
+from clickassay.report.sections.correlation.comparisons import comparisons_section
+from clickassay.report.sections.correlation.correlations import correlations_section, good_section
+from clickassay.report.sections.correlation.influence import influence_section
+from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.sections.log.data import data_line, funnel_section, statistics_section
+from clickassay.report.sections.log.judges import judges_sections
+from clickassay.report.sections.log.next_to_judge import next_judgments_section
+from clickassay.report.sections.log.unjudged import unjudged_sections
+from clickassay.report.sections.users.cascade_effect import collapses_section
+from clickassay.report.sections.users.examination import readers_section
+from clickassay.report.writers.csv import csv_text
+from clickassay.report.writers.latex import latex_table
+from clickassay.report.writers.markdown import markdown_page
+from clickassay.report.writers.page import downloads, html_page, write_text
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a template says."""
+
+    title: str
+    scope: str
+    findings: tuple[Finding, ...]
+    data: str
+    caveats: tuple[str, ...]
+    sections: tuple[Section, ...]
+    command: str
+    rule: str
+    shown: tuple[SampleKey, ...]
+
+
+def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
+    """Turn a run's tables into sentences, tables and pictures, without writing anything."""
+    run = read_run(tables, info)
+    ranking = None if run.headline is None else findings.rank(run, run.headline)
+    sections = (
+        statistics_section(run),
+        funnel_section(run),
+        correlations_section(run),
+        comparisons_section(run, ranking),
+        good_section(run),
+        classes_section(run),
+        frequency_section(run),
+        collapses_section(run),
+        differences_section(run, ranking),
+        yardsticks_section(run),
+        influence_section(run),
+        *judges_sections(run),
+        readers_section(run),
+        *unjudged_sections(run),
+        conventions_section(run),
+        next_judgments_section(run),
+        *_beside(run),
+        provenance_section(run),
+    )
+    three = (
+        findings.first_finding(run, ranking),
+        findings.second_finding(run, ranking),
+        findings.third_finding(run, ranking),
+    )
+    return Report(
+        findings.title(run, ranking), findings.scope(run), three, data_line(run),
+        caveats(run), sections, command(run), run.names.rule, run.shown,
+    )  # fmt: skip
+
+
+def _beside(run: Run) -> tuple[Section, ...]:
+    name = run.settings.get("beside")
+    return () if name is None else (beside_section(run, name),)
+
+
+def write_report(
+    tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any], folder: Path
+) -> tuple[str, ...]:
+    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into `folder`.
+
+    Parameters
+    ----------
+    tables
+        The frames of `contracts.RUN_TABLES` by name.
+    info
+        The content of ``settings.json``: settings, inputs, versions, command, seed,
+        skipped_attributes, has_navigational, notes.
+    folder
+        An existing folder. Files of these names in it are replaced.
+
+    Returns
+    -------
+    The three main findings, a few sentences each, without control characters.
+
+    Raises
+    ------
+    ReportError
+        If a table is missing, or the folder is missing or cannot be written.
+    ContractError
+        If a table has not the form of its contract.
+    """
+    if not folder.is_dir():
+        raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
+    report = build_report(tables, info)
+    try:
+        write_text(folder / "report.html", html_report(report))
+        write_text(folder / "report.md", markdown_report(report))
+        (folder / "tables").mkdir(exist_ok=True)
+        for table in [table for section in report.sections for table in section.every_table]:
+            write_table_files(folder / "tables", table)
+    except OSError as error:
+        raise ReportError(f"cannot write the report to {folder}: {error}") from error
+    return tuple(finding.text for finding in report.findings)
+
+
+def write_table_files(folder: Path, table: Table) -> None:
+    """Write a table as CSV, and as LaTeX where a page can hold it."""
+    write_text(folder / f"{table.name}.csv", csv_text(table))
+    if table.for_papers:
+        write_text(folder / f"{table.name}.tex", latex_table(table))
+
+
+def markdown_report(report: Report) -> str:
+    """Return the report as Markdown: the same words and tables, no pictures."""
+    return markdown_page("report.md.j2", report=report)
+
+
+def html_report(report: Report) -> str:
+    """Return the report as one HTML file: works offline, forbids any network, shows without script."""
+    return html_page(
+        "report.html.j2",
+        mark=linked,
+        report=report,
+        terms=terms(),
+        files=downloads(report.sections, report.shown),
+    )

@@ -1,0 +1,74 @@
+"""How far down readers look, beside the discounts of DCG and RBP (Chapelle et al. 2009, Figure 1)."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from clickassay.core.text import number
+from clickassay.report.charts.vega import ACCENT, INK, QUIET, WARM, Spec, Values, layer, number_axis, picture
+from clickassay.report.model import Drawing
+
+SIZE = (330, 190)
+"""Width and height of the plot."""
+
+
+def discount_lines(
+    examined: Mapping[str, Sequence[float]], discounts: Mapping[str, Sequence[float]], main: str
+) -> Drawing:
+    """Draw examination by position, one line for each model, and discounts as dashes.
+
+    Parameters
+    ----------
+    examined
+        By model, the share of sessions in which each position is examined, from the first on; 0..1.
+    discounts
+        By metric, its weight of each position relative to the first; 0..1.
+    main
+        The model that is drawn in colour; the others are grey.
+    """
+    deepest = max(len(line) for line in (*examined.values(), *discounts.values()))
+    values = [
+        *_points(examined, main=main, dashed=False),
+        *_points(discounts, main=main, dashed=True),
+    ]
+    x = number_axis("position", (1, max(deepest, 2)), ticks=min(deepest, 10), grid=False, format="d")
+    y = number_axis("value", (0, 1), ticks=5)
+    place: Spec = {"x": x, "y": y}
+    dashes: Spec = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.6}
+    colour: Spec = {"condition": {"test": "datum.first", "value": WARM}, "value": INK}
+    by_name: Spec = {"detail": {"field": "name"}}
+    words: Spec = {"type": "text", "align": "left", "dx": 7}
+    layers = [
+        layer({"type": "line", "color": QUIET, "strokeWidth": 1}, {**place, **by_name}, only="other"),
+        layer(
+            {"type": "point", "filled": True, "color": QUIET, "size": 14, "opacity": 1}, place, only="other"
+        ),
+        layer(dashes, {**place, **by_name, "stroke": colour}, only="dashed"),
+        layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, place, only="main"),
+        layer(
+            {"type": "point", "filled": True, "color": ACCENT, "size": 36, "opacity": 1}, place, only="main"
+        ),
+        layer(words, {**place, "text": {"field": "name"}}, only="labelled"),
+        layer({"type": "point", "filled": True, "size": 200, "opacity": 0}, place, tip=True),
+    ]
+    titles = {"name": "Line", "position_text": "Position", "text": "Relative to the first"}
+    return picture(layers, values, titles, size=SIZE, sides=(40, 8, 84, 26))
+
+
+def _points(lines: Mapping[str, Sequence[float]], *, main: str, dashed: bool) -> Values:
+    return [
+        {
+            "name": name,
+            "position": place,
+            "position_text": str(place),
+            "value": value,
+            "text": number(value),
+            "main": name == main and not dashed,
+            "other": name != main and not dashed,
+            "dashed": dashed,
+            "first": dashed and name == next(iter(lines)),
+            "labelled": place == len(line) and (dashed or name == main),
+        }
+        for name, line in lines.items()
+        for place, value in enumerate(line, 1)
+        if not math.isnan(value)  # where nothing is shown
+    ]

@@ -1,0 +1,139 @@
+"""Pictures of runs against judgments: curves of several runs, and two runs query by query."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clickassay.core.text import number, signed, visible
+from clickassay.report.charts.marks import Span
+from clickassay.report.charts.vega import (
+    ACCENT,
+    MUTED,
+    QUIET,
+    RULE,
+    WARM,
+    Spec,
+    Values,
+    apart,
+    fitted,
+    layer,
+    number_axis,
+    picture,
+)
+from clickassay.report.model import Drawing
+
+PLOT = (300, 210)
+"""Width and height of the plot in pixels."""
+
+_STROKES = [(colour, dash) for dash in ([], [7, 3], [2, 3]) for colour in (ACCENT, WARM, MUTED)]
+
+MOST_LINES = len(_STROKES)
+"""Lines that can be told from each other."""
+
+_NAMES = 17  # height of a line of the legend
+_SAMPLE = 26  # width of the stroke that it shows
+_TITLE: Spec = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its name, its points, and whether it is there to compare with only."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    quiet: bool = False
+
+
+def curves(
+    lines: Sequence[Line], *, domains: tuple[Span, Span], heads: tuple[str, str], name_head: str = "Run"
+) -> Drawing:
+    """Draw lines with their names above, at most `MOST_LINES` of them and one that is quiet.
+
+    Parameters
+    ----------
+    lines
+        At least one.
+    domains
+        Ranges of both axes.
+    heads
+        Titles of the axes.
+    """
+    labels = apart({line.name: fitted(visible(line.name), PLOT[0] - _SAMPLE) for line in lines})
+    x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **_TITLE)
+    y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **_TITLE)
+    layers: list[Spec] = []
+    for place, (line, (colour, dash)) in enumerate(zip(lines, _strokes(lines), strict=True)):
+        stroke: Spec = {"color": colour, "strokeWidth": 1.2 if line.quiet else 2, "strokeDash": dash}
+        layers.append(layer({"type": "line", **stroke}, {"x": x, "y": y}, only=f"line_{place}"))
+        layers += _legend(labels[line.name], stroke, above=_NAMES * (len(lines) - place))
+    unseen: Spec = {"type": "point", "filled": True, "size": 150, "opacity": 0}
+    layers.append(layer(unseen, {"x": x, "y": y}, tip=True))
+    titles = {"name": name_head, "x_text": heads[0], "y_text": heads[1]}
+    top = 8.0 + _NAMES * len(lines)
+    return picture(layers, _points(lines), titles, size=PLOT, sides=(52, top, 10, 44))
+
+
+def _strokes(lines: Sequence[Line]) -> list[tuple[str, list[int]]]:
+    strokes = iter(_STROKES)
+    return [(QUIET, []) if line.quiet else next(strokes) for line in lines]
+
+
+def _legend(words: str, stroke: Spec, *, above: float) -> list[Spec]:
+    at: Spec = {"y": {"value": -above}}
+    sample = layer(
+        {"type": "rule", **stroke}, {**at, "x": {"value": 0}, "x2": {"value": _SAMPLE - 6}}, only="first"
+    )
+    text: Spec = {"type": "text", "align": "left", "baseline": "middle", "text": words}
+    return [sample, layer(text, {**at, "x": {"value": _SAMPLE}}, only="first")]
+
+
+def _points(lines: Sequence[Line]) -> Values:
+    values = [
+        {"name": visible(line.name), "x": x, "y": y, "x_text": f"{x:g}", "y_text": number(y, 4)}
+        | {f"line_{place}": True}
+        for place, line in enumerate(lines)
+        for x, y in line.points
+    ]
+    return [value | {"first": not place} for place, value in enumerate(values)]
+
+
+def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> Drawing:
+    """Draw a bar for each query, upwards where the difference is above 0.
+
+    Parameters
+    ----------
+    differences
+        Names and differences in -1..1, from left to right.
+    head
+        What is drawn, the title of the axis.
+    """
+    values: Values = [
+        {
+            "query": visible(name), "text": signed(value, 4), "left": place + 0.12, "right": place + 0.88,
+            "value": value, "up": value > 0,
+        }
+        for place, (name, value) in enumerate(differences)
+    ]  # fmt: skip
+    across: Mapping[str, Spec] = {
+        "x": {
+            "field": "left",
+            "type": "quantitative",
+            "axis": None,
+            "scale": {"domain": [0, max(1, len(values))], "nice": False, "zero": False},
+        },
+        "x2": {"field": "right"},
+    }
+    top = max([0.1, *(math.ceil(abs(value) * 10) / 10 for _, value in differences)])
+    axis = number_axis("value", (-top, top), ticks=5, title=head, titleX=-44.0, gridColor=_ZERO, **_TITLE)
+    colour = {"condition": {"test": "datum.up", "value": ACCENT}, "value": WARM}
+    bars = layer({"type": "rect"}, {**across, "y": axis, "y2": {"datum": 0}, "color": colour})
+    whole = layer(
+        {"type": "rect", "opacity": 0},
+        {**across, "y": {"value": 0}, "y2": {"value": PLOT[1]}},
+        tip=True,
+    )
+    titles = {"query": "Query", "text": head}
+    return picture([bars, whole], values, titles, size=PLOT, sides=(58, 8, 10, 8))
+
+
+_ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}

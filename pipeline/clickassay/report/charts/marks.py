@@ -1,0 +1,345 @@
+"""Pictures of a report, in the grammar of Vega-Lite: same numbers in, same bytes out.
+
+Colours are named by their job. The style sheet maps these very values to the colours of the light
+or dark page, so one picture serves both; the palette (blue, vermilion, greys) is safe for
+colour-blind readers, and every colour is doubled by a number, a shape or a position.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clickassay.core.text import number, percent, span
+from clickassay.report.cells import Estimate
+from clickassay.report.charts.vega import (
+    ACCENT,
+    INK,
+    LETTER,
+    MUTED,
+    PAGE,
+    QUIET,
+    RULE,
+    TINT,
+    WARM,
+    WARM_TINT,
+    Spec,
+    Values,
+    apart,
+    fitted,
+    layer,
+    names_axis,
+    number_axis,
+    picture,
+    wide,
+)
+from clickassay.report.model import Drawing
+
+Span = tuple[float, float]
+
+CELL = (47, 30)
+"""Width and height of a cell of a heat map."""
+
+HEAD = 51
+"""Width of a line over a column of cells; neighbours meet where it is more."""
+
+BAR = 42
+"""Height of a bar with its words."""
+
+STEP = 25
+"""Height of a row of intervals."""
+
+PLOT = (262, 150)
+"""Width and height of the lines by decile."""
+
+SQUARE = 300
+"""Width and height of the picture of differences."""
+
+WIDE = 330
+"""Width of a picture of bars."""
+
+_SHARE: Spec = {
+    "type": "quantitative", "axis": None, "stack": None, "scale": {"domain": [0, 1], "clamp": True},
+}  # fmt: skip
+_ROW: Spec = {"field": "place", "type": "ordinal", "sort": None, "axis": None}
+_REACH: Spec = {"type": "rule", "color": ACCENT, "strokeWidth": 2}
+_DOT: Spec = {
+    "type": "point",
+    "shape": "circle",
+    "size": 56,
+    "opacity": 1,
+    "stroke": ACCENT,
+    "strokeWidth": 2,
+}
+_DIAMOND: Spec = {
+    "type": "point", "shape": "diamond", "size": 70, "opacity": 1, "filled": False,
+    "stroke": WARM, "strokeWidth": 1.8,
+}  # fmt: skip
+_ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
+_TITLE: dict[str, str | float] = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
+_ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
+
+
+def _said(found: Estimate) -> dict[str, Any]:
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "text": number(found.value),
+        "interval": span(found.low, found.high),
+    }
+
+
+def heat_map(
+    estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
+) -> Drawing:
+    """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
+    heads = _column_heads(editorial)
+    values = [cell for click in clicks for cell in _heat_row(estimates, click, heads)]
+    lines = max((head.count("\n") + 1 for head in heads.values()), default=1)
+    place: Spec = {
+        "x": names_axis(
+            "head",
+            orient="top",
+            labelAngle=0,
+            labelPadding=14 * lines - 7,
+            labelExpr=r"split(datum.label, '\n')",
+        ),
+        "y": names_axis("click_head"),
+    }
+    colour = {"condition": {"test": "datum.value < 0", "value": WARM_TINT}, "value": TINT}
+    strength = {
+        "field": "strength", "type": "quantitative", "legend": None,
+        "scale": {"domain": [0, 1], "range": [0.04, 1], "clamp": True},
+    }  # fmt: skip
+    cell: Spec = {"type": "rect", "width": {"band": 0.96}, "height": {"band": 0.94}, "cornerRadius": 3}
+    bold: Spec = {"type": "text", "fontWeight": {"expr": "datum.best ? 'bold' : 'normal'"}}
+    cells = layer(cell, {**place, "color": colour, "fillOpacity": strength}, tip=True)
+    words = layer(bold, {**place, "text": {"field": "text"}})
+    return picture(
+        [cells, words],
+        values,
+        {
+            "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
+            "interval": "95 % interval", "reason": "No value",
+        },
+        size=(CELL[0] * len(editorial), CELL[1] * len(clicks)),
+        sides=(wide(clicks), 6 + 14 * lines, 1, 1),
+    )  # fmt: skip
+
+
+def _column_heads(names: Sequence[str]) -> dict[str, str]:
+    # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone
+    lines = {name: name.replace("(", "\n(", 1).split("\n") for name in names}
+    return apart({name: "\n".join(map(_head_line, own)) for name, own in lines.items()})
+
+
+def _head_line(line: str) -> str:
+    # the dots of a cut line are wider than a letter
+    return line if len(line) * LETTER <= HEAD else fitted(line, HEAD - LETTER)
+
+
+def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
+    found = {name: estimates.get((click, name), Estimate(None, reason="not computed")) for name in heads}
+    highest = max((one.value for one in found.values() if one.value is not None), default=None)
+    return [
+        {
+            "click": click,
+            "click_head": fitted(click, 150),
+            "editorial": name,
+            "head": heads[name],
+            **_said(one),
+            "strength": abs(one.value or 0.0),
+            "reason": one.reason,
+            "best": one.value is not None and one.value == highest,
+        }
+        for name, one in found.items()
+    ]
+
+
+def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Drawing:
+    """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows go on)."""
+    values = [_bar(place, *row) for place, row in enumerate(rows)]
+    colour = {"condition": {"test": "datum.goes_on", "value": ACCENT}, "value": QUIET}
+    return _shares(values, colour, {"label": "Step", "text": "Rows"})
+
+
+def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec) -> Drawing:
+    """Draw the column `share` as bars on tracks, the words `shown` and `text` above each."""
+    tracks = layer(_ON_TRACK | {"type": "bar", "color": RULE}, {"y": _ROW, "x": {"datum": 1, **_SHARE}})
+    parts = layer(
+        _ON_TRACK | {"type": "bar"}, {"y": _ROW, "x": {"field": "share", **_SHARE}, "color": colour}
+    )
+    left: Spec = {"type": "text", "align": "left", "dy": -4}
+    right: Spec = {"type": "text", "align": "right", "dy": -4, "color": MUTED}
+    layers = [
+        tracks,
+        parts,
+        *more,
+        layer(left, {"y": _ROW, "x": {"value": 0}, "text": {"field": "shown"}}),
+        layer(right, {"y": _ROW, "x": {"value": WIDE}, "text": {"field": "text"}}),
+        _rows_that_tell(_ROW, BAR),
+    ]
+    return picture(layers, values, titles, size=(WIDE, BAR * len(values)), sides=(0, 0, 0, 0))
+
+
+def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) -> dict[str, Any]:
+    text = f"{rows:,}" + (f"  ({percent(share)})" if share is not None else "")
+    shown = fitted(label, WIDE - wide([text], most=WIDE))
+    return {
+        "place": place,
+        "label": label,
+        "shown": shown,
+        "share": share or 0.0,
+        "goes_on": goes_on,
+        "text": text,
+    }
+
+
+def _rows_that_tell(row: Spec, height: float, *, left: float = 0) -> Spec:
+    """Return unseen bars over whole rows, so that a row answers wherever it is pointed at."""
+    unseen: Spec = {"type": "bar", "height": height, "opacity": 0}
+    return layer(unseen, {"y": row, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
+
+
+def intervals(
+    names: Sequence[str],
+    estimates: Mapping[str, Estimate],
+    *,
+    domain: Span,
+    others: Mapping[str, float | None] | None = None,
+    other_words: str = "Random iterations",
+    head: str = "Metric",
+    hollow: Sequence[str] = (),
+) -> Drawing:
+    """Draw one row per name: the value with its interval, and what else is said of it as a diamond.
+
+    `other_words` and `head` say what diamonds and names are. The dots of `hollow` names are not filled.
+    """
+    runs, heads = others or {}, apart({name: fitted(name, 150) for name in names})
+    values = [
+        {"name": name, "head": heads[name], **_interval_row(estimates[name], runs.get(name), name in hollow)}
+        for name in names
+        if estimates[name].value is not None
+    ]
+    # the first layer lacks rows without an interval: their places are told, not found
+    order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
+    row = names_axis("head", labelColor=INK) | order
+    left = wide([value["head"] for value in values])
+    x = number_axis("value", domain, ticks=5, gridColor=_ZERO)
+    fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
+    layers = [
+        layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
+        layer(_DOT, {"y": row, "x": x, "fill": fill}),
+        layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
+        _rows_that_tell(row, STEP, left=left),
+    ]
+    said = {"name": head, "text": "Value", "interval": "95 % interval"}
+    if runs:
+        said["run_text"] = other_words
+    return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
+
+
+def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
+    return {
+        **_said(found),
+        "bounded": found.has_interval,
+        "run": run,
+        "run_text": number(run),
+        "ran": run is not None,
+        "hollow": hollow,
+    }
+
+
+def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: Span) -> Drawing:
+    """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
+    values = [
+        {
+            "decile": at, "decile_text": str(at), "metric": name, "main": name == main, "other": name != main,
+            "banded": name == main and found.has_interval, **_said(found),
+        }
+        for name, line in lines.items()
+        for at, found in line.items()
+        if found.value is not None
+    ]  # fmt: skip
+    x = number_axis("decile", (1, 10), ticks=10, grid=False)
+    y = number_axis("value", domain, ticks=4)
+    quiet: Spec = {"type": "line", "color": QUIET, "strokeWidth": 1, "strokeOpacity": 0.7}
+    band: Spec = {"type": "area", "color": TINT, "fillOpacity": 0.28}
+    dots: Spec = {"type": "point", "filled": True}
+    layers = [
+        layer(quiet, {"x": x, "y": y, "detail": {"field": "metric"}}, only="other"),
+        layer(band, {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}, only="banded"),
+        layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, {"x": x, "y": y}, only="main"),
+        layer(dots | {"color": ACCENT, "size": 36, "opacity": 1}, {"x": x, "y": y}, only="main"),
+        layer(dots | {"size": 420, "opacity": 0}, {"x": x, "y": y}, only="main", tip=True),
+    ]
+    titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
+    return picture(layers, values, titles, size=PLOT, sides=(40, 8, 8, 26))
+
+
+def plane(
+    values: Values, *, domains: tuple[Span, Span], heads: tuple[str, str], titles: Mapping[str, str]
+) -> Drawing:
+    """Draw cells of a plane, darker the more draws fall into them.
+
+    Parameters
+    ----------
+    values
+        Cells that are not empty: left, right, low, high, draws, and the columns of `titles`.
+    domains
+        Ranges of both axes; both hold 0.
+    heads
+        Titles of the axes, ours.
+    """
+    across, up = (
+        number_axis(
+            name,
+            domain,
+            ticks=5,
+            gridColor=_ZERO,
+            format=".3~g",
+            title=fitted(head, SQUARE),
+            **_TITLE,
+            **place,
+        )
+        for name, domain, head, place in zip(
+            ("left", "low"), domains, heads, ({"titleY": 31.0}, {"titleX": -52.0}), strict=True
+        )
+    )
+    strength = {
+        "field": "draws", "type": "quantitative", "legend": None,
+        "scale": {"type": "sqrt", "range": [0.15, 1], "zero": True},
+    }  # fmt: skip
+    place = {"x": across, "x2": {"field": "right"}, "y": up, "y2": {"field": "high"}}
+    cells = layer({"type": "rect", "color": ACCENT}, {**place, "fillOpacity": strength}, tip=True)
+    return picture([cells], values, titles, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
+
+
+def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
+    """Draw click-through rates as bars, a tick where the average of the position lies.
+
+    Parameters
+    ----------
+    values
+        Rows: label, share and average (0..1), whether nothing better stands above (alone).
+    titles
+        Columns to tell, with their words.
+    """
+    drawn = [
+        {**value, "place": place, "shown": fitted(value["label"], WIDE - 60), "text": percent(value["share"])}
+        for place, value in enumerate(values)
+    ]
+    colour = {"condition": {"test": "datum.alone", "value": ACCENT}, "value": WARM}
+    tick: Spec = {"type": "tick", "color": INK, "thickness": 2, "height": 15, "yOffset": 10}
+    averages = layer(tick, {"y": _ROW, "x": {"field": "average", **_SHARE}})
+    return _shares(drawn, colour, titles, averages)
+
+
+def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = ()) -> tuple[float, float]:
+    """Return the range, widened to the next twentieth, that holds all values and intervals."""
+    ends = [end for one in estimates if one.value is not None for end in (one.value, one.low, one.high)]
+    known = [end for end in [*ends, *more] if end is not None]
+    if not known:
+        return (-1.0, 1.0)
+    low, high = min(known), max(known)
+    gap = max(0.02 * (high - low), 0.005)
+    return round((low - gap) // 0.05 * 0.05, 2), round(-(-(high + gap) // 0.05) * 0.05, 2)

@@ -1,0 +1,1 @@
+"""Sections on conventions, published numbers and provenance."""

@@ -1,0 +1,75 @@
+"""The same metric under the conventions of other tools: its mean, and how it goes with clicks."""
+
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text import listed, number
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Estimate, Row
+from clickassay.report.model import Run, SampleKey, Section, Table, estimate
+
+HEADS = ("Mean", "Correlation", "Against the run's own", "Reported by")
+OWN_NOTE = (
+    "The first row of a metric is the run's own convention. Conventions that give the same values on this "
+    "run share a row. Intervals of differences are each on their own, not adjusted for how many there are."
+)
+
+
+def conventions_section(run: Run) -> Section:
+    """Return what other tools would report of the headline sample."""
+    tables = tuple(_table(run, sample) for sample in run.own if _rows_of(run, sample).height)
+    return Section("conventions", "The same metric elsewhere", _reading(run), tables=tables)
+
+
+def _rows_of(run: Run, sample: SampleKey) -> pl.DataFrame:
+    rows = sample.rows(run.frames["conventions"]).filter(click_metric=HEADLINE_CLICK)
+    own_first = rows.sort("place").with_columns(first=pl.col("place").min().over("quantity"))
+    return own_first.sort("first", ~pl.col("own"), "place")
+
+
+def _table(run: Run, sample: SampleKey) -> Table:
+    rows = _rows_of(run, sample)
+    return Table(
+        "conventions",
+        f"Mean and correlation with {HEADLINE_CLICK} by convention{run.at(sample)}",
+        "Convention",
+        HEADS,
+        tuple(
+            Row(row["quantity"], row["convention"], _cells(row, rows))
+            for row in rows.filter(pl.col("same_as").is_null()).iter_rows(named=True)
+        ),
+        notes=(OWN_NOTE,),
+        data=run.frames["conventions"],
+        group_head="Metric",
+    )
+
+
+def _cells(row: dict[str, Any], rows: pl.DataFrame) -> tuple[Cell, ...]:
+    alike = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
+    gap = None if row["own"] else Estimate(row["gap"], row["gap_low"], row["gap_high"], row["reason"])
+    return (Estimate(row["mean"]), estimate(row), gap, "; ".join((row["tools"], *alike)))
+
+
+def _reading(run: Run) -> tuple[str, ...]:
+    rows = None if run.headline is None else _rows_of(run, run.headline)
+    if rows is None or rows.is_empty():
+        return ("There is no number that another tool could report differently.",)
+    told = [_moved(rows.filter(quantity=name)) for name in rows["quantity"].unique(maintain_order=True)]
+    sure = rows.filter(pl.col("same_as").is_null() & ((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0)))
+    changed = listed(sure["convention"]) if sure.height else "none"
+    return (
+        "Tools give one name to numbers that differ. Means of the same lists, as far apart as conventions "
+        f"bring them: {'; '.join(words for words in told if words)}.",
+        f"Conventions whose correlation with {HEADLINE_CLICK} differs from the run's own beyond noise: "
+        f"{changed}. The command audit tells which conclusions that changes.",
+    )
+
+
+def _moved(rows: pl.DataFrame) -> str:
+    """Say between which means the conventions of one quantity lie."""
+    ordered = rows.drop_nulls("mean").sort("mean", "place")
+    if ordered.is_empty():
+        return ""
+    low, high = ordered.row(0, named=True), ordered.row(-1, named=True)
+    return f"{low['quantity']} {number(low['mean'])} to {number(high['mean'])}"

@@ -1,0 +1,159 @@
+"""How the numbers were made: definitions, our choices, settings, inputs, versions, seed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clickassay.core.text import sentence, visible
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Row
+from clickassay.report.model import Run, Section, Table
+
+LONGEST_VALUE = 400
+
+CLICK_MEANINGS = {
+    "UCTR": "1 if anything was clicked",
+    "MaxRR": "1 / position of the first click",
+    "MeanRR": "mean of 1 / position over the clicks",
+    "MinRR": "1 / position of the last click",
+    "PLC": "clicks / position of the last click",
+    "SS": "1 if a clicked result has a grade of {good} or better",
+    "QCTR": "number of clicked results",
+}
+EDITORIAL_MEANINGS = {
+    "DCG": "sum of (2^grade - 1) / log2(position + 1)",
+    "NDCG": "DCG / DCG of the ideal order of {pool}",
+    "AP": "mean, over the relevant ones among {pool}, of the precision at their position; "
+    "relevant: {relevant} or better; AP(rel=n): grade n or better",
+    "RR": "1 / position of the first relevant result; RR(rel=n): of the first with grade n or better",
+    "ERR": "expected 1 / position at which a user stops who is satisfied by a result with probability "
+    "(2^grade - 1) / 2^{top}",
+    "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
+}
+BASELINE_MEANINGS = {
+    "MeanGrade": "mean grade of the results, whatever their order",
+    "MeanGrade@1": "grade of the first result",
+    "P@1": "1 if the first result is relevant",
+}
+CHOICES = (
+    "A session has the results of its first search, and as clicks the distinct results clicked in any "
+    "of its searches.",
+    "A click belongs to its search when it lies within the idle limit of it, before or after; others "
+    "play no part.",
+    "QCTR counts distinct clicked results.",
+    "The closed form is the limit of Algorithm 3 for endless iterations.",
+    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the interval "
+    "reaches Student's t times as far. Its degrees of freedom are few when few queries make up most of the "
+    "spread, so that the interval widens. Intervals of correlations are made on Fisher's scale (artanh), so "
+    "that they end within 1.",
+    "An interval is marked as not to be relied on with fewer than 50 queries, or when a handful of queries "
+    "decide.",
+    "Noise correction: a click metric of a configuration varies with its few sessions. The variance between "
+    "these sessions tells by how much; it is taken out of the variance of the click metric. The interval "
+    "(Fieller) has no end when this may leave nothing.",
+    "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
+    "metrics, baselines included, of one market, depth, judge and click metric.",
+    "The baselines (mean grade, grade and relevance of the first result) and SS with clicks that ignore the "
+    "grades are not in the paper.",
+)
+
+
+def provenance_section(run: Run) -> Section:
+    """Return definitions, choices, settings, inputs and versions as tables."""
+    tables = (_definitions(run), _settings(run), _inputs(run), _versions(run))
+    return Section(
+        "provenance",
+        "How this was computed",
+        _reading(run),
+        folded=tables,
+        fold_words="Definitions, settings, inputs, versions",
+    )
+
+
+def _reading(run: Run) -> tuple[str, ...]:
+    seed = run.info.get("seed", run.settings.get("seed", 0))
+    texts = [f"The same inputs and settings give the same bytes. Seed: {visible(seed)}."]
+    texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
+    return (*texts, "Where this goes beyond Chapelle et al. (2009), the choice is ours:", *CHOICES)
+
+
+def command(run: Run) -> str:
+    """Return the command line that made the run, or ''."""
+    return visible(run.info.get("command") or "", limit=2_000)
+
+
+def _definitions(run: Run) -> Table:
+    values = {
+        "good": run.good,
+        "pool": "all judged results"
+        if run.settings.get("pool", "judged") == "judged"
+        else "the shown results",
+        "relevant": run.grade_label(int(run.settings.get("relevant_grade", 3))),
+        "top": str(run.settings.get("max_grade", 4)),
+        "persistence": visible(run.settings.get("persistence", 0.8)),
+    }
+    meanings = {
+        "Click metrics, per session": CLICK_MEANINGS,
+        "Editorial metrics, per configuration": EDITORIAL_MEANINGS,
+        "Baselines, per configuration": BASELINE_MEANINGS,
+    }
+    rows = tuple(
+        Row(group, name, (text.format(**values),))
+        for group, texts in meanings.items()
+        for name, text in texts.items()
+    )
+    note = f"Without a click a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
+    return Table(
+        "definitions",
+        "What the metrics are",
+        "Metric",
+        ("Definition",),
+        rows,
+        group_head="Kind",
+        notes=(note,),
+        for_papers=False,
+    )
+
+
+def _settings(run: Run) -> Table:
+    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(run.settings.items()))
+    return Table("settings", "Settings", "Setting", ("Value",), rows, for_papers=False)
+
+
+def _inputs(run: Run) -> Table:
+    inputs: Mapping[str, Any] = run.info.get("inputs") or {}
+    rows = tuple(Row("", visible(name), _input_cells(entry)) for name, entry in sorted(inputs.items()))
+    return Table(
+        "inputs",
+        "Inputs",
+        "Input",
+        ("Files, the first three", "Number", "Bytes", "Digest of sizes, heads and tails"),
+        rows,
+        for_papers=False,
+    )
+
+
+def _input_cells(entry: object) -> tuple[Cell, ...]:
+    known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
+    numbers = (known.get(name) for name in ("files", "bytes"))
+    whole = (value if isinstance(value, int) else None for value in numbers)
+    return (_text(known.get("names")), *whole, _text(known.get("sha256")))
+
+
+def _versions(run: Run) -> Table:
+    versions: Mapping[str, Any] = run.info.get("versions") or {}
+    return Table(
+        "versions",
+        "Versions",
+        "Software",
+        ("Version",),
+        tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(versions.items())),
+        for_papers=False,
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
+    return visible("not given" if value is None else value, limit=LONGEST_VALUE)

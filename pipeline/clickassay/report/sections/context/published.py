@@ -1,0 +1,359 @@
+"""Beside another log's numbers: what a paper published, in columns next to the run's own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import count, listed, number, sentence, visible
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Estimate, Row, Share
+from clickassay.report.findings import nothing_kept
+from clickassay.report.model import Run, Section, Table, estimate
+from clickassay.report.published.own import (
+    KEY,
+    Rows,
+    no_sample,
+    own_key,
+    own_rows,
+    own_sample,
+    own_sizes,
+    why_none,
+)
+from clickassay.report.published.read import (
+    Key,
+    OtherCounts,
+    OtherLog,
+    OtherTable,
+    OtherValue,
+    known,
+    other_log,
+)
+from clickassay.report.sections.correlation.classes import CLASS_WORDS
+
+__all__ = ["beside_section", "known"]
+
+THIS_LOG = "This log"
+DEPTH = attrgetter("depth")
+TABLES_IN_VIEW = 2
+FEWEST_ORDERED = 3
+"""Metrics below which a rank correlation says nothing: two are either in the same order or not."""
+
+SIZES = {
+    "n_queries": ("Queries", "queries"),
+    "n_configurations": ("Configurations", "configurations"),
+    "n_sessions": ("Sessions", "sessions"),
+    "coverage": ("Coverage", "coverage"),
+}
+"""By column of `contracts.STATISTICS`: the words of a row, and the name in `OtherCounts`."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column of a table of correlations: its head, and a cell for every key."""
+
+    head: str
+    cells: Mapping[Key, Estimate]
+
+
+def beside_section(run: Run, name: str) -> Section:
+    """Show the published numbers of another log beside those of the run.
+
+    Parameters
+    ----------
+    run
+        The run; its headline market and judge are shown, at each depth that was published.
+    name
+        One of `known`.
+
+    Raises
+    ------
+    ReportError
+        If there are no published numbers of this name.
+    """
+    log = other_log(name)
+    tables = (_counts_table(run, log), *(_table(run, log, table) for table in log.tables))
+    folded = [table.number for table in log.tables][TABLES_IN_VIEW - 1 :]
+    return Section(
+        "beside",
+        f"Beside another log: {log.label}",
+        _reading(run, log),
+        tables=tables[:TABLES_IN_VIEW],
+        folded=tables[TABLES_IN_VIEW:],
+        fold_words=f"{THIS_LOG} beside {'Table' if len(folded) == 1 else 'Tables'} {listed(folded)}",
+    )
+
+
+# ---- words ---------------------------------------------------------------------------------------
+
+
+def _own_head(run: Run, depth: int) -> str:
+    sample = own_sample(run, depth)
+    return f"{THIS_LOG}, {sample.label if sample else f'depth {depth}'}"
+
+
+def _their_head(log: OtherLog, market: str, depth: int) -> str:
+    return f"{log.label}, {market}, depth {depth}"
+
+
+def _warning(log: OtherLog) -> str:
+    return (
+        f"{log.label} is another log, with other users, results, judges and time: equal or different numbers "
+        "prove nothing by themselves."
+    )
+
+
+def _title(log: OtherLog, place: str, title: str) -> str:
+    return f"{THIS_LOG} beside Table {place} of {log.label}: {title}"
+
+
+# ---- sizes ------------------------------------------------------------------------------------
+
+
+def _counts_table(run: Run, log: OtherLog) -> Table:
+    columns: list[tuple[str, dict[str, Cell]]] = []
+    for depth, theirs in groupby(sorted(log.counts, key=DEPTH), key=DEPTH):
+        columns.append((_own_head(run, depth), _own_cells(run, depth)))
+        columns += [(_their_head(log, one.market, depth), _their_cells(one)) for one in theirs]
+    return Table(
+        f"beside_{log.name}_table{log.counts_number}",
+        _title(log, log.counts_number, log.counts_title),
+        "Size",
+        tuple(head for head, _ in columns),
+        tuple(
+            Row("", words, tuple(cells[size] for _, cells in columns)) for size, (words, _) in SIZES.items()
+        ),
+        notes=(_warning(log), f"The figures are from {log.source}."),
+        data=_counts_data(run, log),
+    )
+
+
+def _own_cells(run: Run, depth: int) -> dict[str, Cell]:
+    row = own_sizes(run, depth)
+    if row is None:
+        return dict.fromkeys(SIZES, Estimate(None, reason=no_sample(run, depth)))
+    return {size: Share(row[size]) if size == "coverage" else row[size] for size in SIZES}
+
+
+def _their_cells(one: OtherCounts) -> dict[str, Cell]:
+    found = {size: getattr(one, theirs) for size, (_, theirs) in SIZES.items()}
+    return found | {"coverage": Share(one.coverage)}
+
+
+def _counts_data(run: Run, log: OtherLog) -> pl.DataFrame:
+    rows = []
+    for one in log.counts:
+        own = own_sizes(run, one.depth) or {}
+        row = _place(run, log, log.counts_number, one)
+        for size, (_, theirs) in SIZES.items():
+            row |= {f"{size}_paper": getattr(one, theirs), f"{size}_run": own.get(size)}
+        rows.append(row)
+    kinds = {size: pl.Float64 if size == "coverage" else pl.Int64 for size in SIZES}
+    return _frame(rows, {f"{size}_{whose}": kinds[size] for size in SIZES for whose in ("paper", "run")})
+
+
+PLACE = ("paper", "table", "market_paper", "depth_paper", "market_run", "depth_run", "judge_run")
+"""Columns that every CSV file begins with; ``_run`` is this log, ``_paper`` the other one."""
+
+
+def _place(run: Run, log: OtherLog, table: str, one: OtherCounts | OtherValue) -> dict[str, Any]:
+    sample = own_sample(run, one.depth)
+    own = (None, None, None) if sample is None else (sample.market, sample.depth, sample.judge)
+    return dict(zip(PLACE, (log.label, table, one.market, one.depth, *own), strict=True))
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, Any]) -> pl.DataFrame:
+    first = {name: pl.Int32 if name.startswith("depth") else pl.String for name in PLACE}
+    return pl.DataFrame(rows, schema={**first, **kinds})
+
+
+# ---- correlations and differences -------------------------------------------------------------
+
+
+def _table(run: Run, log: OtherLog, table: OtherTable) -> Table:
+    columns = tuple(_columns(run, log, table))
+    keys = dict.fromkeys(value.key for value in table.values)
+    rows = [Row(*_row_words(table, key), tuple(column.cells[key] for column in columns)) for key in keys]
+    groups = list(dict.fromkeys(row.group for row in rows))
+    heads = ("Click metric", "Editorial metric")
+    if any(key[0] != EVERY for key in keys):
+        heads = ("Editorial metric", "Queries")
+    return Table(
+        f"beside_{log.name}_table{table.number}",
+        _title(log, table.number, table.title),
+        heads[1],
+        tuple(column.head for column in columns),
+        tuple(sorted(rows, key=lambda row: groups.index(row.group))),
+        notes=(_warning(log), *([table.note] if table.note else [])),
+        data=_data(run, log, table),
+        group_head=heads[0],
+    )
+
+
+def _row_words(table: OtherTable, key: Key) -> tuple[str, str]:
+    """Return group and name of a row: metrics by click metric, classes of queries by editorial metric."""
+    split, class_, click, editorial = key
+    metric = table.words.get(editorial, editorial)
+    if split == EVERY:
+        return click, metric
+    return metric, CLASS_WORDS.get(split, {}).get(class_, class_)
+
+
+def _columns(run: Run, log: OtherLog, table: OtherTable) -> Iterator[_Column]:
+    """Yield, depth by depth, the columns of the run and then those of the other log."""
+    keys = tuple(dict.fromkeys(value.key for value in table.values))
+    for depth, group in groupby(sorted(table.values, key=DEPTH), key=DEPTH):
+        yield from _own_columns(run, log, table, keys, depth)
+        for market in dict.fromkeys(value.market for value in group):
+            printed = {value.key: Estimate(value.value) for value in _of(table, market, depth)}
+            unprinted = Estimate(None, reason=f"not in {log.label}")
+            head = _their_head(log, market, depth)
+            if table.measures == "difference":
+                head = f"{head}, {count(log.iterations)} iterations"
+            yield _Column(head, {key: printed.get(key, unprinted) for key in keys})
+
+
+def _of(table: OtherTable, market: str, depth: int) -> tuple[OtherValue, ...]:
+    return tuple(value for value in table.values if (value.market, value.depth) == (market, depth))
+
+
+def _own_columns(
+    run: Run, log: OtherLog, table: OtherTable, keys: Sequence[Key], depth: int
+) -> Iterator[_Column]:
+    head = _own_head(run, depth)
+    rows = own_rows(run, table, depth)
+    found = {key: rows.get(own_key(run, log, key)) for key in keys}
+
+    def cells(column: str) -> dict[Key, Estimate]:
+        return {
+            key: estimate(row, column) if row else Estimate(None, reason=why_none(run, depth, key, rows))
+            for key, row in found.items()
+        }
+
+    if table.measures == "correlation":
+        yield _Column(head, cells("correlation"))
+        return
+    iterations = count(int(run.settings.get("iterations", 1000)))
+    drawn = {key: Estimate(one.value, reason=one.reason) for key, one in cells("monte_carlo").items()}
+    yield _Column(f"{head}, closed form", cells("exact"))
+    yield _Column(f"{head}, {iterations} iterations", drawn)
+
+
+_ENDS = ("ci_low", "ci_high")
+_DRAWN = ("monte_carlo", "monte_carlo_se")
+
+
+def _data(run: Run, log: OtherLog, table: OtherTable) -> pl.DataFrame:
+    """Return one row per published value, with the run's value, interval and reason beside it."""
+    by_depth = {depth: own_rows(run, table, depth) for depth in {value.depth for value in table.values}}
+    rows = [_data_row(run, log, table, value, by_depth[value.depth]) for value in table.values]
+    more = _DRAWN if table.measures == "difference" else ()
+    numbers = ("value_paper", "value_run", *_ENDS, *more)
+    kinds = dict.fromkeys(KEY, pl.String) | dict.fromkeys(numbers, pl.Float64)
+    return _frame(rows, kinds | dict.fromkeys(("reason", "caution"), pl.String))
+
+
+def _data_row(run: Run, log: OtherLog, table: OtherTable, value: OtherValue, rows: Rows) -> dict[str, Any]:
+    own = rows.get(own_key(run, log, value.key))
+    column = "correlation" if table.measures == "correlation" else "exact"
+    beside = {"value_paper": value.value, "value_run": None if own is None else own[column]}
+    names = (*_ENDS, *(_DRAWN if table.measures == "difference" else ()), "reason", "caution")
+    beside |= dict.fromkeys(names) if own is None else {name: own[name] for name in names}
+    if own is None:
+        beside["reason"] = why_none(run, value.depth, value.key, rows)
+    return {**_place(run, log, table.number, value), **dict(zip(KEY, value.key, strict=True)), **beside}
+
+
+# ---- the reading ------------------------------------------------------------------------------
+
+
+def _reading(run: Run, log: OtherLog) -> tuple[str, ...]:
+    """Compare the orders of the editorial metrics by their correlation with the headline click metric."""
+    if run.headline is None:
+        return (sentence(f"There is nothing to set beside {log.label}: {nothing_kept(run)}"),)
+    table = next(table for table in log.tables if table.measures == "correlation")
+    depths = sorted({value.depth for value in table.values})
+    depth = next(
+        (one for one in (run.headline.depth, *depths) if one in depths and own_sample(run, one)), None
+    )
+    if depth is None:
+        either = listed(map(str, depths), "or")
+        return (f"There is nothing to set beside {log.label}: this log was not evaluated at depth {either}.",)
+    overall = [one for one in table.values if one.depth == depth and _is_headline(one)]
+    return (*_orders(run, log, overall, own_rows(run, table, depth)), *_differing(run, log))
+
+
+def _is_headline(value: OtherValue) -> bool:
+    return (value.split, value.click_metric) == (EVERY, HEADLINE_CLICK)
+
+
+def _orders(run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows) -> Iterator[str]:
+    """Yield how both logs order the metrics; the other's markets of which the same is true, at once."""
+    depth = values[0].depth
+    this = _own_head(run, depth)
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for market in dict.fromkeys(value.market for value in values):
+        theirs, ours = _paired(run, log, [value for value in values if value.market == market], own)
+        if ours:
+            verdict = f"{_firsts(theirs, ours)}; {_alike(theirs, ours)}"
+            found.setdefault((_in_turn(theirs), _in_turn(ours), verdict), []).append(market)
+    if not found:
+        yield f"{this}, has no correlation with {HEADLINE_CLICK} to set beside {log.label}."
+    for (there, here, verdict), markets in found.items():
+        yield (
+            f"By correlation with {HEADLINE_CLICK}, highest first: {there} in "
+            f"{_their_head(log, listed(markets), depth)}; {here} in {this[0].lower()}{this[1:]}. {verdict}."
+        )
+
+
+def _paired(
+    run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the correlations there and here by editorial metric, of the metrics that have both."""
+    rows = {value: own.get(own_key(run, log, value.key)) or {} for value in values}
+    both = {value: row["correlation"] for value, row in rows.items() if row.get("correlation") is not None}
+    theirs = {value.editorial_metric: value.value for value in both}
+    return theirs, {value.editorial_metric: float(here) for value, here in both.items()}
+
+
+def _in_turn(values: Mapping[str, float]) -> str:
+    """Return the metrics from the highest value to the lowest; equal ones are joined by a sign."""
+    ranked = sorted(values, key=lambda name: -values[name])
+    return ", ".join(" = ".join(tied) for _, tied in groupby(ranked, key=lambda name: values[name]))
+
+
+def _firsts(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
+    there, here = (
+        listed(name for name, value in values.items() if value == max(values.values()))
+        for values in (theirs, ours)
+    )
+    return f"First is {here} in both" if there == here else f"First is {there} there, {here} here"
+
+
+def _alike(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
+    if len(ours) < FEWEST_ORDERED:
+        return f"a rank correlation needs at least {FEWEST_ORDERED} metrics with a value in both"
+    if min(len(set(values.values())) for values in (theirs, ours)) == 1:
+        return "there is no rank correlation, as all values of one log are equal"
+    from scipy.stats import spearmanr  # noqa: PLC0415 - takes over a CPU second; few runs need it
+
+    alike = float(spearmanr(list(theirs.values()), list(ours.values())).statistic)
+    return f"Spearman's rank correlation of the two orders is {number(alike)} ({len(ours)} metrics)"
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) else visible(value)
+
+
+def _differing(run: Run, log: OtherLog) -> tuple[str, ...]:
+    """Say which settings give this run other definitions than the other log had."""
+    parts = [
+        f"{name} is {_plain(run.settings[name])} here and {theirs:g} there"
+        for name, theirs in log.settings.items()
+        if name in run.settings and run.settings[name] != theirs
+    ]
+    return (f"The definitions differ: {listed(parts)}.",) if parts else ()

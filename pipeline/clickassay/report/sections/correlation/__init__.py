@@ -1,0 +1,1 @@
+"""Sections on how metrics correlate with clicks."""

@@ -1,0 +1,260 @@
+"""Correlation with the headline click metric by class of query: Tables 4 and 5, splits, Figure 4."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from clickassay.core.text import listed, number, plural, sentence, visible
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.report.cells import Estimate, Row, absent
+from clickassay.report.charts.marks import common_domain, decile_lines
+from clickassay.report.model import (
+    OWN_SPLITS,
+    Figure,
+    Run,
+    SampleKey,
+    Section,
+    Table,
+    estimate,
+    in_order,
+    others,
+)
+
+FREQUENCY = "frequency"
+SPLITS_SHOWN = 6
+"""Attributes of queries that get a table on the page; the CSV files hold all of them."""
+
+CLASS_ORDER = (
+    *("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10"),
+    *("low", "middle", "high", "true", "false", "unknown"),
+)
+CLASS_WORDS = {
+    "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more"},
+    "navigational": {"true": "navigational", "false": "not navigational"},
+    "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
+    FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
+}
+PARADOX = (
+    "Values within classes can all lie below the overall one "
+    "(the amalgamation paradox, Chapelle et al. 2009, 6.2)."
+)
+
+
+def classes_section(run: Run) -> Section:
+    """Tables 4 and 5 and one table per further attribute of the queries."""
+    navigational, remark = _navigational(run)
+    more = [split for split in _splits(run) if split not in OWN_SPLITS]
+    length, kind = f"Table 4. By {_kind('length')}", f"Table 5. By {_kind(navigational)}"
+    tables = [
+        _table(run, "length", "table4_length", length, run.own),
+        _table(run, navigational, f"table5_{navigational}", kind, run.own),
+    ]
+    tables += [_attribute_table(run, split, place) for place, split in enumerate(more, start=1)]
+    rest = (
+        *others(replace(_table(run, "length", "table4_samples", length, run.rest), data=None)),
+        *others(replace(_table(run, navigational, "table5_samples", kind, run.rest), data=None)),
+    )
+    reading = [_reading(run, split) for split in ("length", navigational, *more[:SPLITS_SHOWN])]
+    notes = [remark, *_skipped(run, more)]
+    return Section(
+        "classes",
+        "Kinds of queries",
+        (*[text for text in (*reading, *notes) if text], PARADOX),
+        tables=tuple(tables),
+        folded=rest,
+        fold_words="Other samples",
+    )
+
+
+def _navigational(run: Run) -> tuple[str, str]:
+    splits = _splits(run)
+    if "navigational" in splits or (run.info.get("has_navigational") and "click_entropy" not in splits):
+        return "navigational", ""
+    return "click_entropy", (
+        "No input says which queries are navigational; instead queries are cut into three equal parts by "
+        "click entropy (low: all click the same result, as navigational queries do)."
+    )
+
+
+def _kind(split: str) -> str:
+    known = {
+        "click_entropy": "click entropy",
+        "navigational": "navigational or not",
+        "length": "query length",
+    }
+    return known.get(split) or visible(split, limit=40)
+
+
+def _splits(run: Run) -> tuple[str, ...]:
+    return tuple(run.frames["correlations"]["split"].unique().sort().to_list())
+
+
+def _attribute_table(run: Run, split: str, place: int) -> Table:
+    # The attribute's name comes from the input: only harmless letters of it may reach a file name
+    slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
+    name = f"split{place}_{slug}" if slug else f"split{place}"
+    shown = run.own if place <= SPLITS_SHOWN else ()
+    return _table(run, split, name, f"By {_kind(split)}", shown)
+
+
+def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> Table:
+    data = run.frames["correlations"].filter(split=split, click_metric=HEADLINE_CLICK)
+    rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
+    return Table(
+        name,
+        f"{title}: correlation with {HEADLINE_CLICK}{run.at(*samples)}",
+        "Queries",
+        ("Number", *run.editorial),
+        rows,
+        data=data,
+    )
+
+
+def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]) -> list[Row]:
+    found = class_estimates(run, sample, split)
+    numbers = {
+        row["class"]: row["n_queries"] for row in _class_frame(run, sample, split).iter_rows(named=True)
+    }
+    names = CLASS_WORDS.get(split, {})
+    return [
+        Row(
+            run.group(sample),
+            names.get(label, visible(label)),
+            (numbers[label], *(line.get(name, absent()) for name in metrics)),
+        )
+        for label, line in found.items()
+    ]
+
+
+def _class_frame(run: Run, sample: SampleKey, split: str) -> pl.DataFrame:
+    return run.correlations(sample, split=split).filter(click_metric=HEADLINE_CLICK)
+
+
+def class_estimates(run: Run, sample: SampleKey, split: str) -> dict[str, dict[str, Estimate]]:
+    """Return the estimates of one sample by class, in report order, and editorial metric."""
+    frame = _class_frame(run, sample, split)
+    found: dict[str, dict[str, Estimate]] = {
+        label: {} for label in in_order(frame["class"].unique().to_list(), CLASS_ORDER)
+    }
+    for row in frame.iter_rows(named=True):
+        found[row["class"]][row["editorial_metric"]] = estimate(row)
+    return found
+
+
+def _reading(run: Run, split: str) -> str:
+    found = {} if run.headline is None else class_estimates(run, run.headline, split)
+    best = {label: top for label, line in found.items() if (top := _best(run, line)) is not None}
+    if not best or run.headline is None:
+        return (
+            f"By {_kind(split)} there is nothing to show: no class has a correlation with {HEADLINE_CLICK}."
+        )
+    words = CLASS_WORDS.get(split, {})
+    names = list(dict.fromkeys(best.values()))
+    if len(names) == 1:
+        first, last = next(iter(best)), list(best)[-1]
+        ends = f"{number(found[first][names[0]].value)} ({words.get(first, visible(first))})"
+        if first != last:
+            ends += f" to {number(found[last][names[0]].value)} ({words.get(last, visible(last))})"
+        where = {1: "the only class with a value", 2: "both classes"}.get(
+            len(best), f"all {len(best)} classes"
+        )
+        return sentence(f"By {_kind(split)}, {names[0]} leads in {where}: {ends}")
+    parts = [
+        f"{name} for {listed(words.get(label, visible(label)) for label in best if best[label] == name)}"
+        for name in names
+    ]
+    return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+
+
+def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
+    known = [name for name in run.editorial if name in line and line[name].value is not None]
+    return max(known, key=lambda name: line[name].value or 0.0, default=None)
+
+
+def _skipped(run: Run, more: Sequence[str]) -> list[str]:
+    skipped = [visible(name) for name in run.info.get("skipped_attributes") or ()]
+    texts = []
+    if skipped:
+        texts.append(
+            sentence(f"Not used as a split, because of too many different values: {listed(skipped[:20])}")
+        )
+    if len(more) > SPLITS_SHOWN:
+        texts.append(f"{len(more) - SPLITS_SHOWN} more attributes are in the CSV files only.")
+    return texts
+
+
+def frequency_section(run: Run) -> Section:
+    """Figure 4: correlation with the headline click metric by decile of query frequency."""
+    title = "Rare and frequent queries"
+    metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
+    data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=HEADLINE_CLICK)
+    rows = tuple(row for sample in run.own for row in _sample_rows(run, sample, FREQUENCY, metrics))
+    table = Table(
+        "figure4_frequency",
+        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile{run.at(*run.own)}",
+        "Decile",
+        ("Queries", *metrics),
+        rows,
+        data=data,
+    )
+    lines = _lines(run, metrics)
+    if not lines:
+        text = f"There is nothing to show: no decile has a correlation with {HEADLINE_CLICK}."
+        return Section("frequency", title, (text,), tables=(table,))
+    domain = common_domain([one for line in lines.values() for one in line.values()])
+    figures = tuple(
+        Figure(
+            f"frequency-{place}",
+            name,
+            _line_words(name, line),
+            decile_lines(lines, name, domain=domain),
+            table.name,
+        )
+        for place, (name, line) in enumerate(lines.items())
+    )
+    legend = (("line", "the metric named above, with its 95 % interval"), ("line-quiet", "the other metrics"))
+    return Section(
+        "frequency", title, _frequency_reading(run, lines), figures, legend=legend, folded=(table,)
+    )
+
+
+def _lines(run: Run, metrics: Sequence[str]) -> dict[str, dict[int, Estimate]]:
+    found = {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY)
+    lines = {
+        name: {int(label): line[name] for label, line in found.items() if label.isdecimal() and name in line}
+        for name in metrics
+    }
+    return {name: line for name, line in lines.items() if any(one.value is not None for one in line.values())}
+
+
+def _line_words(name: str, line: Mapping[int, Estimate]) -> str:
+    parts = [f"{at}: {number(one.value)}" for at, one in line.items()]
+    return f"Correlation of {name} with {HEADLINE_CLICK} by frequency decile, 1 = rarest: {', '.join(parts)}."
+
+
+def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
+    where = run.headline.label if run.headline else ""
+    parts = []
+    for name in [name for name in ("DCG", "ERR") if name in lines] or list(lines)[:1]:
+        known = {at: one.value for at, one in lines[name].items() if one.value is not None}
+        first, last = min(known), max(known)
+        parts.append(
+            f"{name} goes from {number(known[first])} in decile {first} "
+            f"to {number(known[last])} in decile {last}"
+        )
+    sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
+    most = plural(max(sizes, default=0), "query", "queries")
+    size = f"Deciles are of equal size, {most} at most; 1 holds the rarest."
+    return (sentence(f"At {where}, {listed(parts)}"), size, *_doubtful(lines))
+
+
+def _doubtful(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
+    every = {at for line in lines.values() for at in line}
+    found = {at for line in lines.values() for at, one in line.items() if one.caution}
+    if not found:
+        return ()
+    text = f"Do not rely on the intervals of {len(found)} of {plural(len(every), 'decile')}"
+    return (f"{text}: the notes under the numbers say why.",)

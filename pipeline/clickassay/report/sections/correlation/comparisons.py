@@ -1,0 +1,230 @@
+"""Which editorial metrics can be told apart by how well they predict clicks."""
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.correlation import COMPARISONS
+from clickassay.core.text import MINUS, count, number, plural, signed, span
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Estimate, Row, Spelled, p_cell
+from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.findings import (
+    MOST_QUERIES,
+    SURE,
+    Lead,
+    Ranking,
+    doubt,
+    lead_of,
+    rounded,
+    tested_words,
+    turned,
+)
+from clickassay.report.model import Figure, Run, Section, Table, estimate
+
+LEAD_LEGEND = (("dot", "told apart"), ("ring", "not told apart"))
+HEADS = ("Difference", "p-value", "Adjusted p", "Told apart", "Queries needed")
+LETTERS_NOTE = "Metrics that share a letter cannot be told apart from each other."
+NEEDED_NOTE = (
+    "Queries needed: as many judged queries detect a difference of this size 4 times out of 5. Fewer may "
+    "do, with luck."
+)
+FAMILY = (
+    "Two metrics are told apart when the adjusted p-value (Holm) is below 0.05. This keeps the chance of any "
+    "false alarm at 5 % among all pairs of one market, depth, judge and click metric, baselines included. An "
+    "interval stands for its own pair only: it may leave out 0 and the pair still not be told apart."
+)
+
+Group = tuple[str, ...]
+
+
+def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
+    """Which editorial metrics differ, for the headline click metric of the headline sample."""
+    data = run.frames["comparisons"]
+    title = "Which metrics can be told apart"
+    if run.headline is None:
+        rows: pl.DataFrame = data.head(0)
+    else:
+        rows = run.headline.rows(data).filter(click_metric=HEADLINE_CLICK)
+    table = Table(
+        "comparisons",
+        f"Differences of correlations with {HEADLINE_CLICK}{run.at(*run.own)}",
+        "Pair",
+        HEADS,
+        tuple(_pair_row(row) for row in _pairs(run, rows)),
+        notes=(NEEDED_NOTE,) if rows.height else (),
+        # the baselines belong to the family, so the file holds their pairs too
+        data=COMPARISONS.canonical(pl.concat([data, run.plain["comparisons"]])),
+    )
+    if rows.is_empty():
+        return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
+    figures = () if ranking is None else _lead_figure(ranking)
+    return Section(
+        "comparisons",
+        title,
+        _reading(run, rows, ranking),
+        figures,
+        legend=LEAD_LEGEND if figures else (),
+        tables=() if ranking is None else _letters_table(run, rows, ranking),
+        folded=(table,),
+        fold_words="Every pair",
+    )
+
+
+def _pair_row(row: Mapping[str, Any]) -> Row:
+    cells: tuple[Cell, ...] = (
+        estimate(row, "difference"),
+        p_cell(row["p_value"]),
+        p_cell(row["p_adjusted"]),
+        _verdict(row),
+        _needed_cell(lead_of(row)),
+    )
+    return Row("", f"{row['metric_a']} {MINUS} {row['metric_b']}", cells)
+
+
+def _needed_cell(found: Lead) -> Cell:
+    if found.needed is not None:
+        return Spelled(rounded(found.needed), found.needed)
+    reason = "no difference to detect" if found.value == 0 else "not tested"
+    return Estimate(None, reason=reason)
+
+
+def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows of `comparisons` in the order of reports."""
+    place = {name: at for at, name in enumerate(run.editorial)}
+    return sorted(
+        rows.iter_rows(named=True),
+        key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
+    )
+
+
+def _verdict(row: Mapping[str, float | None]) -> str:
+    p = row["p_adjusted"]
+    if p is None:
+        return "not tested"
+    return "yes" if p < SURE else "no"
+
+
+def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking | None) -> tuple[str, ...]:
+    verdicts = [(row, _verdict(row)) for row in _pairs(run, rows)]
+    tested = [row for row, verdict in verdicts if verdict != "not tested"]
+    sure = [row for row, verdict in verdicts if verdict == "yes"]
+    where = run.headline.label if run.headline else ""
+    if not tested:
+        return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
+    untested = len(verdicts) - len(tested)
+    text = f"At {where}, {len(sure)} of {plural(len(tested), 'pair')} can be told apart"
+    text += f"; {count(untested)} more could not be tested." if untested else "."
+    ties = () if ranking is None else _ties(ranking)
+    return (text, *_widest(sure), *ties, FAMILY)
+
+
+def _widest(sure: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Say the clearest difference in words."""
+    if not sure:
+        return ()
+    row = max(sure, key=lambda one: abs(one["difference"]))
+    better, worse, found = row["metric_a"], row["metric_b"], lead_of(row)
+    if row["difference"] < 0:
+        better, worse, found = worse, better, turned(found)
+    widest = ", the widest difference of those" if len(sure) > 1 else ""
+    return (
+        f"{better} predicts {HEADLINE_CLICK} better than {worse} by {number(found.value)} "
+        f"({tested_words(found)}){widest}.{doubt(found)}",
+    )
+
+
+def _ties(ranking: Ranking) -> tuple[str, ...]:
+    """Say how many judged queries would tell the best metric from those that it ties with."""
+    leads = {name: ranking.leads[name] for name in ranking.tied}
+    needed = {name: one.needed for name, one in leads.items() if one.needed is not None}
+    within = {name: queries for name, queries in needed.items() if queries <= MOST_QUERIES}
+    if not within:
+        return ()
+    fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
+    text = f"To settle the ties of {ranking.best} would take about {rounded(within[fewest])} judged queries "
+    text += f"(for {fewest})"
+    if most != fewest:
+        text += f" to {rounded(within[most])} (for {most})"
+    text += f"; there are {count(leads[fewest].queries)}. As many detect such a difference 4 times out of 5."
+    return (text,)
+
+
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Table, ...]:
+    """Metrics from best to worst, with letters that show which cannot be told apart."""
+    if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
+        return ()
+    apart = [(row["metric_a"], row["metric_b"]) for row in _pairs(run, rows) if _verdict(row) == "yes"]
+    found = letters(groups(tuple(ranking.values), apart))
+    table = Table(
+        "letters",
+        f"Metrics by their correlation with {HEADLINE_CLICK}{run.at(*run.own)}",
+        "Metric",
+        ("Correlation", "Shared letters", f"Behind {ranking.best} by", "Adjusted p", "Queries needed"),
+        tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),
+        notes=(LETTERS_NOTE,),
+    )
+    return (table,)
+
+
+def _letters_row(ranking: Ranking, name: str, letters: str) -> Row:
+    lead = ranking.leads.get(name)
+    more: tuple[Cell, ...] = (None, None, None)
+    if lead is not None:
+        more = (lead, p_cell(lead.p_adjusted), _needed_cell(lead))
+    return Row("", name, (ranking.values[name], letters, *more))
+
+
+def groups(ordered: Sequence[str], apart: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
+    """Return the largest sets of metrics of which no two are told apart; they may overlap.
+
+    Begins with one set of all; each pair that is told apart splits the sets that hold both, and sets
+    within another are dropped (insert and absorb; Piepho 2004).
+
+    Parameters
+    ----------
+    ordered
+        Metrics, in the order that members and sets are returned in.
+    apart
+        Pairs that are told apart.
+    """
+    found = [frozenset(ordered)]
+    for a, b in apart:
+        split = {part for one in found for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
+        found = [one for one in split if not any(one < other for other in split)]
+    places = sorted(sorted(ordered.index(name) for name in one) for one in found)
+    return tuple(tuple(ordered[place] for place in one) for one in places)
+
+
+def letters(groups: Sequence[Group]) -> dict[str, str]:
+    """Return the letters of each metric, one for each of its groups: ``a``, ``b`` ... ``z``, ``a2`` ..."""
+    found: dict[str, list[str]] = {}
+    for place, group in enumerate(groups):
+        turn = place // len(ascii_lowercase)
+        letter = ascii_lowercase[place % len(ascii_lowercase)] + (str(turn + 1) if turn else "")
+        for name in group:
+            found.setdefault(name, []).append(letter)
+    return {name: " ".join(own) for name, own in found.items()}
+
+
+def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
+    if not ranking.leads:
+        return ()
+    best = ranking.best
+    domain = common_domain([*ranking.leads.values(), Estimate(0.0)])
+    hollow = (*ranking.tied, *ranking.untested)
+    words = ", ".join(
+        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
+        for name, one in ranking.leads.items()
+    )
+    return (
+        Figure(
+            "leads",
+            f"How far {best} is ahead of each other metric, with 95 % interval",
+            f"{best} minus: {words}.",
+            intervals(ranking.others, ranking.leads, domain=domain, hollow=hollow),
+            "comparisons",
+        ),
+    )

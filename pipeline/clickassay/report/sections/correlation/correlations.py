@@ -1,0 +1,188 @@
+"""Correlations of click and editorial metrics: Table 2 and Table 3."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import capital, listed, number, plural
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Estimate, Row, absent
+from clickassay.report.charts.marks import heat_map
+from clickassay.report.findings import leaders
+from clickassay.report.model import Figure, Run, SampleKey, Section, Table, by_pair, noise_corrected, others
+
+NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
+HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row"))
+QCTR_NOTE = (
+    "QCTR stands last: Chapelle et al. (2009) found it slightly negative and left it out of their tables."
+)
+ENDLESS_NOTE = (
+    "The noise of clicks in few sessions lowers every correlation. Here it is taken out: this is what the "
+    "same configurations would show with endless sessions. It is an estimate, so it may pass 1."
+)
+_VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
+
+
+def correlations_section(run: Run) -> Section:
+    """Table 2: every click metric against every editorial metric, per sample."""
+    known = {sample: by_pair(run.correlations(sample)) for sample in run.shown}
+    drawn = {sample: found for sample, found in known.items() if found}
+    figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(drawn.items()))
+    table = Table(
+        "table2_correlations",
+        "Table 2. Weighted correlation, with 95 % interval",
+        "Click metric",
+        run.editorial,
+        tuple(row for sample, found in drawn.items() for row in _metric_rows(run, sample, found)),
+        data=run.frames["correlations"].filter(split=EVERY),
+    )
+    return Section(
+        "correlations",
+        "Which metric goes with which click",
+        _correlations_reading(run) if drawn else (NO_CORRELATIONS,),
+        figures,
+        legend=HEAT_LEGEND if figures else (),
+        folded=(table, _endless_table(run, tuple(drawn))),
+    )
+
+
+def _endless_table(run: Run, samples: Sequence[SampleKey]) -> Table:
+    """Return the noise-corrected correlations; the CSV of Table 2 holds them too."""
+    rows = []
+    for sample in samples:
+        found = {
+            (row["click_metric"], row["editorial_metric"]): noise_corrected(row)
+            for row in run.correlations(sample).iter_rows(named=True)
+        }
+        rows += _metric_rows(run, sample, found)
+    return Table(
+        "table2_endless_sessions",
+        "Table 2 as endless sessions would show it (noise-corrected), with 95 % interval",
+        "Click metric",
+        run.editorial,
+        tuple(rows),
+        notes=(ENDLESS_NOTE,) if rows else (),
+    )
+
+
+def _metric_rows(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> list[Row]:
+    return [
+        Row(sample.label, click, tuple(found.get((click, name), absent()) for name in run.editorial))
+        for click in _present(run.clicks, found, 0)
+    ]
+
+
+def _heat_figure(
+    run: Run, place: int, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]
+) -> Figure:
+    return Figure(
+        f"correlations-{place}",
+        capital(sample.label),
+        _heat_words(run, sample, found),
+        heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
+        "table2_correlations",
+    )
+
+
+def _present(names: Sequence[str], found: Mapping[tuple[str, str], Estimate], side: int) -> tuple[str, ...]:
+    there = {pair[side] for pair in found}
+    return tuple(name for name in names if name in there)
+
+
+def _heat_words(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> str:
+    parts = [
+        f"{click}: "
+        + ", ".join(
+            f"{name} {number(found[click, name].value)}" for name in run.editorial if (click, name) in found
+        )
+        for click in _present(run.clicks, found, 0)
+    ]
+    return f"Heat map of correlations at {sample.label}. {'; '.join(parts)}."
+
+
+def _correlations_reading(run: Run) -> tuple[str, ...]:
+    winners = leaders(run)
+    if winners.is_empty():
+        return ("No correlation has a value; the reasons stand under the table.", QCTR_NOTE)
+    wins = (
+        winners["editorial_metric"]
+        .value_counts()
+        .sort(["count", "editorial_metric"], descending=[True, False])
+    )
+    first = wins.row(0, named=True)
+    top = winners.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
+    where = SampleKey(top["market"], top["depth"], top["judge"]).label
+    return (
+        f"{first['editorial_metric']} has the highest correlation in {first['count']} of "
+        f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is "
+        f"{number(top['correlation'])}, {top['editorial_metric']} with {top['click_metric']} at {where}.",
+        QCTR_NOTE,
+    )
+
+
+def good_section(run: Run) -> Section:
+    """Table 3: AP and RR with the grade below `relevant_grade` counted not relevant or relevant."""
+    title = "Does the border of relevance matter?"
+    pairs = _variants(run.frames["correlations"]["editorial_metric"].unique().to_list())
+    data = run.frames["correlations"].filter(
+        pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY
+    )
+    label = run.grade_label(int(run.settings.get("relevant_grade", 3)) - 1)
+    heads = tuple(word for _ in pairs for word in (f"{label} not relevant", f"{label} relevant"))
+    words = f"Table 3. AP and RR with “{label}” counted not relevant or relevant"
+    spanners = tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs))
+    own = Table(
+        "table3_good",
+        words + run.at(*run.own),
+        "Click metric",
+        heads,
+        _good_rows(run, run.own, pairs),
+        spanners,
+        data=data,
+    )
+    rest = Table("table3_samples", words, "Click metric", heads, _good_rows(run, run.rest, pairs), spanners)
+    return Section(
+        "good",
+        title,
+        (_good_reading(run, pairs, label),),
+        tables=(own,),
+        folded=others(rest),
+        fold_words="Other samples",
+    )
+
+
+def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:
+    names = [name for pair in pairs for name in pair]
+    return tuple(
+        Row(run.group(sample), click, tuple(found.get((click, name), absent()) for name in names))
+        for sample in samples
+        if names and (found := by_pair(run.correlations(sample)))
+        for click in _present(run.clicks, found, 0)
+    )
+
+
+def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a binary metric and its variant with a lower border, as present."""
+    found = [(match[1], name) for name in sorted(editorial) if (match := _VARIANT.match(name))]
+    return tuple((base, variant) for base, variant in found if base in editorial)
+
+
+def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str:
+    if not pairs:
+        return (
+            "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance."
+        )
+    found = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    changes = []
+    for base, variant in pairs:
+        before, after = (found.get((HEADLINE_CLICK, name), absent()).value for name in (base, variant))
+        if before is not None and after is not None:
+            changes.append(f"{base} from {number(before)} to {number(after)}")
+    if not changes or run.headline is None:
+        return f"There is nothing to compare: AP and RR have no correlation with {HEADLINE_CLICK}."
+    return (
+        f"Counting “{label}” as relevant takes the correlation with {HEADLINE_CLICK} at {run.headline.label} "
+        f"{listed(f'of {change}' for change in changes)}."
+    )

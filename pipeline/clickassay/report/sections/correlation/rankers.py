@@ -1,0 +1,198 @@
+"""Two virtual rankers (Algorithm 3 of Chapelle et al. 2009): Table 6, faithful and exact."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text import count, listed, number, percent, plural, sentence, visible
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Estimate, Row, Share, absent
+from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.findings import Ranking, doubt, interval_words, nothing_kept
+from clickassay.report.model import (
+    Figure,
+    Run,
+    SampleKey,
+    Section,
+    Table,
+    by_pair,
+    estimate,
+    in_order,
+    noise_corrected,
+)
+from clickassay.report.sections.correlation.ranker_draws import draws_figures, draws_table, planes
+
+EXACT_HEADS = ("Closed form", "Monte Carlo", "its standard error", "Noise-corrected", "Sign agreement")
+_WITHIN = 2.0
+"""Standard errors within which a random run should lie about 95 times in 100."""
+
+
+def differences_section(run: Run, ranking: Ranking | None) -> Section:
+    """Table 6: intervals around the closed form, the random run, noise correction, sign agreement."""
+    data = run.frames["differences"]
+    own = data.head(0) if run.headline is None else run.headline.rows(data)
+    tables = (
+        Table(
+            "table6_differences",
+            f"Table 6. Differences of two virtual rankers{run.at(*run.own)}",
+            "Editorial metric",
+            EXACT_HEADS,
+            _exact_rows(run, own),
+            data=data,
+            group_head="Click metric",
+            notes=_beyond_one(own),
+        ),
+        Table(
+            "table6_samples",
+            f"Closed form with {HEADLINE_CLICK}",
+            "Sample",
+            run.editorial,
+            _sample_rows(run),
+        ),
+    )
+    known = own.filter(pl.col("exact").is_not_null())
+    found = planes(run, ranking)
+    figures = (*draws_figures(found), *_figures(run, known))
+    return Section(
+        "differences",
+        "Choosing between two rankings",
+        _reading(run, own, known),
+        figures,
+        legend=_legend(run) if figures else (),
+        folded=(*tables, draws_table(run, found)),
+    )
+
+
+def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
+    beyond = own.filter(pl.col("noise_corrected").abs() > 1).height
+    if not beyond:
+        return ()
+    return (
+        f"{plural(beyond, 'noise-corrected value')} beyond 1: there the log has too few sessions to tell the "
+        "noise of clicks from their differences.",
+    )
+
+
+def _legend(run: Run) -> tuple[tuple[str, str], ...]:
+    iterations = count(int(run.settings.get("iterations", 1000)))
+    return (
+        ("dot", "closed form, with 95 % interval"),
+        ("diamond", f"{iterations} random iterations"),
+        ("bar-on", "the darker, the more of these iterations fall there"),
+    )
+
+
+def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
+    return tuple(
+        Row(
+            f"{row['click_metric']}",
+            row["editorial_metric"],
+            (
+                estimate(row, "exact"),
+                _plain(row, "monte_carlo"),
+                _plain(row, "monte_carlo_se"),
+                noise_corrected(row),
+                Share(row["sign_agreement"]),
+            ),
+        )
+        for row in _ordered(run, own)
+    )
+
+
+def _plain(row: Mapping[str, Any], column: str) -> Estimate:
+    reason = None if row[column] is not None else visible(row["reason"] or "no value", limit=160)
+    return Estimate(row[column], reason=reason)
+
+
+def _ordered(run: Run, frame: pl.DataFrame) -> list[dict[str, Any]]:
+    place = {name: at for at, name in enumerate(_editorial(run))}
+    clicks = {name: at for at, name in enumerate(run.clicks)}
+    return sorted(
+        frame.iter_rows(named=True),
+        key=lambda row: (clicks.get(row["click_metric"], 99), place.get(row["editorial_metric"], 99)),
+    )
+
+
+def _editorial(run: Run) -> tuple[str, ...]:
+    found = run.frames["differences"]["editorial_metric"].unique().to_list()
+    return in_order(found, run.editorial)
+
+
+def _sample_rows(run: Run) -> tuple[Row, ...]:
+    def row(sample: SampleKey) -> Row:
+        found = by_pair(sample.rows(run.frames["differences"]), "exact")
+        cells = tuple(found.get((HEADLINE_CLICK, name), absent()) for name in run.editorial)
+        return Row("", sample.label, cells)
+
+    return tuple(row(sample) for sample in run.shown)
+
+
+def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
+    rows = _ordered(run, known)
+    domain = common_domain([estimate(row, "exact") for row in rows], known["monte_carlo"].to_list())
+    return tuple(
+        _figure(place, click, [row for row in rows if row["click_metric"] == click], domain)
+        for place, click in enumerate(in_order(known["click_metric"].unique().to_list(), run.clicks))
+    )
+
+
+def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: tuple[float, float]) -> Figure:
+    estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
+    runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
+    words = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
+    drawing = intervals(tuple(estimates), estimates, domain=domain, others=runs)
+    return Figure(
+        f"differences-{place}",
+        click,
+        f"Differences in {click}, closed form: {words}.",
+        drawing,
+        "table6_differences",
+    )
+
+
+def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:
+    if known.is_empty():
+        reasons = sorted({visible(reason) for reason in own["reason"].drop_nulls().to_list()})
+        why = (
+            listed(reasons)
+            if reasons
+            else nothing_kept(run)
+            if run.headline is None
+            else "nothing was computed"
+        )
+        return (sentence(f"There is nothing to show: {why}"),)
+    rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
+    best = max(rows, key=lambda row: float(row["exact"]))
+    found = estimate(best, "exact")
+    text = (
+        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: {number(found.value)} "
+        f"in the closed form ({interval_words(found)}).{doubt(found)} In the limit both prefer the same "
+        f"ranker in {percent(best['sign_agreement'])} of the cases."
+    )
+    return (text, _endless(noise_corrected(best)), _agreement(run, known))
+
+
+def _endless(found: Estimate) -> str:
+    if found.value is None or abs(found.value) > 1 or not found.has_interval:
+        return (
+            "How much higher the correlation would be with endless sessions cannot be told: the log has too "
+            "few sessions to tell the noise of clicks from their differences."
+        )
+    return (
+        f"With endless sessions the correlation would be {number(found.value)} ({interval_words(found)}; it "
+        "may pass 1)."
+    )
+
+
+def _agreement(run: Run, known: pl.DataFrame) -> str:
+    both = known.filter(pl.col("monte_carlo").is_not_null(), pl.col("monte_carlo_se") > 0)
+    near = both.filter(
+        (pl.col("monte_carlo") - pl.col("exact")).abs() <= _WITHIN * pl.col("monte_carlo_se")
+    ).height
+    iterations = count(int(run.settings.get("iterations", 1000)))
+    return (
+        f"Algorithm 3 with {iterations} random iterations estimates the closed form: it lies within two "
+        f"standard errors of it in {near} of {plural(both.height, 'case')}. All cases share the same draws, "
+        "so they tend to err together."
+    )

@@ -1,0 +1,1 @@
+"""Sections on the log and its judgments."""

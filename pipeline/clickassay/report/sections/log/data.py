@@ -1,0 +1,247 @@
+"""What the log holds and what is left of it: Table 1 and the funnel."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
+from clickassay.report.cells import Row, Share
+from clickassay.report.charts.marks import bars
+from clickassay.report.findings import nothing_kept
+from clickassay.report.model import Figure, Run, SampleKey, Section, Table, in_order
+
+STEPS = (
+    "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
+    "set apart", "elsewhere", "again", "too short", "not judged", "kept", "in patterns",
+)  # fmt: skip
+"""Steps of the funnel in the order in which rows meet them; unknown ones follow."""
+
+SOURCES = ("searches", "clicks", "sessions", "judgments")
+WHOLE = ("read", "formed")
+"""Steps that count everything before anything leaves."""
+
+
+@dataclass(frozen=True)
+class FunnelRow:
+    """Rows at one step: where they go or why they leave, and their part of the panel's whole."""
+
+    label: str
+    rows: int
+    share: float | None
+    goes_on: bool
+
+
+@dataclass(frozen=True)
+class FunnelPanel:
+    """Rows of one source, whose parts add up to its whole; `drawn` ones are also a picture."""
+
+    title: str
+    rows: tuple[FunnelRow, ...]
+    drawn: bool
+
+
+def data_line(run: Run) -> str:
+    """Return the data in one line."""
+    funnel = run.frames["funnel"]
+    read = {source: _rows(funnel, source, WHOLE) for source in SOURCES}
+    words = [plural(read["searches"], "search", "searches"), plural(read["clicks"], "click")]
+    text = f"{listed(words)} make {plural(read['sessions'], 'session')}{_several(run, 'market', ' in ')}"
+    text += f"; {plural(read['judgments'], 'judgment')}{_several(run, 'judge', ' by ')}"
+    if run.headline is not None:
+        row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
+        size = [
+            plural(row["n_queries"], "query", "queries"),
+            plural(row["n_configurations"], "configuration"),
+        ]
+        verb = "grades" if read["judgments"] == 1 else "grade"
+        text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
+        text += f"({', '.join(size)})"
+    return sentence(text)
+
+
+def _rows(funnel: pl.DataFrame, source: str, steps: Sequence[str]) -> int:
+    return int(funnel.filter(pl.col("source") == source, pl.col("step").is_in(steps), depth=0)["rows"].sum())
+
+
+def _several(run: Run, column: str, joint: str) -> str:
+    labels = set(run.frames["statistics"][column].to_list()) - {EVERY}
+    return f"{joint}{plural(len(labels), column)}" if labels else ""
+
+
+def statistics_section(run: Run) -> Section:
+    """Table 1: queries, configurations, sessions and coverage of every sample."""
+    frame = run.frames["statistics"]
+    numbers = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions")
+    rows = [
+        Row("", sample.label, (*(row[name] for name in numbers), Share(row["coverage"])))
+        for sample in run.shown
+        for row in sample.rows(frame).iter_rows(named=True)
+    ]
+    table = Table(
+        "table1_statistics", "Table 1. What is left after the join with the judgments", "Sample",
+        ("Queries", "Configurations", "Sessions", "All sessions", "Coverage"), tuple(rows), data=frame,
+        notes=_left_out(run),
+    )  # fmt: skip
+    return Section("data", "The data", _statistics_reading(run), tables=(table,))
+
+
+def _left_out(run: Run) -> tuple[str, ...]:
+    left = run.n_samples - len(run.shown)
+    text = f"{left} more of the {run.n_samples} samples are in the CSV files only, here and below."
+    return (text,) if left > 0 else ()
+
+
+def _statistics_reading(run: Run) -> tuple[str, ...]:
+    frame = run.frames["statistics"]
+    kept = frame.filter(pl.col("n_sessions") > 0)
+    if kept.is_empty():
+        return (sentence(f"There is nothing to correlate: {nothing_kept(run)}"),)
+    row = kept.sort("coverage", descending=True).row(0, named=True)
+    best = SampleKey(row["market"], row["depth"], row["judge"])
+    text = f"Coverage at {best.label} is {percent(row['coverage'])}"
+    if kept.height > 1 and kept["coverage"].n_unique() == 1:
+        text = f"Coverage is {percent(row['coverage'])} in all {count(kept.height)} samples"
+    elif kept.height > 1:
+        worst = kept.sort("coverage").row(0, named=True)
+        label = SampleKey(worst["market"], worst["depth"], worst["judge"]).label
+        text = f"Coverage is highest at {best.label}, {percent(row['coverage'])}, and lowest at {label}, "
+        text += percent(worst["coverage"])
+    per_query = row["n_configurations"] / max(1, row["n_queries"])
+    return (f"{text}. A query has {per_query:.1f} configurations on average at {best.label}.",)
+
+
+def funnel_section(run: Run) -> Section:
+    """Show what was read, what left at which step and why, what was kept."""
+    panels = funnel_panels(run)
+    figures = tuple(
+        Figure(
+            f"funnel-{place}",
+            panel.title,
+            _panel_words(panel),
+            bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]),
+            "funnel",
+        )
+        for place, panel in enumerate(panel for panel in panels if panel.drawn)
+    )
+    rows = tuple(
+        Row(panel.title, row.label, (row.rows, Share(row.share))) for panel in panels for row in panel.rows
+    )
+    table = Table(
+        "funnel",
+        "The funnel in numbers",
+        "Step",
+        ("Rows", "Share"),
+        rows,
+        data=run.frames["funnel"],
+        group_head="Part",
+    )
+    return Section(
+        "funnel",
+        "What was read, what was kept",
+        _funnel_reading(panels),
+        figures,
+        legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")) if figures else (),
+        folded=(table,),
+    )
+
+
+def funnel_panels(run: Run) -> tuple[FunnelPanel, ...]:
+    """Return the funnel by source; clicks also by depth, sessions by sample."""
+    funnel = run.frames["funnel"]
+    panels = [
+        panel
+        for source in in_order(funnel["source"].unique().to_list(), SOURCES)
+        for panel in _source_panels(run, funnel.filter(source=source), source)
+    ]
+    return tuple(panels)
+
+
+def _source_panels(run: Run, frame: pl.DataFrame, source: str) -> list[FunnelPanel]:
+    general = frame.filter(depth=0)
+    special = frame.filter(pl.col("depth") > 0)
+    if source == "sessions" and not special.is_empty():
+        samples = _samples(run, special)
+        return [_session_panel(general, special, sample, sample == samples[0]) for sample in samples]
+    markets = general["market"].unique().sort().to_list()
+    panels = [
+        _panel(_titled(source, market), general.filter(market=market), market == markets[0])
+        for market in markets
+    ]
+    depths = special["depth"].unique().sort().to_list()
+    for depth in depths:
+        title = f"{source} kept, at depth {depth}"
+        panels.append(_panel(title, special.filter(depth=depth), depth == depths[0]))
+    return panels
+
+
+def _titled(source: str, market: str) -> str:
+    title = capital(visible(source))
+    return title if market == EVERY else f"{title}: market {visible(market)}"
+
+
+def _samples(run: Run, special: pl.DataFrame) -> tuple[SampleKey, ...]:
+    keys = special.select("market", "depth", "judge").unique().sort("market", "depth", "judge")
+    there = [SampleKey(*row) for row in keys.iter_rows()]
+    return tuple(sample for sample in run.shown if sample in there) or tuple(there[:1])
+
+
+def _session_panel(
+    general: pl.DataFrame, special: pl.DataFrame, sample: SampleKey, drawn: bool
+) -> FunnelPanel:
+    rows = pl.concat([general.filter(market=sample.market), sample.rows(special)])
+    return _panel(f"Sessions: {sample.label}", rows, drawn)
+
+
+def _panel(title: str, frame: pl.DataFrame, drawn: bool) -> FunnelPanel:
+    summed = frame.group_by("step", "reason").agg(pl.col("rows").sum()).sort("step", "reason")
+    known = {step: place for place, step in enumerate(STEPS)}
+    steps = sorted(summed.iter_rows(named=True), key=lambda row: (known.get(row["step"], 99), -row["rows"]))
+    whole = sum(row["rows"] for row in steps if row["step"] in WHOLE) or sum(row["rows"] for row in steps)
+    rows = [
+        FunnelRow(
+            _step_label(row["step"], row["reason"]),
+            row["rows"],
+            row["rows"] / whole if whole else None,
+            row["reason"] == "",
+        )
+        for row in steps
+    ]
+    return FunnelPanel(capital(title), tuple(rows), drawn)
+
+
+def _step_label(step: str, reason: str) -> str:
+    return visible(step) if not reason else f"{visible(step)}: {visible(reason)}"
+
+
+def _panel_words(panel: FunnelPanel) -> str:
+    parts = [f"{row.label} {count(row.rows)} ({percent(row.share)})" for row in panel.rows]
+    return sentence(f"{panel.title}: {', '.join(parts)}")
+
+
+def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
+    if not panels:
+        return ("The run counted no rows: there is no funnel to show.",)
+    texts = [_panel_reading(panel) for panel in panels]
+    own = [
+        text
+        for text, panel in zip(texts, panels, strict=True)
+        if panel.title.startswith(("Searches", "Sessions"))
+    ]
+    own = own or texts
+    shown = [text for text in own if text][:2]
+    return tuple(shown) or ("Nothing was lost on the way.",)
+
+
+def _panel_reading(panel: FunnelPanel) -> str:
+    lost = [row for row in panel.rows if not row.goes_on and row.rows]
+    if not lost:
+        return ""
+    most = max(lost, key=lambda row: row.rows)
+    total = sum(row.rows for row in lost)
+    share = sum(row.share or 0.0 for row in lost)
+    text = f"{panel.title}: {count(total)} ({percent(share)}) {'leaves' if total == 1 else 'leave'}"
+    if len(lost) > 1:
+        return sentence(f"{text}, most of them as {most.label} ({count(most.rows)})")
+    return sentence(f"{text} as {most.label}")

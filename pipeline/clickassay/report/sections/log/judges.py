@@ -1,0 +1,155 @@
+"""Several judges: how far they agree, and whose grades make metrics predict clicks better."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import number, percent, plural, sentence, visible
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Estimate, Row, Share, Spelled, p_cell
+from clickassay.report.findings import SURE, interval_words, rounded
+from clickassay.report.model import Run, Section, Table, estimate
+
+TITLE = "Whose grades?"
+PAIR = ("judge_a", "judge_b")
+AGREEMENT_HEADS = ("Results both judged", "Same grade", "Mean difference", "Plain", "Linear", "Quadratic")
+COMPARISON_HEADS = ("First judge", "Second judge", "Difference", "Adjusted p", "Told apart", "Queries needed")
+ONE_GRADE = "both judges always give one grade"
+NO_VOTE = "SS takes no part: it is made of the grades themselves."
+
+
+def judges_sections(run: Run) -> tuple[Section, ...]:
+    """Return the section on judges, or nothing when no two judges judged the same result."""
+    pairs = run.frames["agreement"]
+    if pairs.is_empty():
+        return ()
+    own = _own_comparisons(run)
+    readings = (_agreement_reading(pairs), *_comparison_reading(own))
+    tables = (_agreement_table(pairs), _comparison_table(run, own))
+    return (
+        Section("judges", TITLE, readings, tables=tables, folded=(_confusion(run),), fold_words="By grade"),
+    )
+
+
+def _own_comparisons(run: Run) -> pl.DataFrame:
+    rows = run.frames["judge_comparisons"].filter(click_metric=HEADLINE_CLICK)
+    if run.headline is None:
+        return rows.head(0)
+    return rows.filter(market=run.headline.market, depth=run.headline.depth)
+
+
+def _judges(row: Mapping[str, Any]) -> str:
+    return f"{visible(row['judge_a'])} and {visible(row['judge_b'])}"
+
+
+def _agreement_table(pairs: pl.DataFrame) -> Table:
+    return Table(
+        "agreement",
+        "Agreement of judges on the same results",
+        "Judges",
+        AGREEMENT_HEADS,
+        tuple(_agreement_row(row) for row in pairs.iter_rows(named=True)),
+        spanners=(("Cohen's kappa, by weights", 3, 3),),
+        data=pairs,
+    )
+
+
+def _agreement_row(row: Mapping[str, Any]) -> Row:
+    told = {**row, "reason": ONE_GRADE}
+    kappas = (
+        Estimate(row["kappa"], reason=ONE_GRADE),
+        Estimate(row["kappa_linear"], reason=ONE_GRADE),
+        estimate(told, "kappa_quadratic"),
+    )
+    cells = (row["n_results"], Share(row["equal"]), Estimate(row["mean_difference"]), *kappas)
+    return Row("" if row["market"] == EVERY else visible(row["market"]), _judges(row), cells)
+
+
+def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
+    place = {name: at for at, name in enumerate(run.editorial)}
+    found = [row for row in rows.iter_rows(named=True) if row["editorial_metric"] in place]
+    found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
+    return Table(
+        "judge_comparisons",
+        f"Correlation with {HEADLINE_CLICK} by whose grades are used, where both judged{_where(run)}",
+        "Editorial metric",
+        COMPARISON_HEADS,
+        tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
+        data=run.frames["judge_comparisons"],
+        group_head="Judges",
+    )
+
+
+def _where(run: Run) -> str:
+    """Name the market and depth of the headline sample, whose judge plays no part here."""
+    return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
+
+
+def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    p, needed = row["p_adjusted"], row["queries_needed"]
+    return (
+        Estimate(row["correlation_a"], reason="no correlation"),
+        Estimate(row["correlation_b"], reason="no correlation"),
+        estimate({**row, "reason": "no difference"}, "difference"),
+        p_cell(p),
+        "not tested" if p is None else "yes" if p < SURE else "no",
+        Estimate(None, reason="no difference to detect")
+        if needed is None
+        else Spelled(rounded(needed), needed),
+    )
+
+
+def _confusion(run: Run) -> Table:
+    frame = run.frames["confusion"]
+    grades = sorted({*frame["grade_a"].to_list(), *frame["grade_b"].to_list()})
+    rows = []
+    for (market, a, b, grade), found in frame.group_by("market", *PAIR, "grade_a", maintain_order=True):
+        times = dict(found.select("grade_b", "rows").iter_rows())
+        place = "" if market == EVERY else f"{visible(market)}: "
+        group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
+        rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
+    heads = tuple(run.grade_label(grade) for grade in grades)
+    return Table(
+        "confusion", "Which grade met which", "Grade", heads, tuple(rows), data=frame, group_head="Judges"
+    )
+
+
+def _agreement_reading(pairs: pl.DataFrame) -> str:
+    widest = pairs.sort("n_results", descending=True, maintain_order=True).row(0, named=True)
+    found = estimate({**widest, "reason": ONE_GRADE}, "kappa_quadratic")
+    kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
+    return sentence(
+        f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
+        f"{percent(widest['equal'])} got the same grade; {kappa} ({interval_words(found)})"
+    )
+
+
+def _comparison_reading(rows: pl.DataFrame) -> tuple[str, ...]:
+    tested = rows.filter(pl.col("p_adjusted").is_not_null())
+    if tested.is_empty():
+        return ("On the configurations that both judged, no metric can be compared.",)
+    pairs = tested.group_by(*PAIR, maintain_order=True)
+    return (*(_pair_reading(pair.to_dicts()) for _, pair in pairs), NO_VOTE)
+
+
+def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
+    first, second = visible(rows[0]["judge_a"]), visible(rows[0]["judge_b"])
+    sure = [row for row in rows if row["p_adjusted"] < SURE]
+    better = sum(row["difference"] > 0 for row in sure)
+    widest = max(rows, key=lambda row: abs(row["difference"]))
+    found = estimate({**widest, "reason": None}, "difference")
+    if sure:
+        text = (
+            f"With grades of {first}, {better} of {plural(len(rows), 'metric')} predict {HEADLINE_CLICK} "
+            f"better, with those of {second} {len(sure) - better}; for the rest it cannot be told"
+        )
+    else:
+        text = (
+            f"No metric can be said to predict {HEADLINE_CLICK} better with grades of {first} than with "
+            f"those of {second}, or the other way round ({len(rows)} were tested)"
+        )
+    name, value = widest["editorial_metric"], number(found.value)
+    return f"{text}. The widest difference, of {name}, is {value} ({interval_words(found)})."

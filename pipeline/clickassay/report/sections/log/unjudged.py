@@ -1,0 +1,97 @@
+"""What becomes of coverage and correlations when results without a judgment get a grade."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text import number, percent, sentence, span
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.report.cells import Cell, Estimate, Row, Share, absent
+from clickassay.report.model import Run, SampleKey, Section, Table, estimate
+
+RULES = {
+    "drop": "lists left out",
+    "zero": "the worst grade",
+    "best": "the highest grade",
+    "model": "grades told by clicks",
+}
+"""What a rule gives to results without a judgment."""
+
+HEADS = ("Coverage", "Filled", "Queries")
+MODEL_NOTE = (
+    "Grades are drawn from judged results of like attraction, relevance and impressions, by the clicks of "
+    "users of fold 0. Their clicks are used for nothing else: every other number of this report is of the "
+    "other users."
+)
+BOUNDS_NOTE = (
+    "The worst and the best case fill every hole alike; where holes differ, a correlation may lie outside."
+)
+
+
+def filled_share(run: Run, sample: SampleKey) -> float | None:
+    """Return the share of the sample's grades that are no judgments; None where only judgments are used."""
+    rule = run.settings.get("unjudged", "drop")
+    rows = sample.rows(run.frames["unjudged"]).filter(rule=rule)
+    return None if rule not in {"zero", "model"} or rows.is_empty() else rows["filled"][0]
+
+
+def unjudged_sections(run: Run) -> tuple[Section, ...]:
+    """Return the section, if rules were tried."""
+    frame = run.frames["unjudged"]
+    if frame.is_empty():
+        return ()
+    rows = tuple(row for sample in run.shown for row in _rows(run, sample))
+    rules = set(frame["rule"].unique())
+    notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", BOUNDS_NOTE)) if rule in rules)
+    table = Table(
+        "unjudged",
+        f"Correlation with {HEADLINE_CLICK} by what results without a judgment are taken for",
+        "Taken for",
+        (*HEADS, *run.editorial),
+        rows,
+        spanners=(("Correlation", len(HEADS), len(run.editorial)),),
+        notes=notes,
+        data=frame,
+    )
+    return (Section("unjudged", "Results without a judgment", _reading(run), tables=(table,)),)
+
+
+def _rows(run: Run, sample: SampleKey) -> list[Row]:
+    own = sample.rows(run.frames["unjudged"]).filter(click_metric=HEADLINE_CLICK)
+    return [
+        Row(sample.label, RULES[rule], _cells(run, own.filter(rule=rule)))
+        for rule in RULES
+        if own.filter(rule=rule).height
+    ]
+
+
+def _cells(run: Run, rows: pl.DataFrame) -> tuple[Cell, ...]:
+    first = rows.row(0, named=True)
+    found = {row["editorial_metric"]: _estimate(row) for row in rows.iter_rows(named=True)}
+    values = (found.get(name, absent()) for name in run.editorial)
+    return (Share(first["coverage"]), Share(first["filled"]), first["n_queries"], *values)
+
+
+def _estimate(row: Mapping[str, Any]) -> Estimate:
+    return estimate({**row, "caution": None})
+
+
+def _reading(run: Run) -> tuple[str, ...]:
+    if run.headline is None:
+        return ("No configuration was kept under the rule of this run.",)
+    own = run.headline.rows(run.frames["unjudged"]).filter(click_metric=HEADLINE_CLICK)
+    rules = [rule for rule in RULES if own.filter(rule=rule).height]
+    ranked = own.filter(rule=rules[0]).sort("correlation", descending=True, nulls_last=True)
+    best = ranked["editorial_metric"][0]
+    told = [_told(own.filter(rule=rule, editorial_metric=best).row(0, named=True)) for rule in rules]
+    return (f"At {run.headline.label}, for {best}:", *told)
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    found = _estimate(row)
+    value = found.reason if found.value is None else f"{number(found.value)} ({span(found.low, found.high)})"
+    return sentence(
+        f"{RULES[row['rule']]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "
+        f"filled in, correlation with {HEADLINE_CLICK} {value}"
+    )

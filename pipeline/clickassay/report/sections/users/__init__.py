@@ -1,0 +1,1 @@
+"""Sections on how users read results."""

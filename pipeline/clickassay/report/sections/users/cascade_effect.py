@@ -1,0 +1,159 @@
+"""Results whose clicks collapse under a better one: Figure 2 of Chapelle et al. 2009 on this log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.report.cells import Row, Share
+from clickassay.report.charts.marks import click_rates
+from clickassay.report.model import Figure, Run, SampleKey, Section, Table
+
+MOST_FOUND = 20
+"""Queries that a run keeps at most for each sample."""
+
+EXAMPLES = 3
+"""Examples that are drawn."""
+
+HEADS = ("Grade", "Position", "Better result above", "Its grade", "Sessions", "CTR", "Average there")
+NONE = (
+    "No result of this log is seen both with and without a better one above it often enough (20 sessions "
+    "each) to show that its clicks collapse."
+)
+POINT = (
+    "A model of clicks that knows only the position cannot explain this, nor can a metric that discounts by "
+    "position alone; one in which a satisfied user stops reading, as behind ERR, can."
+)
+
+Example = Mapping[str, Any]
+
+
+def collapses_section(run: Run) -> Section:
+    """Show the clearest examples whose query may be named."""
+    title = "Clicks under a better result"
+    data = run.frames["collapses"]
+    sample = _sample(run)
+    own = data.head(0) if sample is None else sample.rows(data)
+    named = _named(run, own)
+    table = Table(
+        "figure2_collapses",
+        f"Figure 2 in numbers: the same result without and with a better one above it{_at(sample)}",
+        "Result",
+        HEADS,
+        tuple(row for example in named for row in _rows(run, example)),
+        data=run.names.renamed(data, "url", "better_url", "configuration_alone", "configuration_below"),
+        group_head="Query",
+    )
+    if sample is None or not named:
+        return Section(
+            "collapses",
+            title,
+            (NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own),),
+            tables=(table,),
+        )
+    return Section(
+        "collapses",
+        title,
+        (_reading(run, named[0]), POINT, _how_many(run, sample, own, named)),
+        tuple(_figure(place, example) for place, example in enumerate(named[:EXAMPLES])),
+        legend=(
+            ("bar-on", "no better result above"),
+            ("bar-warm", "a better result above"),
+            ("tick", "average of the position"),
+        ),
+        folded=(table,),
+    )
+
+
+def _sample(run: Run) -> SampleKey | None:
+    """Return the first of the shown samples with an example that may be named, or the headline sample."""
+    there = (sample for sample in run.shown if _named(run, sample.rows(run.frames["collapses"])))
+    return next(there, run.headline)
+
+
+def _named(run: Run, own: pl.DataFrame) -> list[dict[str, Any]]:
+    return [row for row in own.iter_rows(named=True) if run.names.may_be_named(row)]
+
+
+def _at(sample: SampleKey | None) -> str:
+    return "" if sample is None else f", {sample.label}"
+
+
+def _not_shown(run: Run, found: pl.DataFrame) -> str:
+    """Say why the examples that there are cannot be shown."""
+    rare = sum(not run.names.may_be_named(row) for row in found.iter_rows(named=True))
+    words = plural(rare, "example of a rare query", "examples of rare queries")
+    texts = [f"{words} cannot be shown. {run.names.rule}"] if rare else []
+    if found.height > rare:
+        more = plural(found.height - rare, "example lies", "examples lie")
+        texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
+    return " ".join(texts)
+
+
+def _how_many(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Example]) -> str:
+    found = f"At {sample.label}, {plural(own.height, 'query has', 'queries have')} such a result"
+    if own.height == MOST_FOUND:
+        found = f"These are from the {MOST_FOUND} clearest queries at {sample.label}"
+    rare = own.height - len(named)
+    text = f"{found}, {count(rare)} of them too rare to be named" if rare else found
+    text += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
+    return f"{text}. {run.names.rule}"
+
+
+def _reading(run: Run, row: Example) -> str:
+    return (
+        f"For the query {visible(row['query'])}, {visible(row['url'])} ({run.grade_label(row['grade'])}) is "
+        f"clicked in {percent(row['ctr_alone'])} of the sessions at position {row['position_alone']}, with "
+        f"nothing better above it, and in {percent(row['ctr_below'])} at position {row['position_below']}, "
+        f"below {visible(row['better_url'])} ({run.grade_label(row['better_grade'])}). "
+        f"The averages of the positions are {percent(row['average_ctr_alone'])} and "
+        f"{percent(row['average_ctr_below'])}: against these, "
+        f"its clicks fall to at most 1/{number(row['least_excess'], 1)}."
+    )
+
+
+def _rows(run: Run, row: Example) -> tuple[Row, Row]:
+    query, url, grade = visible(row["query"]), visible(row["url"]), run.grade_label(row["grade"])
+    better = (visible(row["better_url"]), run.grade_label(row["better_grade"]))
+    return tuple(  # type: ignore[return-value]
+        Row(
+            query,
+            url,
+            (
+                grade, row[f"position_{side}"], *above, row[f"sessions_{side}"],
+                Share(row[f"ctr_{side}"]), Share(row[f"average_ctr_{side}"]),
+            ),
+        )
+        for side, above in (("alone", ("none", "")), ("below", better))
+    )  # fmt: skip
+
+
+def _figure(place: int, row: Example) -> Figure:
+    better = visible(row["better_url"])
+    places = {
+        "alone": f"at {row['position_alone']}, nothing better above",
+        "below": f"at {row['position_below']}, {better} above",
+    }
+    values = [
+        {
+            "label": words,
+            "share": row[f"ctr_{side}"],
+            "average": row[f"average_ctr_{side}"],
+            "alone": side == "alone",
+            "result": visible(row["url"]),
+            "rate": percent(row[f"ctr_{side}"]),
+            "usual": percent(row[f"average_ctr_{side}"]),
+            "sessions": count(row[f"sessions_{side}"]),
+        }
+        for side, words in places.items()
+    ]
+    titles = {
+        "result": "Result", "label": "Shown", "rate": "CTR", "usual": "Average of the position",
+        "sessions": "Sessions",
+    }  # fmt: skip
+    alt = f"Click-through rate of {visible(row['url'])}: " + ", ".join(
+        f"{value['rate']} {value['label']} (average {value['usual']})" for value in values
+    )
+    title = f"{visible(row['query'])}: {visible(row['url'])}"
+    return Figure(f"collapses-{place}", title, alt + ".", click_rates(values, titles), "figure2_collapses")

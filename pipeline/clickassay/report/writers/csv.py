@@ -1,0 +1,62 @@
+"""A `Table` as CSV and as plain rows."""
+
+import csv
+import io
+
+import polars as pl
+
+from clickassay.core.escape import csv_cell
+from clickassay.core.text import MINUS, visible
+from clickassay.report.cells import Estimate
+from clickassay.report.model import Table
+from clickassay.report.writers.numbers import MARKDOWN, cell_text
+from clickassay.report.writers.tables import full_heads
+
+
+def plain_rows(table: Table) -> list[list[str]]:
+    """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
+
+    A head over several columns stands on a line of its own above the first of them.
+    """
+    grouped = any(row.group for row in table.shown)
+    rows = [
+        [*([row.group] if grouped else []), row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)]
+        for row in table.shown
+    ]
+    above = {start: words for words, start, _ in table.spanners}
+    names = [*([table.group_head] if grouped else []), table.name_head]
+    shown = [visible(head, limit=2_000) for head in table.heads]
+    heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
+    plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
+    return [[*names, *heads], *plain]
+
+
+def csv_text(table: Table) -> str:
+    """Return the table as CSV in full precision that a spreadsheet cannot take for formulas.
+
+    It has the rows of `Table.data`, or where there is no such frame those of the table itself.
+    """
+    frame = _own_frame(table) if table.data is None else table.data
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([csv_cell(head) for head in frame.columns])
+    writer.writerows([csv_cell(value) for value in row] for row in frame.iter_rows())
+    return stream.getvalue()
+
+
+def _own_frame(table: Table) -> pl.DataFrame:
+    columns: dict[str, list[object]] = {}
+    if any(row.group for row in table.rows):
+        columns[table.group_head] = [row.group for row in table.rows]
+    columns[table.name_head] = [row.name for row in table.rows]
+    for place, head in enumerate(full_heads(table)):
+        if head in columns:
+            raise ValueError(f"table {table.name} has two columns {head!r}: give it a frame of its own")
+        cells = [row.cells[place] for row in table.rows]
+        columns[head] = [
+            cell if isinstance(cell, (str, int)) or cell is None else cell.value for cell in cells
+        ]
+        ends = [(cell.low, cell.high) if isinstance(cell, Estimate) else (None, None) for cell in cells]
+        if any(low is not None for low, _ in ends):
+            columns |= {f"{head}, low": [low for low, _ in ends], f"{head}, high": [high for _, high in ends]}
+    return pl.DataFrame(columns, strict=False)

@@ -1,0 +1,47 @@
+"""A report and its tables as Markdown."""
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from clickassay.core.escape import markdown
+from clickassay.report.model import Table
+from clickassay.report.writers.numbers import MARKDOWN, cell_text
+from clickassay.report.writers.page import REPORT, template_options
+from clickassay.report.writers.tables import full_heads, is_number
+
+
+def markdown_page(template: str, *, home: str = REPORT, **content: object) -> str:
+    """Fill a template of Markdown, every value escaped; `home` is the package that has the template."""
+    # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
+    environment = Environment(autoescape=False, finalize=_marked_down, **template_options(home))  # noqa: S701
+    environment.globals["pipe_table"] = _pipe_table
+    return environment.get_template(template).render(**content).strip() + "\n"
+
+
+def _marked_down(value: object) -> object:
+    return value if isinstance(value, Markup) else markdown(value)
+
+
+def _pipe_table(table: Table) -> Markup:
+    return Markup(markdown_table(table))  # noqa: S704 - its cells are escaped
+
+
+def markdown_rows(table: Table) -> list[list[str]]:
+    """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
+    lines = [[table.name_head, *full_heads(table)]]
+    body: list[list[str]] = []
+    group = ""
+    for row in table.shown:
+        if row.group != group:
+            group = row.group
+            body.append([f"**{markdown(group)}**", *[""] * len(table.heads)])
+        body.append(
+            [markdown(text) for text in (row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells))]
+        )
+    rule = [":--", *["--:" if is_number(table, place) else ":--" for place in range(len(table.heads))]]
+    return [[markdown(head) for head in lines[0]], rule, *body]
+
+
+def markdown_table(table: Table) -> str:
+    """Return the pipe table, every cell escaped."""
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))

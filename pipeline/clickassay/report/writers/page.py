@@ -1,0 +1,133 @@
+"""The HTML page of a report: its template, and what makes it alive, inlined into it."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.escape import script_json
+from clickassay.report.model import SampleKey, Section, Table
+from clickassay.report.writers.csv import csv_text
+from clickassay.report.writers.tables import html_table
+
+
+@cache
+def script() -> str:
+    """Return the script of the page: DataTables, as the package itables brings it, and our own lines.
+
+    Raises
+    ------
+    RuntimeError
+        If the bundle of itables is not of the form that this function knows.
+    """
+    bundle = files("itables").joinpath("html", "dt_bundle.js").read_text(encoding="utf-8")
+    exports = re.search(r"export\{([^}]*)\}", bundle)
+    pairs = (pair.split(" as ") for pair in exports[1].split(",")) if exports else ()
+    names = {public: own for own, public in pairs}
+    if exports is None or "default" not in names:
+        raise RuntimeError("the bundle of itables has another form than expected: pin the version before it")
+    # a module may not import from its own page, so the library hands over its class in the same scope
+    library = bundle.replace(exports[0], f"const SortableTable={names['default']};")
+    return _safe(f"{library}\n{_source('live.js')}")
+
+
+def _safe(text: str) -> str:
+    """Keep a script from ending its element early."""
+    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def downloads(sections: tuple[Section, ...], shown: tuple[SampleKey, ...]) -> Markup:
+    """Return the CSV files of all tables as one JSON object of names and packed texts.
+
+    They have the samples that are shown: a run can have hundreds.
+
+    Arrow's own gzip packs them: its bytes do not depend on the machine.
+    """
+    tables = (table for section in sections for table in section.every_table if table.rows)
+    packed = {table.name: _packed(csv_text(_of_samples(table, shown))) for table in tables}
+    return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
+
+
+def _of_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
+    data, key = table.data, ("market", "depth", "judge")
+    if data is None or not set(key) <= set(data.columns):
+        return table
+    wanted = {(EVERY, 0, EVERY)}
+    wanted |= {
+        (m, d, j)
+        for one in shown
+        for m in (one.market, EVERY)
+        for d in (one.depth, 0)
+        for j in (one.judge, EVERY)
+    }
+    kept = pl.DataFrame(sorted(wanted), schema={name: data.schema[name] for name in key}, orient="row")
+    return replace(table, data=data.join(kept, on=list(key), how="semi", maintain_order="left"))
+
+
+def _packed(text: str) -> str:
+    packed = pa.compress(text.encode("utf-8"), codec="gzip", asbytes=True)
+    return base64.b64encode(packed).decode("ascii")
+
+
+REPORT = "clickassay.report"
+"""The package whose folder ``templates`` has the parts of every page."""
+
+
+def template_options(home: str) -> dict[str, Any]:
+    """Return the options of an environment of templates: those of the package `home`, and shared parts."""
+    return {
+        "loader": ChoiceLoader([PackageLoader(home), PackageLoader(REPORT)]),
+        "undefined": StrictUndefined,
+        "trim_blocks": True,
+        "lstrip_blocks": True,
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8 with the line ends that it has."""
+    path.write_bytes(text.encode("utf-8"))
+
+
+def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPORT, **content: object) -> str:
+    """Fill a template of HTML with the script and the style of every page.
+
+    `mark` escapes prose; `home` is the package whose folder ``templates`` has the template.
+    """
+    environment = Environment(autoescape=True, **template_options(home))
+    environment.globals.update(html_table=html_table)
+    environment.filters["tied"] = _tied
+    environment.filters["linked"] = lambda text: mark(_tied(text))
+    own_script = script()
+    style = _source("report.css")
+    return environment.get_template(template).render(
+        script=Markup(own_script),  # noqa: S704 - our own file
+        style=Markup(style),  # noqa: S704 - our own file
+        script_hash=_digest(own_script),
+        style_hash=_digest(style),
+        **content,
+    )
+
+
+def _digest(text: str) -> str:
+    """Return the hash by which the content security policy knows an inline script or style sheet."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _source(name: str) -> str:
+    return files(REPORT).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _tied(text: str) -> str:
+    """Keep a number and its per cent sign on one line."""
+    return text.replace(" %", "\u00a0%")

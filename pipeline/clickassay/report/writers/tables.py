@@ -1,0 +1,129 @@
+"""A `Table` as HTML, and what all its forms share."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from markupsafe import Markup, escape
+
+from clickassay.core.text import visible
+from clickassay.report.cells import Cell, Row
+from clickassay.report.glossary import linked, linked_name
+from clickassay.report.model import Table
+from clickassay.report.writers.numbers import HTML, cell_text
+
+
+def html_table(table: Table) -> Markup:
+    """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name.
+
+    Groups are a column, not rows, so that a reader can sort; ``data-order`` holds what a cell is sorted by.
+    """
+    grouped = any(row.group for row in table.shown)
+    kind = ' class="sortable"' if len(table.shown) > 1 else ""
+    lines = [
+        f'<table id="t-{table.name}"{kind}>',
+        "<thead>",
+        *_html_heads(table, grouped=grouped),
+        "</thead>",
+    ]
+    lines.append("<tbody>")
+    for place, row in enumerate(table.shown, start=1):
+        lines += _html_row(table, row, f"t-{table.name}-row-{place}", grouped=grouped)
+    return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - `_shown` escapes
+
+
+def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
+    deep = ' rowspan="2"' if table.spanners else ""
+    own = {"group": table.group_head} if grouped else {}
+    first = "".join(
+        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{_words(table, words)}</th>'
+        for name, words in {**own, "name": table.name_head}.items()
+    )
+    columns = [f'id="t-{table.name}-c{place}" scope="col"' for place in range(len(table.heads))]
+    rest = "".join(
+        f'<th {column} class="{side(table, place)}">{_words(table, table.heads[place])}</th>'
+        for place, column in enumerate(columns)
+    )
+    if not table.spanners:
+        yield f"<tr>{first}{rest}</tr>"
+        return
+    above = "".join(_html_spanner(table, *span) for span in head_spans(table))
+    yield f"<tr>{first}{above}</tr>"
+    yield f"<tr>{rest}</tr>"
+
+
+def _words(table: Table, text: str) -> Markup:
+    shown = visible(text, limit=2_000)
+    return linked(shown) if table.explained else escape(shown)
+
+
+def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
+    if not words:
+        return f'<td colspan="{width}"></td>'
+    name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
+    return f"<th {name}>{_words(table, words)}</th>"
+
+
+def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
+    group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
+    own = (linked_name if table.explained else escape)(visible(row.name, limit=400))
+    yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
+    over = {
+        start + more: f"t-{table.name}-s{start} "
+        for _, start, width in table.spanners
+        for more in range(width)
+    }
+    beside = f"{name}-group " if grouped else ""
+    for place, cell in enumerate(row.cells):
+        heads = f"{beside}{name} {over.get(place, '')}t-{table.name}-c{place}"
+        words = escape(cell_text(cell, HTML))
+        yield f'<td headers="{heads}" class="{side(table, place)}"{_order(cell)}>{words}</td>'
+    yield "</tr>"
+
+
+def _order(cell: Cell) -> str:
+    """Return the attribute by which a number is sorted; what has no value comes before all others."""
+    if isinstance(cell, str):
+        return ""
+    value = cell if isinstance(cell, int) or cell is None else cell.value
+    return f' data-order="{"" if value is None else repr(value)}"'
+
+
+def _shown(text: str, *, limit: int = 2_000) -> Markup:
+    return escape(visible(text, limit=limit))
+
+
+def side(table: Table, place: int) -> str:
+    """Return the side on which a column is set: numbers right, texts left."""
+    return "right" if is_number(table, place) else "left"
+
+
+def row_groups(table: Table) -> list[tuple[str, list[Row]]]:
+    """Return the shown rows by their group, in their order."""
+    return [(group, list(rows)) for group, rows in groupby(table.shown, key=lambda row: row.group)]
+
+
+def head_spans(table: Table) -> Iterator[tuple[str, int, int]]:
+    """Yield the heads over columns from left to right, with '' over columns that have none."""
+    column = 0
+    for words, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
+        if start > column:
+            yield "", column, start - column
+        yield words, start, width
+        column = start + width
+    if column < len(table.heads):
+        yield "", column, len(table.heads) - column
+
+
+def is_number(table: Table, place: int) -> bool:
+    """Tell whether no shown cell of a column is a text."""
+    return not any(isinstance(row.cells[place], str) for row in table.shown)
+
+
+def full_heads(table: Table) -> list[str]:
+    """Return the heads of the columns, each with the head over it where there is one."""
+    above = _above(table)
+    return [f"{above[place]}, {head}" if place in above else head for place, head in enumerate(table.heads)]
+
+
+def _above(table: Table) -> dict[int, str]:
+    return {start + offset: words for words, start, width in table.spanners for offset in range(width)}

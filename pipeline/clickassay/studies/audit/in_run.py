@@ -1,0 +1,49 @@
+"""The table `conventions` of a run: what other tools would report of its lists, beside its own numbers."""
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.conventions import CONVENTIONS
+from clickassay.core.records import Judged, Sample
+from clickassay.core.settings import Settings
+from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.studies.audit.conventions import conventions
+from clickassay.studies.audit.tables import audit_tables, one_click, with_conventions
+from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.evaluation.lists import NO_GRADE, Lists
+
+
+def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Settings) -> pl.DataFrame:
+    """Compute every convention on the judged configurations of one depth and judge.
+
+    Parameters
+    ----------
+    judged
+        Configurations over all markets; results whose grade is filled in count as not judged.
+    samples
+        Their arrays, one for each market.
+
+    Returns
+    -------
+    Rows of `contracts_audit.CONVENTIONS` for the headline click metric; none where grades are drawn from
+    clicks, which no tool does.
+    """
+    if settings.unjudged == "model":
+        return CONVENTIONS.empty()
+    return pl.concat([CONVENTIONS.empty(), *(_of_market(judged, sample, settings) for sample in samples)])
+
+
+def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFrame:
+    reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    found = conventions(reading)
+    lists = _lists(judged, sample)
+    columns = {one.measure: one.values(lists, reading) for one in found}
+    headline = one_click(sample, sample.click_names.index(HEADLINE_CLICK))
+    return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]
+
+
+def _lists(judged: Judged, sample: Sample) -> Lists:
+    rows = judged.rows.filter(market=sample.market)["n"].to_numpy()
+    grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows]).astype(np.int16)
+    starts = np.arange(len(rows) + 1) * sample.depth
+    return Lists(tuple(sample.configuration_ids), grades.ravel(), starts, judged.pool[rows])

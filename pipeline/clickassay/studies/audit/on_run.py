@@ -1,0 +1,203 @@
+"""The conventions of many tools on the judged configurations of a run: read, computed, as tables."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.run import CONFIGURATIONS
+from clickassay.core.errors import ReportError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.settings import Settings
+from clickassay.inputs.tables import JUDGMENTS, collected, read_input
+from clickassay.judgments.prepare import Judgments, prepare_judgments
+from clickassay.metrics.catalogue import shown_pool
+from clickassay.studies.audit.conventions import Convention, conventions
+from clickassay.studies.audit.tables import audit_tables, with_conventions
+from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.evaluation.lists import NO_GRADE, Lists
+from clickassay.studies.finished_run import graded_sample_of_run, read_table, settings_of_run
+
+NEEDS_POOL = "asks for judged results that no list shows: give --judgments"
+NEEDS_HOLES = "asks which results have no judgment: give --judgments"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What conventions make of the judged configurations of one market, depth and judge.
+
+    Attributes
+    ----------
+    sample
+        The configurations; their editorial metrics are the conventions that were computed.
+    reading
+        The cut and the scale.
+    holes
+        Results of the configurations that have no judgment; None where that is not known.
+    audited, changed
+        In the forms of `contracts_audit.CONVENTIONS` and `contracts_audit.CHANGED`.
+    """
+
+    sample: Sample
+    reading: Reading
+    holes: int | None
+    audited: pl.DataFrame
+    changed: pl.DataFrame
+
+
+def audit_run(
+    run: Path,
+    *,
+    judgments: str | None = None,
+    market: str | None = None,
+    depth: int | None = None,
+    judge: str | None = None,
+    progress: Progress = silent,
+) -> Audit:
+    """Compute every convention on the judged configurations of one market, depth and judge of a run.
+
+    Parameters
+    ----------
+    run
+        Folder that `clickassay run` or `clickassay report` made.
+    judgments
+        The judgments that the run was made with; None = only what the run keeps, the grades of results shown.
+    market, depth, judge
+        Which; when None as in `run_sample.sample_of_run`.
+
+    Raises
+    ------
+    ReportError
+        If there is no such run, it is broken, its grades were drawn from clicks, or `judgments` are not its.
+    InputError, JudgmentError
+        If `judgments` cannot be read.
+    """
+    progress("reading the run", None)
+    settings = settings_of_run(run)
+    if settings.unjudged == "model":
+        raise ReportError(
+            f"{run} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
+            "audit a run with --unjudged drop or zero"
+        )
+    sample, grades = graded_sample_of_run(run, market=market, depth=depth, judge=judge)
+    known = _Known.of_run(sample, grades, settings)
+    if judgments is not None:
+        progress("reading judgments", None)
+        known = _Known.of_judgments(run, sample, grades, settings, judgments)
+    progress("computing conventions", None)
+    reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    found = conventions(reading)
+    reasons = {one.measure: why for one in found if (why := _why_not(one, sample, known, settings))}
+    columns = {
+        one.measure: _values(one, sample, known, reading, settings)
+        for one in found
+        if one.measure not in reasons
+    }
+    if known.whole_pool:
+        _check_own(run, sample, known, reading, settings)
+    audited = with_conventions(sample, columns)
+    tables = audit_tables(audited, found, reasons, pool=settings.pool, progress=progress)
+    return Audit(audited, reading, known.holes, *tables)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the lists: whether the pool is whole, and how many results have no judgment."""
+
+    lists: Lists
+    whole_pool: bool
+    holes: int | None
+
+    @classmethod
+    def of_run(cls, sample: Sample, grades: Integers, settings: Settings) -> "_Known":
+        holes = 0 if settings.unjudged != "zero" else None
+        return cls(_lists(sample, grades, shown_pool(grades, settings.max_grade)), False, holes)
+
+    @classmethod
+    def of_judgments(
+        cls, run: Path, sample: Sample, grades: Integers, settings: Settings, path: str
+    ) -> "_Known":
+        rows = _configurations(run, sample)
+        graded = _graded(path, rows, settings)
+        own = graded.grades.filter(pl.col("judge") == sample.judge)
+        on = ["market", "query"] if graded.by_market else ["query"]
+        judged = _judged_grades(rows, own, on, sample.depth)
+        there = judged != NO_GRADE
+        if (judged != grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
+            raise _not_its(run)
+        pool = _pool(rows, own, on, settings.max_grade)
+        return cls(_lists(sample, judged, pool), True, int((~there).sum()))
+
+
+def _lists(sample: Sample, grades: Integers, pool: Integers) -> Lists:
+    starts = np.arange(len(grades) + 1) * sample.depth
+    return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
+
+
+def _configurations(run: Path, sample: Sample) -> pl.DataFrame:
+    """Return market, query and results of the configurations, in the order of the sample."""
+    every = read_table(run, CONFIGURATIONS)
+    own = every.filter(market=sample.market, depth=sample.depth, judge=sample.judge)
+    ordered = own.sort("query", "configuration_id")
+    return ordered.select("market", "query", "results").with_row_index("n")
+
+
+def _graded(path: str, rows: pl.DataFrame, settings: Settings) -> Judgments:
+    read = read_input("judgments", path, JUDGMENTS)
+    queries = rows.select("market", "query").unique()
+    return prepare_judgments(collected(read), queries, settings, by_market="market" in read.columns)
+
+
+def _judged_grades(rows: pl.DataFrame, own: pl.DataFrame, on: list[str], depth: int) -> Integers:
+    """Return the (N, k) grades that the judgments have, `NO_GRADE` where they have none."""
+    places = rows.explode("results").rename({"results": "url"})
+    found = places.join(own.select(*on, "url", "grade"), on=[*on, "url"], how="left", maintain_order="left")
+    grades = found["grade"].cast(pl.Int64).fill_null(NO_GRADE).to_numpy()
+    return grades.reshape(rows.height, depth)
+
+
+def _pool(rows: pl.DataFrame, own: pl.DataFrame, on: list[str], top: int) -> Integers:
+    counts = rows.select("n", *on).join(own.group_by(*on, "grade").len(), on=on)
+    pool = np.zeros((rows.height, top + 1), dtype=np.int64)
+    pool[counts["n"].to_numpy(), counts["grade"].to_numpy()] = counts["len"].to_numpy()
+    return pool
+
+
+def _not_its(run: Path) -> ReportError:
+    return ReportError(f"--judgments are not those that {run} was made with: its grades or metrics differ")
+
+
+def _why_not(one: Convention, sample: Sample, known: _Known, settings: Settings) -> str | None:
+    """Return why a convention cannot be computed; None where it can, or the run has its values."""
+    if _is_stored(one, sample, settings):
+        return None
+    if one.beyond and not known.whole_pool:
+        return NEEDS_POOL
+    return NEEDS_HOLES if one.holes and known.holes is None else None
+
+
+def _is_stored(one: Convention, sample: Sample, settings: Settings) -> bool:
+    return settings.pool in one.own and one.column in sample.editorial_names
+
+
+def _values(one: Convention, sample: Sample, known: _Known, reading: Reading, settings: Settings) -> Floats:
+    if not _is_stored(one, sample, settings):
+        return one.values(known.lists, reading)
+    return _stored(one, sample)
+
+
+def _stored(one: Convention, sample: Sample) -> Floats:
+    own: Floats = sample.editorial_values[:, sample.editorial_names.index(one.column)]
+    return own
+
+
+def _check_own(run: Path, sample: Sample, known: _Known, reading: Reading, settings: Settings) -> None:
+    """Refuse judgments under which the run's own metrics are others: their pool is not the run's."""
+    for one in conventions(reading):
+        if one.beyond and _is_stored(one, sample, settings):
+            # a list that shows a result twice can have an NDCG above 1 in a run (contract 6), not elsewhere
+            stored = np.minimum(_stored(one, sample), 1)
+            if not np.allclose(one.values(known.lists, reading), stored, rtol=0, atol=1e-9):
+                raise _not_its(run)

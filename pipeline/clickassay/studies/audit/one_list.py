@@ -1,0 +1,77 @@
+"""One list audited: its grades, and those of the judged results that it does not show."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.studies.audit.conventions import BESIDE, conventions
+from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.evaluation.lists import NO_GRADE, Lists
+
+NONE = "-"
+"""How a result without a grade is written."""
+
+ONE_LIST = Table(
+    "one_list",
+    "one row per convention, in the order of the quantities",
+    (
+        Column("quantity", pl.String, "the name under which tools report it"),
+        Column("convention", pl.String, "what is computed"),
+        Column("value", pl.Float64, "of the list"),
+        Column("choice", pl.String, "what is chosen, in words"),
+        Column("tools", pl.String, "who reports it so"),
+    ),
+    key=("quantity", "convention"),
+)
+
+
+def one_list(shown: Sequence[int | None], others: Sequence[int], top: int) -> Lists:
+    """Return a single ranked list.
+
+    Parameters
+    ----------
+    shown
+        Grades of its results, best first; None = without a grade.
+    others
+        Grades of the query's judged results that it does not show.
+    top
+        Top grade of the scale.
+
+    Raises
+    ------
+    JudgmentError
+        If a grade is off the scale.
+    """
+    judged = [grade for grade in (*shown, *others) if grade is not None]
+    off = [grade for grade in judged if not 0 <= grade <= top]
+    if off:
+        raise JudgmentError(f"grade {off[0]} is off the scale 0..{top}; say its top, as in --max-grade")
+    grades = np.array([NO_GRADE if grade is None else grade for grade in shown], dtype=np.int16)
+    pool = np.bincount(judged, minlength=top + 1).reshape(1, top + 1)
+    return Lists(("",), grades, np.array([0, len(shown)]), pool.astype(np.int64))
+
+
+def read_grades(option: str, text: str) -> list[int | None]:
+    """Read grades with commas or blanks between them; - is a result without a grade.
+
+    Raises
+    ------
+    SettingsError
+        If one of them is neither.
+    """
+    words = text.replace(",", " ").split()
+    if odd := [word for word in words if word != NONE and not word.isdecimal()]:
+        raise SettingsError(f"{option} {text!r}: {odd[0]!r} is no grade; expected e.g. 3,-,4,0,1, - for none")
+    return [None if word == NONE else int(word) for word in words]
+
+
+def audited_list(lists: Lists, reading: Reading) -> pl.DataFrame:
+    """Return what each convention makes of one list, in the columns of `ONE_LIST`."""
+    rows = [
+        (one.quantity, one.measure, float(one.values(lists, reading)[0]), one.choice, one.tools)
+        for one in (*conventions(reading), *conventions(reading, BESIDE))
+    ]
+    return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")

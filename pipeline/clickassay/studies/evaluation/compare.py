@@ -1,0 +1,128 @@
+"""Means with intervals, and runs compared query by query: paired tests, corrected for how many there are."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from clickassay.core.records import Floats
+from clickassay.studies.evaluation.forms import COMPARISONS
+
+FLIPS = 10_000
+"""Draws of the randomisation test."""
+
+_AT_ONCE = 2_000_000
+_ROUNDING = 1e-12
+
+
+def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95 % intervals.
+
+    The interval is Student's, not wider than the measures' ranges `low`..`high`, (E,) each; without two
+    queries its ends are NaN.
+    """
+    mean = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
+    half = _half_width(values)
+    return mean, np.maximum(mean - half, low), np.minimum(mean + half, high)
+
+
+def _half_width(values: Floats) -> Floats:
+    number = len(values)
+    if number < 2:
+        return np.full(values.shape[1], np.nan)
+    error = values.std(axis=0, ddof=1) / np.sqrt(number)
+    half: Floats = stats.t.ppf(0.975, number - 1) * error
+    return half
+
+
+def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed: int = 0) -> pl.DataFrame:
+    """Compare every two runs by every measure, in the form of `forms.COMPARISONS`.
+
+    Parameters
+    ----------
+    names
+        The E measures.
+    values
+        By run: (Q, E) values, for the same queries in the same order.
+    seed
+        Of the randomisation test.
+
+    `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
+    drawn `FLIPS` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). Without two
+    queries, or where all differences are equal, there is no t test.
+    """
+    rows = [
+        part
+        for number, (one, two) in enumerate(combinations(values, 2))
+        for part in _compared(names, (one, two), values[two] - values[one], (seed, number))
+    ]
+    frame = pl.DataFrame(rows, COMPARISONS.empty().schema, orient="row")
+    corrected = pl.Series("p_holm", holm(frame["p_value"].to_list()), dtype=pl.Float64)
+    return frame.with_columns(corrected)
+
+
+def _compared(
+    names: tuple[str, ...], runs: tuple[str, str], difference: Floats, seed: tuple[int, int]
+) -> list[tuple[object, ...]]:
+    mean, half = difference.mean(axis=0), _half_width(difference)
+    p_value = _t_test(difference)
+    randomised = _randomised(difference, np.random.default_rng(seed))
+    better, worse = (difference > 0).sum(axis=0), (difference < 0).sum(axis=0)
+    return [
+        (
+            *runs,
+            name,
+            mean[place],
+            _known(mean[place] - half[place]),
+            _known(mean[place] + half[place]),
+            _known(p_value[place]),
+            randomised[place],
+            None,
+            int(better[place]),
+            int(worse[place]),
+            len(difference) - int(better[place]) - int(worse[place]),
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _t_test(difference: Floats) -> Floats:
+    """Return the (E,) two-sided p values that the mean difference is 0; NaN where differences do not vary."""
+    number = len(difference)
+    if number < 2:
+        return np.full(difference.shape[1], np.nan)
+    error = difference.std(axis=0, ddof=1) / np.sqrt(number)
+    apart = error > _ROUNDING * np.abs(difference).max(axis=0)
+    statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=apart)
+    p_value: Floats = np.where(apart, 2 * stats.t.sf(np.abs(statistic), number - 1), np.nan)
+    return p_value
+
+
+def _randomised(difference: Floats, rng: np.random.Generator) -> Floats:
+    """Return the (E,) shares of draws of signs that bring the mean as far from 0; the data are one draw."""
+    observed = np.abs(difference.sum(axis=0))
+    slack = _ROUNDING * np.abs(difference).sum(axis=0)
+    as_far, left = np.ones(difference.shape[1]), FLIPS
+    while left:
+        number = min(left, max(1, _AT_ONCE // max(1, len(difference))))
+        signs = rng.integers(0, 2, (number, len(difference)), dtype=np.int8) * 2.0 - 1
+        as_far += (np.abs(signs @ difference) >= observed - slack).sum(axis=0)
+        left -= number
+    share: Floats = as_far / (FLIPS + 1)
+    return share
+
+
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """Return p values corrected for their number (Holm 1979), None where there is none."""
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(known):
+        largest = max(largest, min(1.0, p * (len(known) - rank)))
+        corrected[place] = largest
+    return corrected

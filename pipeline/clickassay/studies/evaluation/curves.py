@@ -1,0 +1,91 @@
+"""Curves of runs: precision by recall, gain by rank beside the ideal; and two runs query by query."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.core.records import Floats
+from clickassay.metrics.editorial import ideal_grades
+from clickassay.metrics.gains import discount
+from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision, share
+from clickassay.studies.evaluation.lists import Block, Lists
+
+
+@dataclass(frozen=True)
+class GainCurves:
+    """Cumulated gain by rank, averaged over queries (Jarvelin & Kekalainen 2000).
+
+    Attributes
+    ----------
+    cg, dcg
+        (depth,) means of CG[i] and DCG[i] of the lists; the gain is the grade, its discount max(1, log2 i).
+    ideal_cg, ideal_dcg
+        (depth,) the same of the best lists that the judgments allow.
+    """
+
+    cg: Floats
+    dcg: Floats
+    ideal_cg: Floats
+    ideal_dcg: Floats
+
+    @property
+    def ncg(self) -> Floats:
+        """(depth,) NCG[i] = mean CG[i] / mean ideal CG[i]: a ratio of averages; 0..1."""
+        return share(self.cg, self.ideal_cg)
+
+    @property
+    def ndcg(self) -> Floats:
+        """(depth,) nDCG[i] = mean DCG[i] / mean ideal DCG[i]: a ratio of averages; 0..1."""
+        return share(self.dcg, self.ideal_dcg)
+
+
+def recall_precision(lists: Lists, *, rel: int) -> Floats:
+    """Return the (11,) interpolated precision at recall 0, 0.1, ... 1, averaged over the queries.
+
+    `rel` is the lowest grade that counts as relevant; results without a grade are not. A query without
+    relevant results counts 0, as in trec_eval. Without queries every value is NaN.
+    """
+    total = np.zeros(len(RECALLS))
+    for block in lists.blocks(None, exact=False):
+        pool = lists.pool[block.rows]
+        total += precision_at_recalls(_grades(block), pool, rel=rel).sum(axis=0)
+    return _mean(total, lists)
+
+
+def gain_curves(lists: Lists, *, depth: int) -> GainCurves:
+    """Return the gain at each rank 1..`depth`, averaged over the queries; a list that ends gains no more."""
+    gain, ideal = np.zeros(depth), np.zeros(depth)
+    for block in lists.blocks(depth, exact=False):
+        of_rank = _grades(block).sum(axis=0, dtype=np.float64)
+        gain[: len(of_rank)] += of_rank
+        ideal += ideal_grades(lists.pool[block.rows], depth).sum(axis=0, dtype=np.float64)
+    # a mean of cumulated gains is the cumulated mean gain
+    gain, ideal = _mean(gain, lists), _mean(ideal, lists)
+    by_rank = np.array([discount("jk-log2", rank) for rank in range(1, depth + 1)])
+    return GainCurves(
+        np.cumsum(gain), np.cumsum(gain / by_rank), np.cumsum(ideal), np.cumsum(ideal / by_rank)
+    )
+
+
+def r_precision_differences(first: Lists, other: Lists, *, rel: int) -> Floats:
+    """Return the (Q,) R-precision of `other` - that of `first`, query by query; -1..1.
+
+    Both have the same queries in the same order: the precision histogram of Baeza-Yates & Ribeiro-Neto.
+    """
+    return _r_precision(other, rel) - _r_precision(first, rel)
+
+
+def _r_precision(lists: Lists, rel: int) -> Floats:
+    values = np.zeros(len(lists.queries))
+    for block in lists.blocks(None, exact=False):
+        values[block.rows] = r_precision(_grades(block), lists.pool[block.rows], rel=rel)
+    return values
+
+
+def _grades(block: Block) -> np.ndarray:
+    return np.maximum(block.grades, 0)
+
+
+def _mean(total: Floats, lists: Lists) -> Floats:
+    number = len(lists.queries)
+    return total / number if number else np.full(len(total), np.nan)

@@ -1,0 +1,114 @@
+"""The tables that an evaluation gives."""
+
+import polars as pl
+
+from clickassay.core.contracts.form import Column, Table
+
+_RUN = Column("run", pl.String, "name of the run")
+_MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
+_LOW = Column("ci_low", pl.Float64, "lower end of the 95 % interval; null without two queries")
+_HIGH = Column("ci_high", pl.Float64, "upper end of the 95 % interval; null without two queries")
+
+PER_QUERY = Table(
+    "per_query",
+    "one row per run, query and measure",
+    (
+        _RUN,
+        Column("query", pl.String, "name of the query"),
+        _MEASURE,
+        Column("value", pl.Float64, "value of the measure"),
+        Column("low", pl.Float64, "worst case over unjudged results; null unless bounds were asked for"),
+        Column("high", pl.Float64, "best case over unjudged results; null unless bounds were asked for"),
+    ),
+    key=("run", "query", "measure"),
+)
+MEANS = Table(
+    "means",
+    "one row per run and measure",
+    (
+        _RUN,
+        _MEASURE,
+        Column("mean", pl.Float64, "mean over the queries"),
+        _LOW,
+        _HIGH,
+        Column("n_queries", pl.Int64, "queries averaged"),
+        Column("low", pl.Float64, "mean of the worst cases; null unless bounds were asked for"),
+        Column("high", pl.Float64, "mean of the best cases; null unless bounds were asked for"),
+    ),
+    key=("run", "measure"),
+)
+COMPARISONS = Table(
+    "comparisons",
+    "one row per two runs and measure",
+    (
+        Column("run", pl.String, "the first run"),
+        Column("other", pl.String, "the run it is compared with"),
+        _MEASURE,
+        Column("difference", pl.Float64, "mean of the other run - mean of the first"),
+        _LOW,
+        _HIGH,
+        Column("p_value", pl.Float64, "paired t test; null where the differences do not vary"),
+        Column("p_randomised", pl.Float64, "paired randomisation test"),
+        Column("p_holm", pl.Float64, "p_value corrected for all rows of the table"),
+        Column("better", pl.Int64, "queries where the other run has the larger value"),
+        Column("worse", pl.Int64, "queries where it has the smaller value"),
+        Column("equal", pl.Int64, "queries where both have the same"),
+    ),
+    key=("run", "other", "measure"),
+)
+RUNS = Table(
+    "runs",
+    "one row per run",
+    (
+        _RUN,
+        Column("queries_judged", pl.Int64, "queries that have judgments"),
+        Column("queries_averaged", pl.Int64, "queries that the means are over"),
+        Column("queries_missing", pl.Int64, "judged queries that the run lacks"),
+        Column("queries_unjudged", pl.Int64, "queries of the run without any judgment: left out"),
+        Column("results", pl.Int64, "results of the queries averaged"),
+        Column("results_judged", pl.Int64, "those of them that have a grade"),
+    ),
+    key=("run",),
+)
+RECALL_PRECISION = Table(
+    "recall_precision",
+    "one row per run and level of recall",
+    (
+        _RUN,
+        Column("recall", pl.Float64, "level of recall: 0, 0.1, ... 1"),
+        Column("precision", pl.Float64, "interpolated precision there, mean over the queries"),
+    ),
+    key=("run", "recall"),
+)
+GAIN_CURVES = Table(
+    "gain_curves",
+    "one row per run and rank",
+    (
+        _RUN,
+        Column("rank", pl.Int64, "rank, from 1"),
+        Column("cg", pl.Float64, "sum of the grades up to the rank, mean over the queries"),
+        Column("dcg", pl.Float64, "the same with each grade divided by max(1, log2 of its rank)"),
+        Column("ideal_cg", pl.Float64, "cg of the best lists that the judgments allow"),
+        Column("ideal_dcg", pl.Float64, "dcg of these lists"),
+        Column("ncg", pl.Float64, "cg / ideal_cg"),
+        Column("ndcg", pl.Float64, "dcg / ideal_dcg"),
+    ),
+    key=("run", "rank"),
+)
+R_PRECISIONS = Table(
+    "r_precision_differences",
+    "one row per query, where there are two runs",
+    (
+        Column("run", pl.String, "the first run"),
+        Column("other", pl.String, "the run it is compared with"),
+        Column("query", pl.String, "name of the query"),
+        Column("difference", pl.Float64, "R-precision of the other run - that of the first"),
+    ),
+    key=("run", "other", "query"),
+)
+EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, RECALL_PRECISION, GAIN_CURVES, R_PRECISIONS)
+
+
+def in_form(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """Put a frame into a table's columns and types; rows stay in the order of runs and measures asked for."""
+    return frame.select(pl.col(column.name).cast(column.dtype) for column in table.columns)

@@ -1,0 +1,284 @@
+"""Runs evaluated against judgments, with curves; as text for programs, and as a folder with a report."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.escape import json_line, latex, markdown, printable
+from clickassay.core.output import MARK, check_apart, check_free, published_folder
+from clickassay.core.progress import Progress, silent
+from clickassay.core.provenance import versions
+from clickassay.core.tables import write_table, writing_tables
+from clickassay.core.text import visible
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.names import parse_measures
+from clickassay.metrics.ranked import RECALLS
+from clickassay.report.model import Table
+from clickassay.report.writers.latex import latex_table
+from clickassay.report.writers.markdown import markdown_table
+from clickassay.studies.evaluation.conventions import Convention, conventions
+from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
+from clickassay.studies.evaluation.evaluate import Evaluation, Queries, evaluate
+from clickassay.studies.evaluation.forms import (
+    EVALUATION_TABLES,
+    GAIN_CURVES,
+    R_PRECISIONS,
+    RECALL_PRECISION,
+    in_form,
+)
+from clickassay.studies.evaluation.report.page import (
+    build_evaluation_report,
+    evaluation_tables,
+    write_evaluation_report,
+)
+
+SHALLOWEST, DEEPEST = 10, 100
+"""Ranks of the curves of gain: as deep as the measures are cut, within these."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What changes the numbers of an evaluation.
+
+    Attributes
+    ----------
+    measures
+        Names with blanks between them.
+    relevant_grade, max_grade, persistence, queries, bounds, known, expected, seed
+        As `evaluation.evaluate` takes them.
+    """
+
+    measures: str
+    relevant_grade: int = 1
+    max_grade: int = 4
+    persistence: float = 0.8
+    queries: Queries = "judged"
+    bounds: bool = False
+    known: Path | None = None
+    expected: Path | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """An evaluation and what its numbers rest on.
+
+    Attributes
+    ----------
+    evaluation
+        Its numbers.
+    conventions
+        Pairs (what, how).
+    choices
+        What was asked for.
+    """
+
+    evaluation: Evaluation
+    conventions: tuple[Convention, ...]
+    choices: Choices
+
+
+def evaluate_files(
+    qrels: Path, runs: Sequence[Path], choices: Choices, *, progress: Progress = silent
+) -> Evaluated:
+    """Evaluate runs in files against judgments in a file.
+
+    Raises
+    ------
+    InputError, SettingsError, JudgmentError
+        If a file, a name or a grade is not what it must be.
+    """
+    given = {name: value for name, value in vars(choices).items() if name != "measures"}
+    measures = parse_measures(choices.measures)
+    found = evaluate(qrels, run_names(runs), measures, progress=progress, **given)
+    return Evaluated(found, conventions(found, queries=choices.queries), choices)
+
+
+def run_names(runs: Sequence[Path]) -> dict[str, Path]:
+    """Return runs by name: of a file without its ending, or its whole path where names would be the same.
+
+    Raises
+    ------
+    SettingsError
+        If a run is given twice.
+    """
+    stems = [run.stem for run in runs]
+    named = {str(run) if stems.count(run.stem) > 1 else run.stem: run for run in runs}
+    if len(named) < len(runs):
+        repeated = next(run for run in runs if list(runs).count(run) > 1)
+        raise SettingsError(f"run {repeated} is given twice; give each once")
+    return named
+
+
+# ---- as text ----------------------------------------------------------------------------------
+
+
+def as_tsv(found: Evaluated, *, per_query: bool) -> str:
+    """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
+
+    The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
+    """
+    lines = []
+    for run in found.evaluation.lists:
+        lines.append(("runid", "all", printable(run)))
+        if per_query:
+            rows = found.evaluation.per_query.filter(run=run).select("measure", "query", "value").iter_rows()
+            lines += [(measure, printable(query), repr(value)) for measure, query, value in rows]
+        means = found.evaluation.means.filter(run=run).select("measure", "mean").iter_rows()
+        lines += [(measure, "all", repr(value)) for measure, value in means]
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
+    """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
+    evaluation = found.evaluation
+    frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
+    frames |= {"query": evaluation.per_query} if per_query else {}
+    records: list[dict[str, object]] = [{"record": "conventions", **dict(found.conventions)}]
+    records += [
+        {"record": kind, **row} for kind, frame in frames.items() for row in frame.iter_rows(named=True)
+    ]
+    return "".join(f"{json_line(record)}\n" for record in records)
+
+
+def as_markdown(found: Evaluated, *, per_query: bool) -> str:
+    """Return the conventions as a list, and the tables."""
+    from_tables = [
+        "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
+        for table in shown_tables(found, per_query=per_query)
+    ]
+    head = "\n".join(f"- {what}: {markdown(how)}" for what, how in found.conventions)
+    return "\n\n".join([head, *from_tables]) + "\n"
+
+
+def as_latex(found: Evaluated, *, per_query: bool) -> str:
+    """Return the conventions as comments, and the tables; the document needs the package booktabs."""
+    head = "".join(f"% {what}: {latex(visible(how, limit=10_000))}\n" for what, how in found.conventions)
+    return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
+
+
+def shown_tables(found: Evaluated, *, per_query: bool) -> tuple[Table, ...]:
+    """Return the tables that people read."""
+    one = found.evaluation
+    frames = {
+        "runs": one.runs,
+        "means": one.means,
+        "per_query": one.per_query,
+        "comparisons": one.comparisons,
+    }
+    return evaluation_tables(frames, per_query=per_query)
+
+
+# ---- as a folder ------------------------------------------------------------------------------
+
+
+def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) -> None:
+    """Refuse a folder that cannot be written, before anything is computed.
+
+    Raises
+    ------
+    OutputError
+        If it is there already, or inside an input.
+    """
+    check_free(out, force=force)
+    check_apart(out, qrels, *runs)
+
+
+def write_evaluation(
+    found: Evaluated, out: Path, inputs: Mapping[str, Path], *, command: str, per_query: bool, force: bool
+) -> None:
+    """Write a report, its tables and Parquet into a folder, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the folder is there already, or cannot be written.
+    """
+    frames = evaluation_frames(found)
+    report = build_evaluation_report(
+        frames,
+        found.conventions,
+        rel=found.choices.relevant_grade,
+        shares=frozenset(str(one) for one in found.evaluation.measures if one.metric.high == 1),
+        command=command,
+        per_query=per_query,
+    )
+    with published_folder(out, force=force) as folder, writing_tables():
+        for name, frame in frames.items():
+            write_table(frame, folder / f"{name}.parquet")
+        write_evaluation_report(report, folder)
+        text = json.dumps(_info(found, inputs, command), indent=2, sort_keys=True, ensure_ascii=False)
+        (folder / MARK).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
+
+
+def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:
+    """Return the tables of `evaluation.forms.EVALUATION_TABLES` by name, the curves among them."""
+    one, rel = found.evaluation, found.choices.relevant_grade
+    depth = _depth(one.measures)
+    frames = {
+        "runs": one.runs, "means": one.means, "per_query": one.per_query, "comparisons": one.comparisons,
+        "recall_precision": _recall_precision(one, rel), "gain_curves": _gain_curves(one, depth),
+        "r_precision_differences": _r_precisions(one, rel),
+    }  # fmt: skip
+    return {table.name: frames[table.name] for table in EVALUATION_TABLES}
+
+
+def _depth(measures: tuple[Measure, ...]) -> int:
+    return min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in measures)))
+
+
+def _recall_precision(found: Evaluation, rel: int) -> pl.DataFrame:
+    parts = [
+        pl.DataFrame({"recall": RECALLS, "precision": recall_precision(lists, rel=rel)}).with_columns(
+            run=pl.lit(name)
+        )
+        for name, lists in found.lists.items()
+    ]
+    return in_form(RECALL_PRECISION, pl.concat(parts))
+
+
+def _gain_curves(found: Evaluation, depth: int) -> pl.DataFrame:
+    parts = []
+    for name, lists in found.lists.items():
+        curves = gain_curves(lists, depth=depth)
+        values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
+        ranks = pl.DataFrame({"rank": np.arange(1, depth + 1), **values})
+        parts.append(ranks.with_columns(run=pl.lit(name)))
+    return in_form(GAIN_CURVES, pl.concat(parts))
+
+
+def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
+    if len(found.lists) != 2:
+        return R_PRECISIONS.empty()
+    (first, one), (other, two) = found.lists.items()
+    frame = pl.DataFrame(
+        {"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)},
+        schema_overrides={"query": pl.String},
+    )
+    return in_form(R_PRECISIONS, frame.with_columns(run=pl.lit(first), other=pl.lit(other)))
+
+
+def _info(found: Evaluated, inputs: Mapping[str, Path], command: str) -> dict[str, object]:
+    return {
+        "command": command,
+        "settings": {
+            name: str(one) if isinstance(one, Path) else one for name, one in asdict(found.choices).items()
+        },
+        "measures": [str(measure) for measure in found.evaluation.measures],
+        "conventions": dict(found.conventions),
+        "inputs": {name: _fingerprint(file) for name, file in inputs.items()},
+        "versions": versions(),
+    }
+
+
+def _fingerprint(file: Path) -> dict[str, object] | None:
+    if not file.is_file():  # a pipe can be read once
+        return None
+    with file.open("rb") as stream:
+        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}

@@ -1,0 +1,199 @@
+"""Write the report of an evaluation of runs against judgments: HTML, Markdown, CSV and LaTeX."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+from markupsafe import escape
+
+from clickassay.core.text import listed, plural, visible
+from clickassay.report.build import write_table_files
+from clickassay.report.charts.lines import MOST_LINES
+from clickassay.report.model import Section, Table
+from clickassay.report.writers.markdown import markdown_page
+from clickassay.report.writers.page import downloads, html_page, write_text
+from clickassay.studies.evaluation.report.sections import (
+    comparisons_table,
+    difference_figure,
+    differences_table,
+    gain_figures,
+    gain_table,
+    means_figures,
+    means_table,
+    per_query_table,
+    recall_precision_figure,
+    recall_precision_table,
+    runs_table,
+)
+
+HOME = "clickassay.studies.evaluation.report"
+"""The package that has the templates."""
+
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """Everything that the report says.
+
+    Attributes
+    ----------
+    title, lead
+        Headline, and what was evaluated.
+    conventions
+        Pairs (what, how).
+    sections
+        Its parts.
+    command
+        What made it.
+    """
+
+    title: str
+    lead: str
+    conventions: tuple[tuple[str, str], ...]
+    sections: tuple[Section, ...]
+    command: str
+
+
+def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
+    """Return the tables that say everything but curves, with all their rows.
+
+    `frames` are those of `evaluation.forms.EVALUATION_TABLES` by name.
+    """
+    tables = [runs_table(frames["runs"]), means_table(frames["means"])]
+    tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
+    tables += [per_query_table(frames["per_query"])] if per_query else []
+    return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
+
+
+def build_evaluation_report(
+    frames: Mapping[str, pl.DataFrame],
+    conventions: tuple[tuple[str, str], ...],
+    *,
+    rel: int,
+    shares: frozenset[str],
+    command: str,
+    per_query: bool,
+) -> EvaluationReport:
+    """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
+
+    Parameters
+    ----------
+    frames
+        Those of `evaluation.forms.EVALUATION_TABLES` by name.
+    conventions
+        What the numbers rest on.
+    rel
+        Lowest grade that the curves of precision count as relevant.
+    shares
+        Names of the measures that lie in 0..1.
+    command
+        The command line.
+    per_query
+        Whether the page has the values by query.
+    """
+    runs = frames["runs"]["run"].to_list()
+    queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")
+    named = [visible(run) for run in runs] if len(runs) <= _NAMED else [plural(len(runs), "run")]
+    sections = (
+        _means_section(frames, shares),
+        *((_comparisons_section(frames),) if frames["comparisons"].height else ()),
+        _recall_section(frames, rel),
+        _gain_section(frames),
+        *((_differences_section(frames, rel),) if frames["r_precision_differences"].height else ()),
+        *((_per_query_section(frames),) if per_query else ()),
+    )
+    lead = f"{plural(frames['means']['measure'].n_unique(), 'measure')} over {queries}."
+    return EvaluationReport(
+        f"Evaluation of {listed(named)}", lead, conventions, sections, visible(command, limit=10_000)
+    )
+
+
+def _means_section(frames: Mapping[str, pl.DataFrame], shares: frozenset[str]) -> Section:
+    return Section(
+        "means",
+        "Means",
+        ("Mean of each measure over the queries, with its 95 % interval.",),
+        means_figures(frames["means"], shares),
+        tables=(means_table(frames["means"]), runs_table(frames["runs"])),
+    )
+
+
+def _comparisons_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    frame = frames["comparisons"]
+    sure = frame.filter(pl.col("p_holm") < 0.05).height
+    have = "has" if sure == 1 else "have"
+    text = f"{sure} of {plural(frame.height, 'difference')} {have} p < 0.05 after Holm."
+    return Section("comparisons", "Comparisons", (text,), tables=(comparisons_table(frame),))
+
+
+def _recall_section(frames: Mapping[str, pl.DataFrame], rel: int) -> Section:
+    frame = frames["recall_precision"]
+    text = (
+        "The largest precision at each level of recall or above, averaged over the queries. "
+        f"Relevant: grade {rel} or more."
+    )
+    return Section(
+        "recall",
+        "Precision by recall",
+        (text, *_left_out(frame)),
+        (recall_precision_figure(frame),),
+        folded=(recall_precision_table(frame),),
+    )
+
+
+def _left_out(frame: pl.DataFrame) -> tuple[str, ...]:
+    more = frame["run"].n_unique() - MOST_LINES
+    return (f"The pictures have the first {MOST_LINES} runs, the tables all.",) if more > 0 else ()
+
+
+def _gain_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    frame = frames["gain_curves"]
+    text = (
+        "Sum of the grades down to each rank (CG), and of the grades divided by max(1, log2 of the rank) "
+        "(DCG), averaged over the queries, beside those of the best lists that the judgments allow."
+    )
+    ratio = (
+        "The ratio is one of averages (Järvelin and Kekäläinen 2000), not an average of ratios as nDCG is."
+    )
+    return Section(
+        "gain",
+        "Gain by rank",
+        (text, ratio, *_left_out(frame)),
+        gain_figures(frame),
+        folded=(gain_table(frame),),
+    )
+
+
+def _differences_section(frames: Mapping[str, pl.DataFrame], rel: int) -> Section:
+    frame = frames["r_precision_differences"]
+    figure = difference_figure(frame)
+    text = f"{figure.alt} Relevant: grade {rel} or more."
+    return Section(
+        "r-precision",
+        "Query by query",
+        (text, "R-precision: precision at the number of relevant results of the query."),
+        (figure,),
+        folded=(differences_table(frame),),
+    )
+
+
+def _per_query_section(frames: Mapping[str, pl.DataFrame]) -> Section:
+    return Section(
+        "queries", "Values by query", ("Every measure of every query.",),
+        folded=(per_query_table(frames["per_query"]),),
+    )  # fmt: skip
+
+
+def write_evaluation_report(report: EvaluationReport, folder: Path) -> None:
+    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into an existing folder."""
+    files = downloads(report.sections, ())
+    write_text(
+        folder / "report.html",
+        html_page("evaluation.html.j2", home=HOME, mark=escape, report=report, files=files),
+    )
+    write_text(folder / "report.md", markdown_page("evaluation.md.j2", home=HOME, report=report))
+    (folder / "tables").mkdir()
+    for table in (table for section in report.sections for table in section.every_table):
+        write_table_files(folder / "tables", table)

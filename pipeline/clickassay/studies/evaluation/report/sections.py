@@ -1,0 +1,232 @@
+"""Tables and pictures of an evaluation of runs against judgments, before they are written."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.text import MINUS, number, plural, visible
+from clickassay.report.cells import Cell, Estimate, Row, Spelled
+from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
+from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.charts.vega import apart
+from clickassay.report.model import Figure, Table
+
+PLACES = 4
+"""Decimals of a shown number, as trec_eval has them; files for programs have all digits."""
+
+MOST_BARS = 120
+"""Queries of the picture of differences."""
+
+_SINGLE = "intervals and t tests need two queries"
+_ALIKE = "all differences are equal"
+_INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
+LARGER = "Better: the larger value, worse: the smaller one, whichever is wanted of the measure."
+
+
+def runs_table(frame: pl.DataFrame) -> Table:
+    """Return the counts of queries and results of each run."""
+    heads = ("Judged", "Averaged", "Missing", "Not judged", "Results", "With a grade")
+    rows = tuple(Row("", run, tuple(counts)) for run, *counts in frame.iter_rows())
+    return Table(
+        "runs", "Queries and results of the runs", "Run", heads, rows,
+        spanners=((_QUERIES, 0, 4),), data=frame, explained=False,
+    )  # fmt: skip
+
+
+def means_table(frame: pl.DataFrame) -> Table:
+    """Return the mean of each measure and run; with the worst and the best case where they were computed."""
+    bounded = frame["low"].count() > 0
+    rows = tuple(_means_row(row, bounded=bounded) for row in frame.iter_rows(named=True))
+    heads = ("Mean", "low", "high", _QUERIES, *(("worst", "best") if bounded else ()))
+    spanners = [(_INTERVAL, 1, 2), *([("Bounds", 4, 2)] if bounded else [])]
+    return Table(
+        "means", "Means over queries", "Measure", heads, rows,
+        spanners=tuple(spanners), data=frame, group_head="Run", explained=False,
+    )  # fmt: skip
+
+
+def _means_row(row: Mapping[str, Any], *, bounded: bool) -> Row:
+    ends = [_fixed(row[end], _SINGLE) for end in ("ci_low", "ci_high")]
+    cases = [_fixed(row[end], "no bound") for end in ("low", "high")] if bounded else []
+    return Row(row["run"], row["measure"], (_fixed(row["mean"], "no query"), *ends, row["n_queries"], *cases))
+
+
+def comparisons_table(frame: pl.DataFrame) -> Table:
+    """Return the differences of every two runs, with tests."""
+    heads = ("Difference", "low", "high", "t test", "randomised", "Holm", "better", "worse", "equal")
+    return Table(
+        "comparisons", "Differences between runs", "Measure", heads,
+        tuple(map(_comparison_row, frame.iter_rows(named=True))),
+        spanners=((_INTERVAL, 1, 2), (_TESTS, 3, 3), (_QUERIES, 6, 3)), notes=(LARGER,), data=frame,
+        group_head="Runs", explained=False,
+    )  # fmt: skip
+
+
+def _comparison_row(row: Mapping[str, Any]) -> Row:
+    ends = [_fixed(row[end], _SINGLE) for end in ("ci_low", "ci_high")]
+    reason = _SINGLE if row["ci_low"] is None else _ALIKE
+    tests = [_chance(row[name], reason) for name in ("p_value", "p_randomised", "p_holm")]
+    counts = [row[name] for name in ("better", "worse", "equal")]
+    cells = (_fixed(row["difference"], "no query"), *ends, *tests, *counts)
+    return Row(f"{row['other']} {MINUS} {row['run']}", row["measure"], cells)
+
+
+def per_query_table(frame: pl.DataFrame) -> Table:
+    """Return the value of each measure, run and query."""
+    bounded = frame["low"].count() > 0
+    rows = tuple(
+        Row(
+            f"{row['run']}, {row['measure']}",
+            row["query"],
+            tuple(_fixed(row[name], "no bound") for name in ("value", *(("low", "high") if bounded else ()))),
+        )
+        for row in frame.sort("run", "measure", maintain_order=True).iter_rows(named=True)
+    )
+    heads = ("Value", *(("worst", "best") if bounded else ()))
+    return Table(
+        "per_query", "Values by query", "Query", heads, rows,
+        data=frame, for_papers=False, group_head="Run and measure", explained=False,
+    )  # fmt: skip
+
+
+def recall_precision_table(frame: pl.DataFrame) -> Table:
+    """Return the interpolated precision at the 11 levels of recall, a column for each run."""
+    rows = [Row("", f"{row[0]:.1f}", _cells(row[1:])) for row in _by_run(frame, "recall", "precision")]
+    return Table(
+        "recall_precision", "Interpolated precision by recall", "Recall", _runs(frame), tuple(rows),
+        data=frame, explained=False,
+    )  # fmt: skip
+
+
+def gain_table(frame: pl.DataFrame) -> Table:
+    """Return cumulated gains by rank and run, with those of the best lists."""
+    names = ("cg", "ideal_cg", "ncg", "dcg", "ideal_dcg", "ndcg")
+    rows = [
+        Row(row["run"], str(row["rank"]), _cells(tuple(row[name] for name in names)))
+        for row in frame.iter_rows(named=True)
+    ]
+    heads = ("of the list", "ideal", "ratio", "of the list", "ideal", "ratio")
+    return Table(
+        "gain_curves", "Cumulated gain by rank", "Rank", heads, tuple(rows),
+        spanners=(("CG", 0, 3), ("DCG", 3, 3)), data=frame, group_head="Run", explained=False,
+    )  # fmt: skip
+
+
+def differences_table(frame: pl.DataFrame) -> Table:
+    """Return the difference of R-precision of two runs by query, the largest first."""
+    ordered = frame.sort("difference", "query", descending=[True, False])
+    rows = [Row("", row["query"], _cells((row["difference"],))) for row in ordered.iter_rows(named=True)]
+    return Table(
+        "r_precision_differences", "Differences of R-precision by query", "Query", ("Difference",),
+        tuple(rows), data=frame, for_papers=False, explained=False,
+    )  # fmt: skip
+
+
+def _cells(values: tuple[float, ...]) -> tuple[Cell, ...]:
+    return tuple(_fixed(value, "no query") for value in values)
+
+
+def _fixed(value: float | None, reason: str) -> Cell:
+    return Estimate(None, reason=reason) if value is None else Spelled(number(value, PLACES), value)
+
+
+def _chance(p: float | None, reason: str) -> Cell:
+    smallest = 10**-PLACES
+    if p is None:
+        return Estimate(None, reason=reason)
+    return Spelled(f"< {smallest:g}" if p < smallest else number(p, PLACES), p)
+
+
+def _runs(frame: pl.DataFrame) -> tuple[str, ...]:
+    return tuple(frame["run"].unique(maintain_order=True))
+
+
+def _by_run(frame: pl.DataFrame, place: str, value: str) -> Iterator[tuple[Any, ...]]:
+    columns = [frame.filter(run=run)[value].to_list() for run in _runs(frame)]
+    yield from zip(frame[place].unique(maintain_order=True), *columns, strict=True)
+
+
+# ---- pictures ---------------------------------------------------------------------------------
+
+
+def means_figures(frame: pl.DataFrame, shares: frozenset[str]) -> tuple[Figure, ...]:
+    """Draw means with their intervals: a picture for each measure, or one of all when there is one run.
+
+    `shares` are the measures that lie in 0..1: only they fit one picture.
+    """
+    if frame["run"].n_unique() == 1:
+        rows = {row["measure"]: row for row in frame.iter_rows(named=True) if row["measure"] in shares}
+        return (_means_figure("means", "Means", rows, "Measure"),) if rows else ()
+    return tuple(
+        _means_figure(
+            f"mean-{place}", str(measure), {row["run"]: row for row in part.iter_rows(named=True)}, "Run"
+        )
+        for place, ((measure,), part) in enumerate(frame.group_by("measure", maintain_order=True))
+    )
+
+
+def _means_figure(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], head: str) -> Figure:
+    labels = apart({key: visible(key) for key in rows})
+    found = {
+        labels[key]: Estimate(row["mean"], row["ci_low"], row["ci_high"])
+        for key, row in rows.items()
+        if row["mean"] is not None
+    }
+    drawing = intervals(tuple(found), found, domain=common_domain(tuple(found.values())), head=head)
+    values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in found.items())
+    return Figure(name, title, f"{title}, means with their 95 % intervals: {values}.", drawing, "means")
+
+
+def recall_precision_figure(frame: pl.DataFrame) -> Figure:
+    """Draw interpolated precision by recall."""
+    lines = _lines(frame, "recall", "precision")
+    drawing = curves(lines, domains=((0, 1), (0, 1)), heads=("Recall", "Precision"))
+    words = "; ".join(
+        f"{visible(line.name)} from {number(high, PLACES)} to {number(low, PLACES)}"
+        for line in lines
+        for (_, high), *_, (_, low) in [line.points]
+    )
+    alt = f"Interpolated precision falls from recall 0 to recall 1: {words}."
+    return Figure("recall-precision", "Precision by recall", alt, drawing, "recall_precision")
+
+
+def gain_figures(frame: pl.DataFrame) -> tuple[Figure, ...]:
+    """Draw CG and DCG by rank, with those of the best lists, and their ratios."""
+    one, two = (_gain_figure(frame, name, f"ideal_{name}", name.upper()) for name in ("cg", "dcg"))
+    three = _gain_figure(frame, "ndcg", None, "DCG / ideal DCG")
+    return one, two, three
+
+
+def _gain_figure(frame: pl.DataFrame, name: str, ideal: str | None, title: str) -> Figure:
+    lines = _lines(frame, "rank", name)
+    if ideal is not None:
+        lines += [Line("ideal", _lines(frame, "rank", ideal)[0].points, quiet=True)]
+    top = max(1e-9, *(y for line in lines for _, y in line.points))
+    depth = max(2, int(str(frame["rank"].max())))
+    words = "; ".join(f"{visible(line.name)} {number(line.points[-1][1], PLACES)}" for line in lines)
+    drawing = curves(
+        lines, domains=((1, depth), (0, 1 if ideal is None else 1.05 * top)), heads=("Rank", title)
+    )
+    return Figure(
+        f"curve-{name}", f"{title} by rank", f"{title} at rank {depth}: {words}.", drawing, "gain_curves"
+    )
+
+
+def _lines(frame: pl.DataFrame, x: str, y: str) -> list[Line]:
+    return [Line(run, frame.filter(run=run).select(x, y).rows()) for run in _runs(frame)[:MOST_LINES]]
+
+
+def difference_figure(frame: pl.DataFrame) -> Figure:
+    """Draw the differences of R-precision of two runs, a bar for each query."""
+    rows = frame.sort("difference", "query", descending=[True, False]).select("query", "difference").rows()
+    half = MOST_BARS // 2
+    drawn = rows if len(rows) <= MOST_BARS else [*rows[:half], *rows[-half:]]
+    up, down = (sum(sign * value > 0 for _, value in rows) for sign in (1, -1))
+    other, first = (visible(frame[name][0]) for name in ("other", "run"))
+    alt = (
+        f"R-precision of {other} is higher for {plural(up, 'query', 'queries')}, that of {first} for {down}."
+    )
+    alt += "" if drawn is rows else f" Drawn are the {half} largest and the {half} smallest differences."
+    drawing = difference_bars(drawn, head="Difference of R-precision")
+    return Figure("r-precision", "R-precision, query by query", alt, drawing, "r_precision_differences")

@@ -1,0 +1,96 @@
+"""Query classes of a run, worked out again from its tables and held against what the run says of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import Floats, Sample, Split
+from clickassay.correlation.classes import query_splits
+from clickassay.metrics.clicks import click_entropy
+from clickassay.studies.explorer.read import Key, Run, clicked_results, query_sessions, stored_classes
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The ways to split the queries of a key that can be trusted.
+
+    Attributes
+    ----------
+    queries
+        (Q,) queries by code point.
+    splits
+        Those whose classes have as many queries, configurations and sessions as in the run.
+    left_out
+        Names of the run's other splits: most are made from attributes, which a run does not keep.
+    """
+
+    queries: pl.Series
+    splits: tuple[Split, ...]
+    left_out: tuple[str, ...]
+
+    def members(self, split: str, class_: str) -> pl.Series | None:
+        """Return the queries of a class; None for all queries."""
+        if split == EVERY:
+            return None
+        found = next(known for known in self.splits if known.name == split)
+        return self.queries.filter(pl.Series(found.labels == found.classes.index(class_)))
+
+
+def splits_of(run: Run, key: Key) -> Splits:
+    """Split the queries of `key` in every way that the run's `correlations` confirm."""
+    queries, stored = query_sessions(run, key), stored_classes(run, key)
+    names = stored["split"].unique().sort().to_list()
+    entropy = _entropy(run, key, queries["query"]) if "click_entropy" in names else np.zeros(queries.height)
+    made, _ = query_splits(_sample(key, queries, entropy))
+    kept = tuple(split for split in made if _confirmed(split, queries, stored))
+    left_out = tuple(name for name in names if name not in {EVERY, *(split.name for split in kept)})
+    return Splits(queries["query"], kept, left_out)
+
+
+def _confirmed(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -> bool:
+    names = pl.Series("class", split.classes)
+    made = (
+        queries.with_columns(names.gather(split.labels))
+        .group_by("class")
+        .agg(
+            pl.len().cast(pl.Int64).alias("n_queries"),
+            pl.sum("n_configurations").cast(pl.Int64),
+            pl.sum("n_sessions"),
+        )
+    )
+    told = stored.filter(split=split.name).drop("split")
+    return sorted(made.iter_rows()) == sorted(told.filter(pl.col("n_queries") > 0).iter_rows())
+
+
+def _entropy(run: Run, key: Key, queries: pl.Series) -> Floats:
+    numbers = queries.alias("query").to_frame().with_row_index("number")
+    rows = clicked_results(run, key).join(numbers, on="query").with_row_index("url_number")
+    columns = (rows[name].to_numpy() for name in ("number", "url_number", "clicks"))
+    return click_entropy(*columns, queries=len(queries))
+
+
+def _sample(key: Key, queries: pl.DataFrame, entropy: Floats) -> Sample:
+    """Make a sample with as much as classes are made from: one row per query, no metric.
+
+    `clickassay.run_sample` would read and measure every configuration first, for which a page has no time.
+    """
+    size = queries.height
+    nothing = np.zeros((size, 0))
+    return Sample(
+        market=key.market,
+        depth=key.depth,
+        judge=key.judge,
+        queries=tuple(queries["query"]),
+        query_index=np.arange(size, dtype=np.int64),
+        sessions=queries["n_sessions"].to_numpy(),
+        click_names=(),
+        click_values=nothing,
+        click_variances=nothing,
+        null_success=np.zeros(size),
+        editorial_names=(),
+        editorial_values=nothing,
+        configuration_ids=pl.Series([""] * size, dtype=pl.String),
+        click_entropy=entropy,
+    )

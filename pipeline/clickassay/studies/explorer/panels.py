@@ -1,0 +1,192 @@
+"""What the page says and shows of a choice: sentences, tables, and what is downloaded."""
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.escape import as_csv, as_json
+from clickassay.core.settings import Settings
+from clickassay.studies.explorer.arithmetic import (
+    ROUNDING,
+    Arithmetic,
+    Graded,
+    click_arithmetic,
+    editorial_arithmetic,
+    positions,
+)
+from clickassay.studies.explorer.charts import MOST_POINTS
+from clickassay.studies.explorer.classes import Splits
+from clickassay.studies.explorer.markup import bar, frame_table, heading, line, table, text
+from clickassay.studies.explorer.read import Configuration, Key, Run, good_mask, random_success
+
+NOTHING_JUDGED = (
+    "No configuration of this run is judged in full, so there is none to look at. Its report.md says why; "
+    "the tab SQL has its funnel."
+)
+
+
+def hiding_words(run: Run) -> str:
+    """Say which queries are shown as digests."""
+    if run.min_users <= 1:
+        return "All queries are shown as they are (--min-users 1)."
+    if run.users is None:
+        return (
+            "This run does not say how many users asked a query, so every query and URL stands as a digest; "
+            "--min-users 1 shows all."
+        )
+    return (
+        f"Queries of fewer than {run.min_users} users, and their URLs, stand as digests; "
+        "--min-users 1 shows all."
+    )
+
+
+def splits_words(splits: Splits) -> str:
+    """Say which classes of the report cannot be chosen; '' when all can."""
+    if not splits.left_out:
+        return ""
+    names = ", ".join(splits.left_out)
+    return f"Classes of the report that a run folder does not suffice to work out again: {names}."
+
+
+def correlation_html(row: dict[str, Any] | None, rows: pl.DataFrame, click: str, editorial: str) -> str:
+    """Tell the correlation of what is seen, its interval, and how much of it is drawn."""
+    head = heading(f"{click} against {editorial}")
+    if row is None:
+        return head + line("The run has no correlation for this choice.")
+    if row["correlation"] is None:
+        return head + line(f"No correlation: {row['reason']}.") + line(_counts(row))
+    value = f'<p class="ca-value"><strong>{row["correlation"]:.3f}</strong> {text(_interval(row))}</p>'
+    caution = line(f"Caution: {row['caution']}.", style="ca-caution") if row["caution"] else ""
+    return head + value + caution + line(_counts(row)) + line(_drawn(rows), style="ca-small")
+
+
+def _interval(row: dict[str, Any]) -> str:
+    if row["ci_low"] is None:
+        return "weighted correlation; its interval is not known"
+    return f"weighted correlation, 95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}"
+
+
+def _counts(row: dict[str, Any]) -> str:
+    return (
+        f"{row['n_queries']:,} queries, {row['n_configurations']:,} configurations, "
+        f"{row['n_sessions']:,} sessions."
+    )
+
+
+def _drawn(rows: pl.DataFrame) -> str:
+    if rows.height <= MOST_POINTS:
+        return "Each configuration is a point; its area grows with its sessions. Click one."
+    return (
+        f"Points: the {MOST_POINTS:,} configurations with most sessions of {rows.height:,}; the grey map "
+        "below them is all sessions. Click a point, or search."
+    )
+
+
+def configuration_html(run: Run, key: Key, shown: Configuration, click: str, editorial: str) -> str:
+    """Show a configuration: its results and clicks, and how both metrics get their value."""
+    words = (
+        f"{shown.sessions:,} sessions · {click} {shown.values[click]:.4f} · "
+        f"{editorial} {shown.values[editorial]:.4f} · id {shown.identity}"
+    )
+    good = good_mask(shown.grades, run.settings)
+    spelled = click_arithmetic(click, shown.masks, shown.mask_sessions, good)
+    parts = [
+        heading(shown.query or "(empty query)"),
+        line(words, style="ca-small"),
+        results_table(shown, _labels(run.settings)),
+        arithmetic_html(editorial_of(run, shown, editorial), shown.values[editorial]),
+        arithmetic_html(spelled, shown.values[click]),
+    ]
+    if click == "SS":
+        parts.append(line(_null_words(random_success(run, key, good)), style="ca-small"))
+    return "".join(parts)
+
+
+def editorial_of(run: Run, shown: Configuration, editorial: str) -> Arithmetic:
+    """Spell out the editorial metric of a configuration."""
+    return editorial_arithmetic(editorial, Graded(shown.grades, shown.seen, shown.values), run.settings)
+
+
+def _null_words(value: float) -> str:
+    return (
+        f"If clicks ignored what is shown (patterns drawn from all sessions of this market), SS of this "
+        f"configuration would be {value:.4f}."
+    )
+
+
+def _labels(settings: Settings) -> tuple[str, ...]:
+    """Return the labels of the grades, none where the run gave a highest grade without labels."""
+    return settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
+
+
+def results_table(shown: Configuration, scale: tuple[str, ...]) -> str:
+    """Return the results with their grades and the share of sessions that clicked each."""
+    rows = []
+    for rank, result, grade, clicks, ctr in results_frame(shown).iter_rows():
+        word = f" {scale[grade]}" if grade < len(scale) else ""
+        rows.append(
+            f'<tr><td class="ca-number">{rank}</td><td class="ca-result">{text(result)}</td>'
+            f'<td class="ca-grade">{grade}{text(word)}</td><td class="ca-number">{clicks:,}</td>'
+            f'<td class="ca-number">{ctr:.3f}{bar(ctr)}</td></tr>'
+        )
+    heads = ("rank", "result", "grade", "clicks", "CTR")
+    return table(heads, rows, (), "Results, and their clicks", (True, False, False, True, True))
+
+
+def results_frame(shown: Configuration) -> pl.DataFrame:
+    """Return one row per result: rank, result (as it may be shown), grade, clicks, ctr."""
+    clicks = shown.clicks()
+    return pl.DataFrame(
+        {
+            "rank": np.arange(1, len(clicks) + 1),
+            "result": shown.results,
+            "grade": shown.grades,
+            "clicks": clicks,
+            "ctr": clicks / shown.sessions,
+        },
+        schema_overrides={"result": pl.String},
+    )
+
+
+def arithmetic_html(spelled: Arithmetic, stored: float) -> str:
+    """Show the steps of a value, and whether they reach what the run holds."""
+    caption = f"{spelled.metric} = {spelled.formula}"
+    note = line(spelled.note, style="ca-small") if spelled.note else ""
+    if not math.isclose(spelled.value, stored, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        note += line(
+            f"These steps give {spelled.value:.6g}, but the run holds {stored:.6g}.", style="ca-caution"
+        )
+    return frame_table(spelled.steps, caption, spelled.totals) + note
+
+
+def match_words(query: str, sessions: int, identity: str) -> str:
+    """Name a configuration that a search has found."""
+    return f"{query} · {sessions:,} sessions · {identity[:8]}"
+
+
+def points_csv(rows: pl.DataFrame, click: str, editorial: str) -> bytes:
+    """Return the rows of the scatter as CSV."""
+    return as_csv(rows.rename({"click": click, "editorial": editorial})).encode()
+
+
+def configuration_csv(shown: Configuration) -> bytes:
+    """Return the results of a configuration as CSV."""
+    return as_csv(results_frame(shown)).encode()
+
+
+def configuration_json(shown: Configuration) -> bytes:
+    """Return a configuration with its clicks and all its metrics as JSON."""
+    record = {
+        "configuration_id": shown.identity,
+        "query": shown.query,
+        "sessions": shown.sessions,
+        "results": results_frame(shown).to_dicts(),
+        "patterns": [
+            {"clicked": positions(int(mask)), "sessions": int(count)}
+            for mask, count in zip(shown.masks, shown.mask_sessions, strict=True)
+        ],
+        "metrics": shown.values,
+    }
+    return as_json(pl.DataFrame([record])).encode()

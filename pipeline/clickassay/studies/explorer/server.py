@@ -1,0 +1,182 @@
+"""Serves the page on this machine alone: loopback, a token, and no address but its own."""
+
+import secrets
+import signal
+import socket
+import webbrowser
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from clickassay.core.errors import SettingsError
+
+LOOPBACK = "127.0.0.1"
+
+_Message = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[_Message]]
+_Send = Callable[[_Message], Awaitable[None]]
+_App = Callable[[_Message, _Receive, _Send], Awaitable[None]]
+
+_NAMES = frozenset({LOOPBACK, "localhost", "::1"})
+_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",  # marimo's own page, and Vega's expressions
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self' data: blob:",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_ASSETS = "/assets/"  # marimo's own files: they hold nothing of a run, and are large
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+def serve(
+    run: Path, *, port: int | None, min_users: int, open_browser: bool, tell: Callable[[str], None]
+) -> None:
+    """Serve the page of a run until the user presses Ctrl-C.
+
+    Parameters
+    ----------
+    run
+        A run folder that `reading.open_run` has looked into.
+    port
+        Port of 127.0.0.1; None = a free one.
+    min_users
+        Queries of fewer users are shown as digests.
+    open_browser
+        Whether to open the page in the user's browser.
+    tell
+        Called with the address, which holds the token, once the port is taken.
+
+    Raises
+    ------
+    SettingsError
+        If the extra ``[explore]`` is not installed, or the port is taken or forbidden.
+    """
+    token = secrets.token_urlsafe(24)
+    with _bound(port) as listening, suppress(KeyboardInterrupt):
+        taken = listening.getsockname()[1]
+        server = _server(guarded(_page(token, f"/{taken}"), run, min_users))
+        address = f"http://{LOOPBACK}:{taken}/{taken}/?access_token={token}"
+        tell(address)
+        if open_browser:
+            webbrowser.open(address)
+        signal.set_wakeup_fd(-1)  # the server takes SIGTERM itself; a SIGINT besides would break its end off
+        server.run(sockets=[listening])
+
+
+def check_installed() -> None:
+    """Make sure that the extra is there.
+
+    Raises
+    ------
+    SettingsError
+        If it is not; the message says how to install it.
+    """
+    try:
+        import altair  # noqa: F401, PLC0415
+        import marimo  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise SettingsError(
+            f"explore needs {error.name or 'marimo'}, which is missing: pip install 'clickassay[explore]'"
+        ) from error
+
+
+def _page(token: str, path: str) -> _App:
+    import marimo  # noqa: PLC0415 - an extra
+
+    style = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+    builder = marimo.create_asgi_app(
+        quiet=True, include_code=False, token=token, html_head=f"<style>{style}</style>"
+    )
+    page: _App = builder.with_app(path=path, root=str(Path(__file__).parent / "app.py")).build()
+    return page
+
+
+def _server(app: _App) -> Any:  # noqa: ANN401 - uvicorn comes with the extra
+    import uvicorn  # noqa: PLC0415
+
+    return uvicorn.Server(
+        uvicorn.Config(app, log_level="critical", access_log=False, timeout_graceful_shutdown=1)
+    )
+
+
+def _bound(port: int | None) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port or 0))
+        listening.listen()  # so that a browser that comes early waits
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise SettingsError(
+            f"port {port} of {LOOPBACK} cannot be used ({error}); give another --port"
+        ) from error
+    return listening
+
+
+def guarded(app: _App, run: Path, min_users: int) -> _App:
+    """Let only requests through that this page itself makes to its own address.
+
+    A name that resolves to 127.0.0.1 but is not ours (DNS rebinding) and a page of another origin, be it
+    another port of this machine, get 403. Answers carry a policy that keeps the browser from asking
+    anyone else for anything.
+    """
+    about = {"run": str(run.resolve()), "min_users": min_users}
+
+    async def guard(scope: _Message, receive: _Receive, send: _Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await app(scope, receive, send)
+        elif not _is_ours(dict(scope["headers"])):
+            await _refuse(scope, send)
+        else:
+            await app({**scope, "meta": about}, receive, _with_headers(scope["path"], send))
+
+    return guard
+
+
+def _is_ours(headers: dict[bytes, bytes]) -> bool:
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    origin = headers.get(b"origin", b"").decode("latin-1").lower()
+    return _host_name(host) in _NAMES and origin in ("", f"http://{host}")
+
+
+def _host_name(host: str) -> str | None:
+    try:
+        return urlsplit(f"http://{host}").hostname
+    except ValueError:
+        return None
+
+
+async def _refuse(scope: _Message, send: _Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": b"This page answers only to its own address."})
+
+
+def _with_headers(path: str, send: _Send) -> _Send:
+    wanted = _HEADERS if _ASSETS in path else {**_HEADERS, "cache-control": "no-store"}
+    ours = [(name.encode(), value.encode()) for name, value in wanted.items()]
+
+    async def sent(message: _Message) -> None:
+        if message["type"] == "http.response.start":
+            kept = [pair for pair in message["headers"] if pair[0].lower().decode() not in wanted]
+            message = {**message, "headers": [*kept, *ours]}
+        await send(message)
+
+    return sent

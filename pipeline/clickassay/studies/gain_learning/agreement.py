@@ -1,0 +1,108 @@
+"""How well a metric agrees with clicks, as a function to climb (Chapelle et al. 2009, 6.2, 6.3, 7.1).
+
+Both measures are correlations of deviations from means within groups,
+
+    rho = sum w (E - mean E)(C - mean C) / sqrt(sum w (E - mean E)^2  sum w (C - mean C)^2):
+
+the weighted correlation has one group, with w the sessions; the closed form of Algorithm 3, whose sign
+agreement is 1/2 + asin(rho)/pi, has a group for each query, with w = 1/(n_q - 1) and plain means.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.core.records import Floats, Integers
+
+Grades = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Judged configurations and what was clicked on them.
+
+    Attributes
+    ----------
+    grades
+        (N, K) grades, best position first.
+    queries
+        (N,) the query of each.
+    sessions
+        (N,) weights.
+    clicks
+        (N,) the click metric.
+    """
+
+    grades: Grades
+    queries: Integers
+    sessions: Floats
+    clicks: Floats
+
+    def some(self, rows: NDArray[np.bool_]) -> "Observed":
+        """Return some of the configurations."""
+        return Observed(self.grades[rows], self.queries[rows], self.sessions[rows], self.clicks[rows])
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Deviations of a click metric, and how a metric's values become deviations of their own.
+
+    Attributes
+    ----------
+    groups
+        (N,) group of each configuration, 0..G-1.
+    weights
+        (N,) w, above 0; within a group, means are weighted by it too.
+    clicks
+        (N,) deviations of the click metric from the means of their groups.
+    """
+
+    groups: Integers
+    weights: Floats
+    clicks: Floats
+
+    def deviations(self, values: Floats) -> Floats:
+        """Return (N,) deviations of values from the means of their groups."""
+        whole = np.bincount(self.groups, self.weights)
+        means = np.bincount(self.groups, self.weights * values) / whole
+        return np.asarray(values - means[self.groups])
+
+    def rho(self, values: Floats) -> tuple[float, Floats]:
+        """Return the correlation, and (N,) its gradient in the values; NaN and zeros if they do not vary."""
+        own = self.deviations(values)
+        squares = float(np.sum(self.weights * own**2))
+        of_clicks = float(np.sum(self.weights * self.clicks**2))
+        if squares <= 0 or of_clicks <= 0:
+            return float("nan"), np.zeros_like(values)
+        scale = np.sqrt(squares * of_clicks)
+        rho = float(np.sum(self.weights * own * self.clicks) / scale)
+        return rho, self.weights * (self.clicks / scale - rho * own / squares)
+
+
+def weighted(observed: Observed) -> tuple[Observed, Agreement]:
+    """Return the weighted correlation with the click metric, and what it is over: all configurations."""
+    groups = np.zeros(len(observed.sessions), dtype=np.int64)
+    return observed, _centred(groups, observed.sessions, observed.clicks)
+
+
+def two_rankers(observed: Observed) -> tuple[Observed, Agreement]:
+    """Return the closed form of Algorithm 3, and what it is over: queries with two configurations or more."""
+    _, groups, sizes = np.unique(observed.queries, return_inverse=True, return_counts=True)
+    kept = observed.some(sizes[groups] > 1)
+    _, groups, sizes = np.unique(kept.queries, return_inverse=True, return_counts=True)
+    weights = 1 / (sizes[groups] - 1.0)
+    return kept, _centred(groups, weights, kept.clicks)
+
+
+AIMS: Mapping[str, Callable[[Observed], tuple[Observed, Agreement]]] = MappingProxyType(
+    {"correlation": weighted, "rankers": two_rankers}
+)
+"""What a map can be learned for, by name."""
+
+
+def _centred(groups: Integers, weights: Floats, clicks: Floats) -> Agreement:
+    raw = Agreement(groups, weights, clicks)
+    return Agreement(groups, weights, raw.deviations(clicks))

@@ -1,0 +1,185 @@
+"""Values of grades and positions that make ERR agree best with clicks (Chapelle et al. 2009, 7.1).
+
+    E = sum over r of phi(r) R(g_r) prod_{i<r} (1 - R(g_i)),
+
+with R monotone in the grade, 0 <= R <= 1, and phi(1) = 1, phi > 0. E is what definition 1 of the paper makes
+of the cascade model; with R(g) = (2^g - 1) / 2^g_max and phi(r) = 1/r it is ERR, with phi(r) = gamma^(r - 1)
+the extended cascade metric of 7.2.
+
+With S = 1 - R and phi(K + 1) = 0, E = phi(1) - sum over r of (phi(r) - phi(r+1)) prod_{i<=r} S(g_i). So c S
+with (phi(r) - phi(r+1)) / c^r says the same of every list but for a constant and a factor, which no
+correlation sees: where phi is learned too, R(0) = 0 fixes c. Where phi is a power of gamma this is nearly so
+(exactly, for lists without end), and R(0) = 0 as well.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from clickassay.core.records import Floats
+from clickassay.studies.gain_learning.agreement import Agreement, Grades
+
+Positions = Literal["fixed", "free", "gamma"]
+"""What is learned of phi: nothing, each value, or the chance gamma to go on when not satisfied."""
+
+
+@dataclass(frozen=True)
+class GradeMap:
+    """R and phi.
+
+    Attributes
+    ----------
+    chances
+        (L,) R(0..g_max), ascending; 0..1.
+    utilities
+        (K,) phi(1..K); the first is 1.
+    gamma
+        The number that utilities are powers of; None if they are not.
+    """
+
+    chances: Floats
+    utilities: Floats
+    gamma: float | None = None
+
+    def values(self, grades: Grades) -> Floats:
+        """Return (N,) E of (N, K) grades."""
+        total, goes_on = np.zeros(len(grades)), np.ones(len(grades))
+        for grade, utility in zip(grades.T, self.utilities, strict=True):
+            stops = self.chances[grade]
+            total += utility * goes_on * stops
+            goes_on *= 1 - stops
+        return total
+
+
+def paper_map(max_grade: int, depth: int) -> GradeMap:
+    """Return the map of ERR: R(g) = (2^g - 1) / 2^g_max, phi(r) = 1/r."""
+    grades = np.arange(max_grade + 1, dtype=np.float64)
+    chances: Floats = np.ldexp(np.exp2(grades) - 1, -max_grade)
+    return GradeMap(chances, 1 / np.arange(1, depth + 1))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The best map found, and the agreement it reaches on what it was learned from."""
+
+    map: GradeMap
+    rho: float
+
+
+FIRST_GAMMA = 0.8
+"""Where the search for gamma begins."""
+
+_STOP: Any = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-9}
+
+
+def learn(
+    grades: Grades,
+    agreement: Agreement,
+    start: GradeMap,
+    *,
+    positions: Positions = "fixed",
+    afresh: bool = True,
+) -> Learned:
+    """Climb the agreement by its gradient (L-BFGS).
+
+    Parameters
+    ----------
+    grades
+        (N, K) grades 0..g_max.
+    start
+        Where to begin; its utilities are kept where `positions` is "fixed".
+    afresh
+        Whether to begin from even steps of R as well, and take the better end.
+    """
+    free = _Free(grades, agreement, start, positions)
+    starts = free.starts() if afresh else free.starts()[:1]
+    ends = [_climbed(free, at) for at in starts]
+    best = max(ends, key=free.rho)
+    return Learned(free.map(best), free.rho(best))
+
+
+def _climbed(free: "_Free", at: Floats) -> Floats:
+    loss: Any = free.loss  # SciPy's types ask for a shape that ours do not name
+    return np.asarray(minimize(loss, at, jac=True, method="L-BFGS-B", options=_STOP).x)
+
+
+class _Free:
+    """The map as numbers without bounds: increments of R are shares of 1.
+
+    Utilities are powers of e, or gamma has log-odds.
+    """
+
+    def __init__(self, grades: Grades, agreement: Agreement, start: GradeMap, positions: Positions) -> None:
+        self._grades, self._agreement, self._start = grades, agreement, start
+        self._levels, self._positions = len(start.chances), positions
+        self._first = int(positions != "fixed")  # the first grade whose chance is free
+
+    def starts(self) -> list[Floats]:
+        """Return the start of the caller, and a map of even steps."""
+        even = np.linspace(0, 1, self._levels + 2)[1:-1]
+        return [self._point(chances) for chances in (self._start.chances, even)]
+
+    def _point(self, chances: Floats) -> Floats:
+        steps = np.maximum(np.diff(chances, prepend=0.0, append=1.0), 1e-6)[self._first :]
+        return np.concatenate([np.log(steps / steps.sum()), self._of_positions()])
+
+    def _of_positions(self) -> Floats:
+        if self._positions == "free":
+            return np.log(self._start.utilities[1:])
+        gamma = FIRST_GAMMA if self._start.gamma is None else min(max(self._start.gamma, 1e-6), 1 - 1e-6)
+        return np.log([gamma / (1 - gamma)]) if self._positions == "gamma" else np.zeros(0)
+
+    def map(self, point: Floats) -> GradeMap:
+        """Return the map that numbers without bounds stand for."""
+        logits, powers = np.split(point, [self._levels + 1 - self._first])
+        steps = np.exp(logits - logits.max())
+        chances = np.append(np.zeros(self._first), np.cumsum(steps / steps.sum())[:-1])
+        if self._positions == "free":
+            return GradeMap(chances, np.concatenate([[1.0], np.exp(powers)]))
+        if self._positions == "fixed":
+            return GradeMap(chances, self._start.utilities)
+        gamma = float(expit(powers[0]))
+        places = np.arange(len(self._start.utilities), dtype=np.float64)
+        return GradeMap(chances, gamma**places, gamma)
+
+    def rho(self, point: Floats) -> float:
+        """Return the agreement of a point."""
+        return self._agreement.rho(self.map(point).values(self._grades))[0]
+
+    def loss(self, point: Floats) -> tuple[float, Floats]:
+        """Return minus the agreement, and its gradient."""
+        found = self.map(point)
+        rho, slope = self._agreement.rho(found.values(self._grades))
+        of_chances, of_utilities = self._gradients(found, slope)
+        # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
+        shares = np.diff(found.chances, prepend=0.0, append=1.0)[self._first :]
+        of_shares = np.append(np.cumsum(of_chances[::-1])[::-1], 0.0)[self._first :]
+        of_logits = shares * (of_shares - np.sum(shares * of_shares))
+        return -rho, -np.concatenate([of_logits, self._of_powers(found, of_utilities)])
+
+    def _of_powers(self, found: GradeMap, of_utilities: Floats) -> Floats:
+        """Return the gradient in what positions are told by."""
+        scaled = found.utilities * of_utilities
+        if self._positions == "free":
+            return scaled[1:]
+        if found.gamma is None:
+            return np.zeros(0)
+        # d gamma^(r - 1) / d x = (r - 1) gamma^(r - 1) (1 - gamma), where gamma = 1 / (1 + e^-x)
+        return np.array([np.sum(scaled * np.arange(len(scaled))) * (1 - found.gamma)])
+
+    def _gradients(self, found: GradeMap, slope: Floats) -> tuple[Floats, Floats]:
+        """Return (L,) and (K,) gradients in R and phi, from (N,) that in the values."""
+        stops, depth = found.chances[self._grades], self._grades.shape[1]
+        reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
+        of_chances, of_utilities = np.zeros(self._levels), np.zeros(depth)
+        rest = np.zeros(len(stops))  # expected utility below the position
+        for place in reversed(range(depth)):
+            utility = found.utilities[place]
+            here = slope * reached[:, place]
+            of_utilities[place] = np.sum(here * stops[:, place])
+            of_chances += np.bincount(self._grades[:, place], here * (utility - rest), self._levels)
+            rest = utility * stops[:, place] + (1 - stops[:, place]) * rest
+        return of_chances, of_utilities

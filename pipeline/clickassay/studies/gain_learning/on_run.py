@@ -1,0 +1,166 @@
+"""Values of grades and positions learned from a run: read, studied, as tables."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.errors import LearningError
+from clickassay.core.progress import Progress, silent
+from clickassay.core.records import Floats, Sample
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.names import parse
+from clickassay.studies.finished_run import graded_sample_of_run, setting_of_run
+from clickassay.studies.gain_learning.agreement import Observed
+from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
+from clickassay.studies.gain_learning.validation import Interval, Study, study
+
+LEARNED_VALUES = Table(
+    "learned_values",
+    "one row per learned value",
+    (
+        Column("what", pl.String, "R: chance that a grade satisfies; phi: utility of a position; gamma"),
+        Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
+        Column("value", pl.Float64, "as learned; R lies in 0..1, phi(1) is 1"),
+        Column("ci_low", pl.Float64, "lower end of the 95 % interval, by leaving out parts of the queries"),
+        Column("ci_high", pl.Float64, "upper end of the 95 % interval"),
+        Column("fixed", pl.Float64, "what ERR takes; null for gamma"),
+        Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
+    ),
+    ("what", "place"),
+)
+
+LEARNED_GAIN = Table(
+    "learned_gain",
+    "one row",
+    (
+        Column("click_metric", pl.String, "one of CLICK_METRICS"),
+        Column("aim", pl.String, "correlation: weighted; rankers: closed form of Algorithm 3"),
+        Column("fitted", pl.Float64, "agreement of the learned map on the queries it was learned from"),
+        Column("fixed", pl.Float64, "agreement of ERR on them"),
+        Column("held_out", pl.Float64, "agreement of the learned map on other queries"),
+        Column("held_out_fixed", pl.Float64, "agreement of ERR on them"),
+        Column("gain", pl.Float64, "held_out - held_out_fixed"),
+        Column("ci_low", pl.Float64, "lower end of the 95 % interval of the gain"),
+        Column("ci_high", pl.Float64, "upper end of the 95 % interval of the gain"),
+    ),
+    ("click_metric", "aim"),
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be learned.
+
+    Attributes
+    ----------
+    click
+        The click metric to agree with.
+    aim
+        A name in `learning.agreement.AIMS`.
+    positions
+        What is learned of phi.
+    parts, seed
+        Parts of the queries that are left out in turn, and how queries are dealt to them.
+    """
+
+    click: str
+    aim: str
+    positions: Positions = "fixed"
+    parts: int = 20
+    seed: int = 0
+
+
+def learn_from_run(
+    run: Path,
+    wish: Wish,
+    *,
+    market: str | None = None,
+    depth: int | None = None,
+    judge: str | None = None,
+    progress: Progress = silent,
+) -> tuple[Sample, Study, GradeMap]:
+    """Learn the map of one market, depth and judge of a run; return what it was learned from, and ERR's map.
+
+    Raises
+    ------
+    LearningError
+        If the click metric is unknown, or the clicks do not suffice.
+    ReportError
+        If there is no such run, or it is broken.
+    """
+    if wish.click not in CLICK_METRICS:
+        raise LearningError(f"unknown click metric {wish.click!r}; known are {', '.join(CLICK_METRICS)}")
+    progress("reading the run", None)
+    sample, grades = graded_sample_of_run(run, market=market, depth=depth, judge=judge)
+    fixed = paper_map(setting_of_run(run, "max_grade"), sample.depth)
+    values = sample.click_values[:, sample.click_names.index(wish.click)]
+    observed = Observed(grades, sample.query_index, sample.sessions.astype(float), values)
+    found = study(
+        observed,
+        fixed,
+        aim=wish.aim,
+        positions=wish.positions,
+        parts=wish.parts,
+        seed=wish.seed,
+        progress=progress,
+    )
+    return sample, found, fixed
+
+
+def metric_of_map(found: GradeMap, positions: Positions) -> str:
+    """Return the name of ERR with the values of a map, as the setting `metric` takes it.
+
+    Utilities are for one depth only, so a name that has them is cut there.
+    """
+    arguments = (("gains", _rounded(found.chances)),)
+    if found.gamma is not None:
+        return str(Measure(parse("ERR", METRICS).metric, (*arguments, ("gamma", round(found.gamma, 4)))))
+    if positions == "fixed":
+        return str(Measure(parse("ERR", METRICS).metric, arguments))
+    both = (*arguments, ("utilities", _rounded(found.utilities)))
+    return str(Measure(parse("ERR", METRICS).metric, both, len(found.utilities)))
+
+
+def _rounded(values: Floats) -> tuple[float, ...]:
+    """Return values with four decimals, more where the largest would keep fewer than four digits."""
+    largest = float(values.max())
+    decimals = max(4, 3 - math.floor(math.log10(largest))) if largest > 0 else 4
+    return tuple(round(float(value), decimals) for value in values)
+
+
+def learned_tables(sample: Sample, found: Study, fixed: GradeMap, wish: Wish) -> dict[str, pl.DataFrame]:
+    """Return the tables of what was learned."""
+    everywhere = len(sample.sessions)
+    chances = [
+        ("R", grade, one, fixed.chances[grade], found.configurations[grade])
+        for grade, one in enumerate(found.chances)
+    ]
+    utilities = [
+        ("phi", place, one, fixed.utilities[place - 1], everywhere)
+        for place, one in enumerate(found.utilities, start=1)
+    ]
+    gamma = [] if found.gamma is None else [("gamma", 0, found.gamma, None, everywhere)]
+    rows = [_value_row(*row) for row in (*chances, *utilities, *gamma)]
+    gain = {
+        "click_metric": wish.click, "aim": wish.aim, "fitted": found.fitted, "fixed": found.fixed,
+        "held_out": found.held_out, "held_out_fixed": found.held_out_fixed,
+        "gain": found.gain.value, "ci_low": found.gain.low, "ci_high": found.gain.high,
+    }  # fmt: skip
+    return {
+        "learned_values": LEARNED_VALUES.canonical(pl.DataFrame(rows)),
+        "learned_gain": LEARNED_GAIN.canonical(pl.DataFrame([gain])),
+    }
+
+
+def _value_row(
+    what: str, place: int, one: Interval, fixed: float | None, configurations: int
+) -> dict[str, object]:
+    return {
+        "what": what, "place": place, "value": one.value, "ci_low": one.low, "ci_high": one.high,
+        "fixed": None if fixed is None else float(fixed), "n_configurations": configurations,
+    }  # fmt: skip

@@ -1,0 +1,116 @@
+"""What the labels of a plan say: the estimate, once they have come."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.errors import ActiveError
+from clickassay.core.records import Floats
+from clickassay.core.settings import Settings
+from clickassay.studies.labelling.estimate import Estimate, estimate
+from clickassay.studies.labelling.inputs import KEY, places, read_labels
+from clickassay.studies.labelling.moments import performance
+from clickassay.studies.labelling.plan_folder import LabelPlan
+from clickassay.studies.labelling.pool import Pool
+
+FEWEST = 2
+"""Draws without which nothing is estimated."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What labels say.
+
+    Attributes
+    ----------
+    estimate
+        The estimate; None where every query is labelled.
+    exact
+        The mean over the pool where every query is labelled; else None.
+    draws, of
+        Draws that are labelled without a gap from the first on, and all draws of the plan.
+    waiting
+        Later draws that are labelled too.
+    first_missing
+        Query of the first draw that lacks a label; None if all have theirs.
+    in_part
+        Queries of which some documents are labelled and some are not.
+    """
+
+    estimate: Estimate | None
+    exact: float | None
+    draws: int
+    of: int
+    waiting: int
+    first_missing: str | None
+    in_part: tuple[str, ...]
+
+
+def estimate_plan(plan: LabelPlan, labels: Path, settings: Settings) -> Found:
+    """Estimate the performance of a ranking, or the difference of two, from a plan and labels (equation 6).
+
+    Draws count up to the first whose query is not labelled in full: those after it were not left out by
+    chance.
+
+    Raises
+    ------
+    ActiveError
+        If fewer than two draws are labelled, or they all say the same.
+    """
+    grades = read_labels(labels, plan.queries.select("query"), settings, sheet=plan.to_label)
+    joined = plan.documents.join(grades, on=KEY, how="left", maintain_order="left")
+    values = _values(plan, joined["grade"].fill_null(-1).to_numpy().astype(np.int64))
+    of_draws = plan.draws.join(
+        plan.queries.select("query", pl.Series("value", values)), on="query", maintain_order="left"
+    )
+    value, ratio = (of_draws[name].to_numpy() for name in ("value", "ratio"))
+    labelled = ~np.isnan(value)
+    upto = len(value) if labelled.all() else int(np.argmin(labelled))
+    if upto < FEWEST and upto < len(value):
+        raise ActiveError(
+            f"only {upto} draws are labelled without a gap: draw {upto + 1} (query "
+            f"{of_draws['query'][upto]!r:.80}) lacks labels; label the sheet from its top"
+        )
+    exact = float(plan.queries["weight"].to_numpy() @ values) if not np.isnan(values).any() else None
+    return Found(
+        estimate=None if exact is not None else estimate(value[:upto], ratio[:upto]),
+        exact=exact,
+        draws=upto,
+        of=len(value),
+        waiting=int(labelled[upto:].sum()),
+        first_missing=None if upto == len(value) else str(of_draws["query"][upto]),
+        in_part=_in_part(joined),
+    )
+
+
+def _in_part(joined: pl.DataFrame) -> tuple[str, ...]:
+    counts = joined.group_by("query").agg(
+        pl.col("grade").count().alias("labelled"), pl.len().cast(pl.Int64).alias("documents")
+    )
+    some = counts.filter((pl.col("labelled") > 0) & (pl.col("labelled") < pl.col("documents")))
+    return tuple(some["query"].sort())
+
+
+def _values(plan: LabelPlan, grades: np.ndarray) -> Floats:
+    """Return (m,) performance, or the difference of two, by labels; NaN where one is missing."""
+    pool = _pool(plan)
+    found = [performance(pool, ranking, grades, plan.aim.measure) for ranking in pool.rankings]
+    return found[0] if len(found) == 1 else np.asarray(found[0] - found[1])
+
+
+def _pool(plan: LabelPlan) -> Pool:
+    queries = plan.queries
+    sizes = queries["documents"].to_numpy()
+    grades = plan.max_grade + 1
+    return Pool(
+        queries=tuple(queries["query"]),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        chances=np.full((plan.documents.height, grades), 1 / grades),
+        costs=queries["cost"].to_numpy(),
+        weights=queries["weight"].to_numpy(),
+        rankings=tuple(
+            places(plan.documents, number, queries.height) for number in ((1, 2) if plan.compares else (1,))
+        ),
+    )

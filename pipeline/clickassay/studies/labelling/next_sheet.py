@@ -1,0 +1,68 @@
+"""Results that a run proposes to judge, as a sheet to label."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
+from clickassay.core.errors import ActiveError
+from clickassay.core.output import published_folder
+from clickassay.core.tables import write_table, writing_tables
+from clickassay.studies.finished_run import read_table
+from clickassay.studies.labelling.plan_folder import TO_LABEL, write_info, write_sheet
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """Results to judge for a run, chosen for what they add.
+
+    Attributes
+    ----------
+    queries
+        Rows of `contracts_active.NEXT_JUDGMENTS` that the budget pays, in their order.
+    to_label
+        Their results, in the form of `contracts_active.TO_LABEL`.
+    """
+
+    queries: pl.DataFrame
+    to_label: pl.DataFrame
+
+
+def proposed(
+    run: Path, aim: str, budget: float, *, market: str | None, depth: int | None, judge: str | None
+) -> Proposed:
+    """Take the results that a run proposes to judge, as many as labels are paid for.
+
+    Raises
+    ------
+    ActiveError
+        If the run proposes nothing of the kind, or the budget does not pay the first query.
+    ReportError
+        If there is no such run, or it is broken.
+    """
+    rows = read_table(run, NEXT_JUDGMENTS).filter(aim=aim)
+    wanted = {"market": market, "depth": depth, "judge": judge}
+    own = rows.filter(*(pl.col(name) == value for name, value in wanted.items() if value is not None))
+    if own.is_empty():
+        asked = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
+        raise ActiveError(f"{run} proposes nothing to judge for {aim}{f' of {asked}' if asked else ''}")
+    first = own.sort("depth", "market", "judge").select("market", "depth", "judge").row(0)
+    cell = own.filter(market=first[0], depth=first[1], judge=first[2]).sort("rank")
+    paid = cell.filter(pl.col("labels_so_far") <= budget)
+    if paid.is_empty():
+        raise ActiveError(
+            f"a budget of {budget:g} labels is below the {cell['labels'][0]} of the first query"
+        )
+    sheet = paid.select("query", pl.col("urls").alias("url")).explode("url")
+    numbered = sheet.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"))
+    return Proposed(paid, TO_LABEL.canonical(numbered))
+
+
+def write_proposed(found: Proposed, out: Path, info: Mapping[str, object], *, force: bool) -> None:
+    """Write what to judge into a folder, whole or not at all."""
+    with published_folder(out, force=force) as folder, writing_tables():
+        write_table(found.queries, folder / "next_judgments.parquet")
+        write_sheet(found.to_label, folder)
+        write_info(info, folder)

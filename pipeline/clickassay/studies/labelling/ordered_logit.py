@@ -1,0 +1,98 @@
+"""Ordered logit: chances of grades from a score (McCullagh 1980)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from clickassay.core.errors import ActiveError
+from clickassay.core.records import Floats, Integers
+
+FEWEST = 20
+"""Judged documents below which nothing is fitted."""
+
+RIDGE = 1e-3
+"""Weight of the squared slope and of the squared logarithms of the steps: keeps what is not told finite."""
+
+
+@dataclass(frozen=True)
+class OrderedLogit:
+    """P(grade <= g | score) = 1 / (1 + exp(slope score - threshold[g])).
+
+    Attributes
+    ----------
+    slope
+        What one unit of the score adds to the log-odds of every higher grade.
+    thresholds
+        (G - 1,) ascending.
+    """
+
+    slope: float
+    thresholds: Floats
+
+    def chances(self, scores: Floats) -> Floats:
+        """Return (N, G) chances of the grades."""
+        at_most = expit(self.thresholds - self.slope * scores[:, None])
+        edges = np.hstack([np.zeros((len(scores), 1)), at_most, np.ones((len(scores), 1))])
+        return np.asarray(np.diff(edges, axis=1))
+
+
+def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int) -> OrderedLogit:
+    """Fit slope and thresholds by penalised maximum likelihood.
+
+    Parameters
+    ----------
+    scores, grades
+        (N,) of judged documents; grades 0..grades_of_scale - 1, all of which need not occur.
+
+    Raises
+    ------
+    ActiveError
+        If fewer than `FEWEST` documents are judged, a score is no number, or all scores or grades are alike.
+    """
+    _check(scores, grades)
+    centre, spread = float(scores.mean()), float(scores.std())
+    own = (scores - centre) / spread
+
+    def loss(point: Floats) -> float:
+        slope, thresholds = point[0], _thresholds(point[1:])
+        return -_log_likelihood(own, grades, slope, thresholds) + RIDGE * float(np.sum(point**2))
+
+    start = np.concatenate([[0.0], _start(grades, grades_of_scale)])
+    point = np.asarray(minimize(loss, start, method="BFGS").x)
+    slope = float(point[0]) / spread
+    return OrderedLogit(slope, _thresholds(point[1:]) + slope * centre)
+
+
+def _thresholds(point: Floats) -> Floats:
+    """Return ascending thresholds: the first, and logarithms of the steps."""
+    return np.asarray(np.cumsum(np.concatenate([point[:1], np.exp(point[1:])])))
+
+
+def _start(grades: Integers, size: int) -> Floats:
+    at_most = (np.cumsum(np.bincount(grades, minlength=size))[:-1] + 0.5) / (len(grades) + 1)
+    thresholds = np.log(at_most / (1 - at_most))
+    return np.concatenate([thresholds[:1], np.log(np.maximum(np.diff(thresholds), 1e-2))])
+
+
+def _log_likelihood(scores: Floats, grades: Integers, slope: float, thresholds: Floats) -> float:
+    """Return the sum of log P(grade): log of F(u) - F(l) = log F(u) + log(1 - F(l)) + log(1 - e^(l - u))."""
+    edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    upper, lower = edges[grades + 1] - slope * scores, edges[grades] - slope * scores
+    both = log_expit(upper) + log_expit(-lower) + np.log(-np.expm1(lower - upper))
+    return float(both.sum())
+
+
+def _check(scores: Floats, grades: Integers) -> None:
+    if len(scores) < FEWEST:
+        raise ActiveError(
+            f"{len(scores)} scored documents are judged; ordered logit takes {FEWEST}: judge more, or give "
+            "chances of grades"
+        )
+    if not np.isfinite(scores).all():
+        raise ActiveError("a score is missing or infinite; give a number for each document")
+    if scores.min() == scores.max() or grades.min() == grades.max():
+        raise ActiveError(
+            "all judged documents have the same score or grade, which tells nothing of the others"
+        )

@@ -1,0 +1,192 @@
+"""A labelling plan as records and tables, and the folder that holds it: written whole, read back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.columns import QUERY
+from clickassay.core.contracts.form import Column, Table
+from clickassay.core.errors import ActiveError
+from clickassay.core.escape import as_csv
+from clickassay.core.output import MARK, published_folder
+from clickassay.core.tables import write_table, writing_tables
+from clickassay.studies.labelling.inputs import KEY
+
+PLAN_QUERIES = Table(
+    "queries",
+    "one row per query of the pool",
+    (
+        QUERY,
+        Column("weight", pl.Float64, "p(x): share of the query among all that are asked; they add up to 1"),
+        Column("chance", pl.Float64, "q(x): chance to be the next query drawn; they add up to 1"),
+        Column("cost", pl.Float64, "what labelling all its documents costs; above 0"),
+        Column("documents", pl.Int64, "documents to label, each once"),
+        Column(
+            "expected", pl.Float64, "performance, or difference of two, that the chances of grades foretell"
+        ),
+        Column("spread", pl.Float64, "root of the expected squared distance to the mean of the pool"),
+    ),
+    ("query",),
+)
+
+PLAN_DOCUMENTS = Table(
+    "documents",
+    "one row per query and document that a ranking lists down to the depth",
+    (
+        QUERY,
+        Column("url", pl.String, "normalised URL, or the name of the document"),
+        Column("rank_1", pl.Int32, "its rank in the first ranking; null if it is not listed"),
+        Column("rank_2", pl.Int32, "its rank in the second ranking; null if not listed, or there is none"),
+    ),
+    ("query", "url"),
+)
+
+PLAN_DRAWS = Table(
+    "draws",
+    "one row per draw, in the order in which they were made",
+    (
+        Column("draw", pl.Int64, "number of the draw; 1 = first"),
+        QUERY,
+        Column("paid", pl.Boolean, "whether it is the first draw of its query: later ones look labels up"),
+        Column("ratio", pl.Float64, "weight / chance of the query: what the draw counts for; above 0"),
+    ),
+    ("draw",),
+)
+
+TO_LABEL = Table(
+    "to_label",
+    "one row per document to label, in the order in which queries were drawn",
+    (
+        Column("number", pl.Int64, "1 = first"),
+        QUERY,
+        Column("url", pl.String, "normalised URL, or the name of the document"),
+    ),
+    ("number",),
+)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a plan is for.
+
+    Attributes
+    ----------
+    measure, variant
+        Names in `active.moments.MEASURES` and `active.sampling.VARIANTS`.
+    budget
+        In the unit of costs; above 0.
+    depth
+        Rankings are cut there; None = as deep as they are.
+    defence
+        Share of the draws made as often as queries are asked; 0..1.
+    seed
+        The same seed draws the same queries.
+    """
+
+    measure: str
+    variant: str
+    budget: float
+    depth: int | None = None
+    defence: float = 0.1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """A plan as it is written.
+
+    Attributes
+    ----------
+    queries, documents, draws
+        In the forms of `contracts_active`.
+    aim
+        What it is for; the budget is that of all labels so far.
+    max_grade
+        Highest grade of the scale.
+    expected
+        What the budget was expected to buy.
+    spent
+        What the labels cost.
+    notes
+        What the user should know.
+    """
+
+    queries: pl.DataFrame
+    documents: pl.DataFrame
+    draws: pl.DataFrame
+    aim: Aim
+    max_grade: int
+    expected: Mapping[str, float]
+    spent: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def to_label(self) -> pl.DataFrame:
+        """Documents to label in the form of `contracts_active.TO_LABEL`, in the order of the draws."""
+        paid = self.draws.filter("paid").select("query", "draw")
+        ordered = self.documents.join(paid, on="query").sort("draw", "url")
+        return TO_LABEL.canonical(
+            ordered.select(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"), *KEY)
+        )
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are two rankings."""
+        return self.documents["rank_2"].count() > 0
+
+
+def write_plan(plan: LabelPlan, out: Path, info: Mapping[str, object], *, force: bool) -> None:
+    """Write a plan into a folder, whole or not at all: tables, `to_label.csv` for editors, settings.json."""
+    frames = {"queries": plan.queries, "documents": plan.documents, "draws": plan.draws}
+    told = {
+        **info, "aim": asdict(plan.aim), "max_grade": plan.max_grade, "expected": dict(plan.expected),
+        "spent": plan.spent, "notes": list(plan.notes),
+    }  # fmt: skip
+    with published_folder(out, force=force) as folder, writing_tables():
+        for name, frame in frames.items():
+            write_table(frame, folder / f"{name}.parquet")
+        write_sheet(plan.to_label, folder)
+        write_info(told, folder)
+
+
+def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
+    """Write the sheet for editors; the Parquet file beside it has texts as they are, for programs."""
+    write_table(to_label, folder / "to_label.parquet")
+    sheet = to_label.with_columns(pl.lit(None, pl.String).alias("grade"))
+    (folder / "to_label.csv").write_text(as_csv(sheet), encoding="utf-8")
+
+
+def write_info(info: Mapping[str, object], folder: Path) -> None:
+    """Write how a folder was made: the file by which it is known as one of ours."""
+    text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    (folder / MARK).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def read_plan(folder: Path) -> LabelPlan:
+    """Read a plan back.
+
+    Raises
+    ------
+    ActiveError
+        If there is none, or a file of it is broken.
+    """
+    try:
+        told = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        forms = {form.name: form for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS)}
+        frames = {
+            name: form.canonical(pl.read_parquet(folder / f"{name}.parquet")) for name, form in forms.items()
+        }
+        return LabelPlan(
+            **frames, aim=Aim(**told["aim"]), max_grade=int(told["max_grade"]), expected=told["expected"],
+            spent=float(told["spent"]), notes=tuple(told["notes"]),
+        )  # fmt: skip
+    except _BROKEN as error:
+        raise ActiveError(
+            f"{folder} is no plan, or a broken one ({type(error).__name__}); make it with `clickassay plan`"
+        ) from error
+
+
+_BROKEN: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError)

@@ -1,0 +1,203 @@
+"""A pool of queries to label from: rankings, chances of grades, costs, weights (Sawade et al. 2012, 2, 4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clickassay.core.errors import ActiveError
+from clickassay.core.records import Floats, Integers
+
+TOLERANCE = 1e-6
+"""How far the chances of a document may add up from 1 before they are refused."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One list of documents for each of m queries, one behind the other.
+
+    Attributes
+    ----------
+    documents
+        (E,) places in the documents of the pool, best first within a query.
+    offsets
+        (m + 1,) where the list of each query begins, and E. A list may be empty: its performance is 0.
+    """
+
+    documents: Integers
+    offsets: Integers
+
+    @property
+    def lengths(self) -> Integers:
+        """(m,) documents in each list."""
+        return np.diff(self.offsets)
+
+    @property
+    def queries(self) -> Integers:
+        """(E,) the query of each entry."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+    @property
+    def ranks(self) -> Integers:
+        """(E,) the rank of each entry, from 1."""
+        return np.arange(len(self.documents)) - np.repeat(self.offsets[:-1], self.lengths) + 1
+
+    def cut(self, k: int) -> "Ranking":
+        """Return the first k documents of each list."""
+        return self.cut_each(np.full(len(self.lengths), k))
+
+    def cut_each(self, k: Integers) -> "Ranking":
+        """Return the first k (m,) documents of each list, of each another number."""
+        kept = np.minimum(self.lengths, k)
+        return Ranking(self.documents[self.ranks <= k[self.queries]], np.append(0, np.cumsum(kept)))
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Queries that may be labelled, and what is known of them before. Made by `pool_of`, which checks it.
+
+    Attributes
+    ----------
+    queries
+        m names.
+    offsets
+        (m + 1,) where the documents of each query begin, and D.
+    chances
+        (D, G) p(y|x, z) of the grades 0..G-1 of each document.
+    costs
+        (m,) of labelling all documents of a query, above 0, in any unit.
+    weights
+        (m,) p(x); they add up to 1.
+    rankings
+        One to evaluate, or two to compare.
+    """
+
+    queries: tuple[str, ...]
+    offsets: Integers
+    chances: Floats
+    costs: Floats
+    weights: Floats
+    rankings: tuple[Ranking, ...]
+
+    def cut(self, k: int) -> "Pool":
+        """Return the pool with rankings cut at k; costs stay what they are.
+
+        Raises ActiveError for k below 1.
+        """
+        if k < 1:
+            raise ActiveError(f"rankings cannot be cut at {k}: give a cut-off of 1 or more")
+        return replace(self, rankings=tuple(ranking.cut(k) for ranking in self.rankings))
+
+    def uninformed(self) -> "Pool":
+        """Return the pool with every grade of every document as likely as any other."""
+        return replace(self, chances=np.full(self.chances.shape, 1 / self.chances.shape[1]))
+
+
+def pool_of(
+    queries: Sequence[str],
+    offsets: ArrayLike,
+    chances: ArrayLike,
+    rankings: Sequence[Ranking],
+    *,
+    costs: ArrayLike,
+    weights: ArrayLike | None = None,
+) -> Pool:
+    """Return a checked pool; arguments as the attributes of `Pool`.
+
+    Chances that add up to 1 within 1e-6 are made to do so; weights are divided by their sum, and are equal
+    if there are none. Raises ActiveError, which names the query or document at fault.
+    """
+    names = tuple(queries)
+    if not names:
+        raise ActiveError("the pool is empty: give at least one query")
+    if len(rankings) not in (1, 2):
+        raise ActiveError(f"{len(rankings)} rankings were given: give one to evaluate, or two to compare")
+    pool = Pool(
+        queries=names,
+        offsets=np.asarray(offsets, dtype=np.int64),
+        chances=np.asarray(chances, dtype=np.float64),
+        costs=np.asarray(costs, dtype=np.float64),
+        weights=np.asarray(np.ones(len(names)) if weights is None else weights, dtype=np.float64),
+        rankings=tuple(rankings),
+    )
+    _check_shapes(pool)
+    _check_costs(pool)
+    _check_weights(pool)
+    for number, ranking in enumerate(pool.rankings, start=1):
+        _check_ranking(pool, ranking, f"ranking {number}")
+    return replace(pool, chances=_sound_chances(pool), weights=pool.weights / pool.weights.sum())
+
+
+def _check_shapes(pool: Pool) -> None:
+    m = len(pool.queries)
+    if pool.chances.ndim != 2 or pool.chances.shape[1] < 2:
+        raise ActiveError(f"chances have the shape {pool.chances.shape}: give documents x grades, 2 or more")
+    for name, values, size in (
+        ("costs", pool.costs, m),
+        ("weights", pool.weights, m),
+        ("offsets", pool.offsets, m + 1),
+    ):
+        if values.shape != (size,):
+            raise ActiveError(f"{name} have the shape {values.shape}: give {size} for {m} queries")
+    _check_offsets(pool.offsets, len(pool.chances), "the documents")
+
+
+def _check_offsets(offsets: Integers, size: int, what: str) -> None:
+    if offsets[0] != 0 or offsets[-1] != size or (np.diff(offsets) < 0).any():
+        raise ActiveError(f"offsets of {what} must rise from 0 to their number, {size}: count them anew")
+
+
+def _check_costs(pool: Pool) -> None:
+    wrong = ~(np.isfinite(pool.costs) & (pool.costs > 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ActiveError(
+            f"labelling query {pool.queries[at]!r} costs {pool.costs[at]:g}: give a number above 0"
+        )
+
+
+def _check_weights(pool: Pool) -> None:
+    wrong = ~(np.isfinite(pool.weights) & (pool.weights >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ActiveError(f"query {pool.queries[at]!r} weighs {pool.weights[at]:g}: give a number from 0 up")
+    if not 0 < pool.weights.sum() < np.inf:
+        raise ActiveError("the weights of all queries add up to nothing finite above 0: weigh one more")
+
+
+def _check_ranking(pool: Pool, ranking: Ranking, name: str) -> None:
+    if ranking.offsets.shape != pool.offsets.shape:
+        raise ActiveError(
+            f"{name} has {len(ranking.offsets) - 1} lists for {len(pool.queries)} queries: give one for each"
+        )
+    _check_offsets(ranking.offsets, len(ranking.documents), name)
+    queries = ranking.queries
+    stray = (ranking.documents < pool.offsets[queries]) | (ranking.documents >= pool.offsets[queries + 1])
+    if stray.any():
+        query = pool.queries[queries[np.argmax(stray)]]
+        raise ActiveError(
+            f"{name} lists a document of no or another query for {query!r}: add it, with its chances"
+        )
+    again = np.bincount(ranking.documents, minlength=1)[ranking.documents] > 1
+    if again.any():
+        document = _document(pool, int(ranking.documents[np.argmax(again)]))
+        raise ActiveError(f"{name} lists {document} more than once: keep its best rank")
+
+
+def _sound_chances(pool: Pool) -> Floats:
+    total = pool.chances.sum(axis=1)
+    wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.chances < 0).any(axis=1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        found = ", ".join(f"{chance:g}" for chance in pool.chances[at])
+        raise ActiveError(
+            f"the chances of {_document(pool, at)} are {found}: give one of 0 or more a grade, 1 in all"
+        )
+    sound: Floats = pool.chances / total[:, None]
+    return sound
+
+
+def _document(pool: Pool, at: int) -> str:
+    query = int(np.searchsorted(pool.offsets, at, side="right")) - 1
+    return f"document {at - pool.offsets[query] + 1} of query {pool.queries[query]!r}"

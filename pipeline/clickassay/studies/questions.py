@@ -1,0 +1,155 @@
+"""Questions to a finished run: ready ones and the reader's own, asked of its ``run.duckdb``.
+
+A question can read the tables of that one run and nothing else: the file is opened read-only, and
+neither files, network, extensions nor settings are within its reach.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from clickassay.core.errors import QueryError
+from clickassay.core.escape import json_line, plain_text, printable
+from clickassay.core.sqlfiles import advice, sql_names, sql_text
+
+DATABASE = "run.duckdb"
+"""The file of a run folder that holds all its tables."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A ready question.
+
+    Attributes
+    ----------
+    name
+        What the command line calls it: the name of its file.
+    answers
+        What it answers, in words: the first comment line of the file.
+    sql
+        The whole text of the file: one SELECT.
+    """
+
+    name: str
+    answers: str
+    sql: str
+
+
+def questions() -> tuple[Question, ...]:
+    """Return the ready questions, sorted by name."""
+    return tuple(question(name) for name in sql_names("explore"))
+
+
+def question(name: str) -> Question:
+    """Return the ready question `name`.
+
+    Raises
+    ------
+    QueryError
+        If there is none of this name; the message names the closest one and all that there are.
+    """
+    known = sql_names("explore")
+    if name not in known:
+        raise QueryError(f"no question {printable(name)!r}; {advice(name, known)}")
+    sql = sql_text(f"explore/{name}")
+    return Question(name, sql.splitlines()[0].removeprefix("--").strip(), sql)
+
+
+def ask(run: Path, sql: str) -> pl.DataFrame:
+    """Run one SELECT on the tables of a run (``contracts.RUN_TABLES``).
+
+    Parameters
+    ----------
+    run
+        Folder of the run, or its database file.
+    sql
+        One statement that returns rows: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE.
+
+    Returns
+    -------
+    The rows, in the order that `sql` asks for.
+
+    Raises
+    ------
+    QueryError
+        If `run` holds no readable database, or `sql` is not one valid statement that returns rows.
+    """
+    with _explained(), closing(_open(_database(run))) as connection:
+        statement = _only_statement(connection.extract_statements(sql))
+        rows: pl.DataFrame = connection.sql(statement).pl()
+        return rows
+
+
+def _database(run: Path) -> Path:
+    file = run / DATABASE if run.is_dir() else run
+    if not file.is_file():
+        raise QueryError(f"no {DATABASE} at {run}; expected the folder of a finished run, or its {DATABASE}")
+    return file.resolve()
+
+
+def _open(file: Path) -> duckdb.DuckDBPyConnection:
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "enable_external_access": False,
+        "lock_configuration": True,
+        "python_enable_replacements": False,  # names in SQL never mean variables of this process
+        "temp_directory": "",  # spilling would write beside the run
+    }
+    return duckdb.connect(str(file), read_only=True, config=config)
+
+
+def _only_statement(statements: list[Any]) -> Any:  # noqa: ANN401 - DuckDB's statement has no useful type
+    if len(statements) != 1:
+        raise QueryError(f"found {len(statements)} SQL statements, expected one SELECT; ask them one by one")
+    kind = statements[0].type
+    if kind != duckdb.StatementType.SELECT:
+        raise QueryError(f"found a {kind.name} statement, expected a SELECT; a run can be read, not changed")
+    return statements[0]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what DuckDB raises into one line."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, pl.exceptions.PolarsError, ValueError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise QueryError(f"the question cannot be answered: {printable(lines[0])}") from error
+
+
+def cells(frame: pl.DataFrame) -> list[list[str]]:
+    """Return the rows of `frame` as display texts: numbers to four digits, no character that acts."""
+    return [[_display(value) for value in row] for row in frame.iter_rows()]
+
+
+def _display(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return ", ".join("null" if item is None else _display(item) for item in value)
+    if isinstance(value, Mapping):
+        return printable(json_line(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (float, Decimal)):
+        return _four_digits(float(value))
+    return printable(plain_text(value))
+
+
+def _four_digits(number: float) -> str:
+    """Four digits, but never fewer than stand before the point: 0.1235, 12.35, 12346."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else str(number)
+    if 1000 <= abs(number) < 1e15:
+        return f"{number:.0f}"
+    return f"{number + 0.0:.4g}"

@@ -1,0 +1,164 @@
+"""What changed between two finished runs: inputs, settings, versions, sizes, and every correlation."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.studies.runs_compared.numbers import KEY, SURE, Choice, compared
+from clickassay.studies.runs_compared.read import Entry, entries, read_run
+
+REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
+"""How a comparison of two metrics flipped."""
+
+UNEVEN = 1.1
+"""Runs whose sessions per configuration differ by more than this factor are not alike in noise of clicks."""
+
+_SIZES = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
+
+
+@dataclass(frozen=True)
+class RunDiff:
+    """What differs between two runs.
+
+    Attributes
+    ----------
+    a, b
+        Their folders.
+    entries
+        All inputs; settings, versions and other records that differ.
+    sizes
+        One row per market, depth, judge and quantity: a, b, change.
+    overlap, numbers
+        As `run_diff_numbers.compared` returns them.
+    flips
+        Pairs of editorial metrics whose order is significant (p_adjusted < 0.05) in one run, and not or the
+        other way round in the other: one row per market, depth, judge, click metric and pair.
+    best
+        Click metrics whose best editorial metric, baselines apart, is another in B.
+    """
+
+    a: Path
+    b: Path
+    entries: tuple[Entry, ...]
+    sizes: pl.DataFrame
+    overlap: pl.DataFrame
+    numbers: pl.DataFrame
+    flips: pl.DataFrame
+    best: pl.DataFrame
+
+
+def compare_runs(a: Path, b: Path, choice: Choice | None = None) -> RunDiff:
+    """Compare two run folders.
+
+    Raises
+    ------
+    ReportError
+        If one is no run, or a file of it is missing or broken.
+    SettingsError
+        If something is chosen that neither run has.
+    """
+    choice, runs = choice or Choice(), (read_run(a), read_run(b))
+    choice.check(runs)
+    numbers, overlap = compared(runs, choice)
+    return RunDiff(
+        a=a,
+        b=b,
+        entries=entries(*runs),
+        sizes=_sizes(*(choice.rows(run.tables["statistics"]) for run in runs)),
+        overlap=overlap,
+        numbers=numbers,
+        flips=_flips(*(choice.rows(run.tables["comparisons"]) for run in runs)),
+        best=_best(runs[0].tables["correlations"], runs[1].tables["correlations"], choice),
+    )
+
+
+def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
+    long = [
+        frame.select(*KEY, pl.col(_SIZES).cast(pl.Float64)).unpivot(index=KEY, variable_name="quantity")
+        for frame in (a, b)
+    ]
+    beside = long[0].join(long[1], on=[*KEY, "quantity"], how="full", suffix="_b", coalesce=True)
+    order = pl.col("quantity").replace_strict({name: place for place, name in enumerate(_SIZES)})
+    return beside.sort(*KEY, order).select(
+        *KEY,
+        "quantity",
+        pl.col("value").alias("a"),
+        pl.col("value_b").alias("b"),
+        (pl.col("value_b") - pl.col("value")).alias("change"),
+    )
+
+
+def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
+    """Return `RunDiff.flips`."""
+    place = (*KEY, "click_metric", "metric_a", "metric_b")
+    beside = _ordered(a).join(_ordered(b), on=place, suffix="_b")
+    was, now = (_side(suffix) for suffix in ("", "_b"))
+    what = (
+        pl.when(was * now < 0)
+        .then(pl.lit(REVERSED))
+        .otherwise(pl.when(was == 0).then(pl.lit(GAINED)).otherwise(pl.lit(LOST)))
+    )
+    flipped = beside.filter(was != now).with_columns(what=what)
+    return flipped.sort(pl.col("what") != REVERSED, *place).select(
+        *place,
+        pl.col("difference").alias("difference_a"),
+        "difference_b",
+        pl.col("p_adjusted").alias("p_adjusted_a"),
+        "p_adjusted_b",
+        "what",
+    )
+
+
+def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Name the pairs in the order of the alphabet: two runs may list their metrics in different orders."""
+    turned = pl.col("metric_a") > pl.col("metric_b")
+    return frame.select(
+        *KEY,
+        "click_metric",
+        pl.min_horizontal("metric_a", "metric_b"),
+        pl.max_horizontal("metric_a", "metric_b").alias("metric_b"),
+        pl.when(turned).then(-pl.col("difference")).otherwise("difference").alias("difference"),
+        "p_adjusted",
+    )
+
+
+def _side(suffix: str) -> pl.Expr:
+    """1 or -1 where the first or second metric is significantly ahead, else 0."""
+    sure = (pl.col(f"p_adjusted{suffix}") < SURE).fill_null(False)
+    return pl.when(sure).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
+
+
+def _best(a: pl.DataFrame, b: pl.DataFrame, choice: Choice) -> pl.DataFrame:
+    """Return `RunDiff.best`; the best of all metrics, whichever are chosen."""
+    place = (*KEY, "click_metric")
+    beside = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
+    changed = beside.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
+    if choice.metrics:
+        either = pl.col("editorial_metric", "editorial_metric_b").is_in(choice.metrics)
+        changed = changed.filter(pl.any_horizontal(either))
+    return (
+        replace(choice, metrics=())
+        .rows(changed)
+        .select(
+            *place,
+            pl.col("editorial_metric").alias("best_a"),
+            pl.col("correlation").alias("correlation_a"),
+            pl.col("editorial_metric_b").alias("best_b"),
+            pl.col("correlation_b"),
+        )
+    )
+
+
+def _leaders(correlations: pl.DataFrame) -> pl.DataFrame:
+    """Return the editorial metric of the highest overall correlation with each click metric."""
+    kept = correlations.filter(
+        pl.col("split") == EVERY,
+        pl.col("correlation").is_not_null(),
+        ~pl.col("editorial_metric").is_in(BASELINES),
+    )
+    ordered = kept.sort("correlation", "editorial_metric", descending=[True, False])
+    first = ordered.unique([*KEY, "click_metric"], keep="first", maintain_order=True)
+    return first.select(*KEY, "click_metric", "editorial_metric", "correlation")

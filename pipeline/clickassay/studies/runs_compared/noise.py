@@ -1,0 +1,174 @@
+"""How far the change of a correlation from one run to another can be noise (*ours*).
+
+Each query of either run is left out of both at once, so that one calculation serves two logs of different
+queries, where the errors of both add up, and two runs over the same queries, where what they share cancels.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from clickassay.core.records import Floats, Sample
+from clickassay.correlation.jackknife import (
+    LEVEL,
+    Deviations,
+    Spread,
+    cautions,
+    difference_interval,
+    left_out,
+    no_rounding,
+    p_value,
+)
+from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
+from clickassay.correlation.weighted import centred_sums, sample_moments
+
+Pairwise = Callable[[Floats], Floats]
+"""Turns (..., K) sums over queries into (..., C, E) correlations."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Changes of P correlations and what speaks for more than noise; all arrays (P,), NaN where unknown.
+
+    Attributes
+    ----------
+    a, b
+        The correlations in the first run and in the second.
+    low, high
+        95 % interval of b - a.
+    p
+        Two-sided p-values of no change.
+    cautions
+        Why an interval is not to be relied on; None when it is.
+    """
+
+    a: Floats
+    b: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    cautions: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class _Half:
+    """One run: what its queries contribute, and the correlations that follow from sums of that."""
+
+    queries: tuple[str, ...]
+    contributions: Floats  # (Q, K)
+    correlations: Pairwise
+
+
+def narrowed(sample: Sample, clicks: Sequence[str], editorial: Sequence[str]) -> Sample:
+    """Return the sample with these click and editorial metrics only, in this order."""
+    some_clicks = [sample.click_names.index(name) for name in clicks]
+    some_editorial = [sample.editorial_names.index(name) for name in editorial]
+    return replace(
+        sample,
+        click_names=tuple(clicks),
+        click_values=sample.click_values[:, some_clicks],
+        click_variances=sample.click_variances[:, some_clicks],
+        editorial_names=tuple(editorial),
+        editorial_values=sample.editorial_values[:, some_editorial],
+    )
+
+
+def weighted_changes(a: Sample, b: Sample) -> Judged:
+    """Judge the changes of all weighted correlations between two samples by leaving out queries.
+
+    Parameters
+    ----------
+    a, b
+        Samples of the first and second run with the same C click and E editorial metrics.
+
+    Returns
+    -------
+    The C E changes in row-major order.
+    """
+    return _changes(_weighted(a), _weighted(b))
+
+
+def within_changes(a: Sample, b: Sample) -> Judged:
+    """Judge the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
+    return _changes(_within(a), _within(b))
+
+
+def _weighted(sample: Sample) -> _Half:
+    moments = sample_moments(sample)
+    total, shape = moments.sum(axis=0), (len(sample.click_names), len(sample.editorial_names))
+    return _Half(sample.queries, moments, lambda sums: centred_sums(sums, *shape, total).correlations)
+
+
+def _within(sample: Sample) -> _Half:
+    contributions = covariance_contributions(sample, within_queries(sample))
+    n_clicks = len(sample.click_names)
+    return _Half(sample.queries, contributions, lambda sums: exact_correlations(sums, n_clicks))
+
+
+def _changes(a: _Half, b: _Half) -> Judged:
+    """Judge r_B - r_A by leaving each query of either run out of both.
+
+    With u_q = (r_B without q - r_B) - (r_A without q - r_A), 0 for a run that lacks q:
+    error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together.
+    """
+    queries = sorted({*a.queries, *b.queries})
+    of_a, of_b = (_spread_out(half, queries) for half in (a, b))
+    value_a, value_b = a.correlations(of_a.sum(axis=0)), b.correlations(of_b.sum(axis=0))
+    gathered = Deviations()
+    for without_a, without_b in zip(
+        left_out(of_a, a.correlations), left_out(of_b, b.correlations), strict=True
+    ):
+        gathered.add(no_rounding((without_b - value_b) - (without_a - value_a)))
+    return _judged(value_a, value_b, gathered.spread())
+
+
+def _spread_out(half: _Half, queries: Sequence[str]) -> Floats:
+    """Return contributions of all `queries`; 0 for those that a run lacks: without them nothing changes."""
+    place = {query: number for number, query in enumerate(queries)}
+    whole = np.zeros((len(queries), half.contributions.shape[1]))
+    whole[[place[query] for query in half.queries]] = half.contributions
+    return whole
+
+
+def _judged(a: Floats, b: Floats, spread: Spread) -> Judged:
+    change = no_rounding(b - a)
+    error, degrees = (np.broadcast_to(part, change.shape) for part in (spread.error, spread.degrees))
+    spread = Spread(error, degrees, spread.queries)
+    low, high = difference_interval(change, spread)
+    doubts = cautions(change, low, degrees, spread.queries)
+    return Judged(
+        a.ravel(), b.ravel(), low.ravel(), high.ravel(), p_value(change, spread).ravel(), tuple(doubts)
+    )
+
+
+def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Judged:
+    """Judge changes by the intervals that two runs give, as if the runs had nothing in common.
+
+    On Fisher's scale the standard error of r is (artanh high - artanh low) / (2 · 1.96), and
+    z = (artanh r_B - artanh r_A) / √(error_A² + error_B²). Runs with queries in common err in the same
+    direction, so that their change is rather more certain than this says.
+
+    Parameters
+    ----------
+    a, b
+        (P, 3) correlations with the lower and upper ends of their intervals; NaN where unknown.
+
+    Returns
+    -------
+    Changes whose interval is r_B - r_A with the ends of Zou (2007): -√((r_B - low_B)² + (high_A - r_A)²)
+    and +√((high_B - r_B)² + (r_A - low_A)²).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fisher_a, fisher_b = np.arctanh(a), np.arctanh(b)
+        errors = [
+            (fisher[:, 2] - fisher[:, 1]) / (2 * ndtri((1 + LEVEL) / 2)) for fisher in (fisher_a, fisher_b)
+        ]
+        z = (fisher_b[:, 0] - fisher_a[:, 0]) / np.hypot(*errors)
+    change = b[:, 0] - a[:, 0]
+    low = change - np.hypot(b[:, 0] - b[:, 1], a[:, 2] - a[:, 0])
+    high = change + np.hypot(b[:, 2] - b[:, 0], a[:, 0] - a[:, 1])
+    p = np.where(np.isfinite(z), 2 * ndtr(-np.abs(z)), np.nan)
+    return Judged(a[:, 0], b[:, 0], low, high, p, (None,) * len(change))

@@ -1,0 +1,279 @@
+"""The correlations of two runs beside each other, and whether their changes are within noise."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import SettingsError
+from clickassay.core.records import Floats, Sample
+from clickassay.correlation.jackknife import holm, no_rounding
+from clickassay.studies.finished_run import sample_of_run
+from clickassay.studies.runs_compared.noise import from_intervals, narrowed, weighted_changes, within_changes
+from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, FinishedRun
+
+KEY = ("market", "depth", "judge")
+PLACE = ("table", *KEY, "split", "class", "click_metric", "editorial_metric")
+"""What a number is of; `table` is ``correlations`` or ``differences``."""
+
+WITHIN, BEYOND, NOT_JUDGED, NO_VALUE = "within noise", "beyond noise", "not judged", "no value"
+"""What can be said of a number, besides `SAME`, `ONLY_A` and `ONLY_B`."""
+
+LEFT_OUT, INTERVALS = "queries left out", "intervals"
+"""What a change was judged by."""
+
+NO_ROW = "not computed"
+
+SURE = 0.05
+"""An adjusted p-value below this is more than noise."""
+
+_VALUES = {"correlations": "correlation", "differences": "exact"}
+_AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
+_KEY_TYPES = {"market": pl.String, "depth": pl.Int32, "judge": pl.String}
+_OVERLAP = pl.Schema(
+    {
+        **_KEY_TYPES,
+        **{f"{what}_{run}": pl.Int64 for what in ("queries", "configurations") for run in ("a", "b", "both")},
+    }
+)
+_AGAIN = pl.Schema(
+    {
+        **{"table": pl.String, **_KEY_TYPES, "split": pl.String, "class": pl.String},
+        **{"click_metric": pl.String, "editorial_metric": pl.String},
+        **dict.fromkeys(("again_a", "again_b", "low", "high", "p"), pl.Float64),
+        "doubt": pl.String,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which numbers are compared; empty = all.
+
+    Attributes
+    ----------
+    metrics, clicks
+        Editorial and click metrics.
+    depths, markets, judges
+        Samples.
+    splits
+        Also the correlations by classes of queries.
+    """
+
+    metrics: tuple[str, ...] = ()
+    clicks: tuple[str, ...] = ()
+    depths: tuple[int, ...] = ()
+    markets: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    splits: bool = False
+
+    def options(self) -> dict[str, tuple[str, tuple[Any, ...]]]:
+        """Return column and chosen values of each option that was given."""
+        every: dict[str, tuple[str, tuple[Any, ...]]] = {
+            "--metric": ("editorial_metric", self.metrics),
+            "--click": ("click_metric", self.clicks),
+            "--depth": ("depth", self.depths),
+            "--market": ("market", self.markets),
+            "--judge": ("judge", self.judges),
+        }
+        return {option: (column, values) for option, (column, values) in every.items() if values}
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the chosen rows of a table, as far as it has the columns."""
+        kept = [pl.col(name).is_in(own) for name, own in self.options().values() if name in frame.columns]
+        if self.metrics and "metric_a" in frame.columns:
+            kept.append(pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(self.metrics)))
+        if not self.splits and "split" in frame.columns:
+            kept.append(pl.col("split") == EVERY)
+        return frame.filter(*kept)
+
+    def check(self, runs: Sequence[FinishedRun]) -> None:
+        """Refuse what neither run has.
+
+        Raises
+        ------
+        SettingsError
+            If a chosen value, or all of them together, are in neither run.
+        """
+        frame = pl.concat([run.tables["correlations"] for run in runs])
+        for option, (column, values) in self.options().items():
+            known = frame[column].unique().sort().to_list()
+            for value in values:
+                if value not in known:
+                    there = ", ".join(str(one) for one in known[:20]) or "none"
+                    raise SettingsError(f"{option} {value} is in neither run; they have: {there}")
+        if self.options() and self.rows(frame).is_empty():
+            asked = [f"{option} {value}" for option, (_, own) in self.options().items() for value in own]
+            raise SettingsError(f"neither run has a correlation of {' '.join(asked)}; leave one of them out")
+
+
+def compared(runs: tuple[FinishedRun, FinishedRun], choice: Choice) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the chosen numbers of two runs.
+
+    Returns
+    -------
+    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, status, judged_by,
+    caution, reason. And one row per market, depth and judge of both: queries and configurations of A, of B,
+    and of both.
+    """
+    beside = _beside(*(_numbers_of(run, choice) for run in runs))
+    overlap, again = _left_out(runs, beside)
+    judged = _judged(beside.join(again, on=PLACE, how="left", maintain_order="left"))
+    return _told(judged), overlap
+
+
+def watched(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = False) -> pl.DataFrame:
+    """Add the column `finding`: whether a number is what a watch has to tell.
+
+    Parameters
+    ----------
+    numbers
+        As `compared` returns them.
+    above
+        A finding is a change of more than this, or a number that B lacks; None: nothing is a finding.
+    beyond_noise
+        Leave out changes that are within noise. Those that cannot be judged stay.
+    """
+    if above is None:
+        return numbers.with_columns(finding=pl.lit(False))
+    large = (pl.col("change").abs() > above).fill_null(False)
+    if beyond_noise:
+        large &= pl.col("status") != WITHIN
+    return numbers.with_columns(finding=large | (pl.col("status") == ONLY_A))
+
+
+def _numbers_of(run: FinishedRun, choice: Choice) -> pl.DataFrame:
+    """Return the chosen numbers of one run, those of both tables below each other."""
+    found = []
+    for table, value in _VALUES.items():
+        frame = run.tables[table].with_columns(pl.lit(table).alias("table"))
+        if "split" not in frame.columns:
+            frame = frame.with_columns(pl.lit(EVERY).alias("split"), pl.lit(EVERY).alias("class"))
+        columns = (*PLACE, pl.col(value).alias("value"), "ci_low", "ci_high", "caution", "reason")
+        found.append(choice.rows(frame).select(*columns, found=pl.lit(True)))
+    return pl.concat(found)
+
+
+def _beside(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
+    """Put the numbers of two runs beside each other: of A as they are named, of B with _b."""
+    return a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True).sort(PLACE)
+
+
+def _left_out(
+    runs: tuple[FinishedRun, FinishedRun], beside: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return what samples have in common, and the overall changes judged by leaving out queries."""
+    both = pl.col("value").is_not_null() & pl.col("value_b").is_not_null()
+    rows = beside.filter(both, pl.col("split") == EVERY)
+    overlaps, judged = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
+    for market, depth, judge in rows.select(KEY).unique().sort(KEY).iter_rows():
+        a, b = (sample_of_run(run.folder, market=market, depth=depth, judge=judge) for run in runs)
+        overlaps.append(_overlap(a, b))
+        judged.extend(_again(a, b, rows.filter(market=market, depth=depth, judge=judge)))
+    return pl.concat(overlaps), pl.concat(judged)
+
+
+def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
+    row: list[object] = [a.market, a.depth, a.judge]
+    for of_a, of_b in ((a.queries, b.queries), (a.configuration_ids, b.configuration_ids)):
+        row += [len(of_a), len(of_b), len({*of_a} & {*of_b})]
+    return pl.DataFrame([row], schema=_OVERLAP, orient="row")
+
+
+def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield the changes of one market, depth and judge, both tables of them, from configurations."""
+    clicks, editorial = (
+        [name for name in of_a if name in of_b and name in rows[column]]
+        for column, of_a, of_b in (
+            ("click_metric", a.click_names, b.click_names),
+            ("editorial_metric", a.editorial_names, b.editorial_names),
+        )
+    )
+    if not clicks or not editorial:
+        return
+    a, b = (narrowed(sample, clicks, editorial) for sample in (a, b))
+    place = {"market": a.market, "depth": a.depth, "judge": a.judge, "split": EVERY, "class": EVERY}
+    for table, judge in (("correlations", weighted_changes), ("differences", within_changes)):
+        found = judge(a, b)
+        columns = {
+            **{name: [value] * len(found.p) for name, value in {"table": table, **place}.items()},
+            "click_metric": [click for click in clicks for _ in editorial],
+            "editorial_metric": editorial * len(clicks),
+            **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
+            "doubt": found.cautions,
+        }
+        yield pl.DataFrame(columns, schema=_AGAIN)
+
+
+def _judged(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add change, interval and p-value: from queries left out where that can be done, else from intervals."""
+    alone = from_intervals(_ends(rows, ""), _ends(rows, "_b"))
+    again = {name: _floats(rows, name) for name in ("again_a", "again_b", "low", "high", "p")}
+    with np.errstate(invalid="ignore"):
+        agrees = [
+            np.abs(again[name] - _floats(rows, value)) <= _AGREE
+            for name, value in (("again_a", "value"), ("again_b", "value_b"))
+        ]
+    paired = agrees[0] & agrees[1] & np.isfinite(again["p"])
+    change = no_rounding(alone.b - alone.a)
+    p = np.where(paired, again["p"], alone.p)
+    columns = {
+        "change": change,
+        "ci_low": np.where(paired, again["low"], alone.low),
+        "ci_high": np.where(paired, again["high"], alone.high),
+        "p_value": np.where(change == 0, np.nan, p),  # no change is no test, and no member of a family
+    }
+    frame = rows.with_columns(pl.Series(name, values) for name, values in columns.items())
+    return _adjusted(frame.with_columns(pl.col(*columns).fill_nan(None), paired=pl.Series(paired)))
+
+
+def _ends(rows: pl.DataFrame, suffix: str) -> Floats:
+    ends = [_floats(rows, f"{name}{suffix}") for name in ("value", "ci_low", "ci_high")]
+    return np.stack(ends, axis=1)
+
+
+def _floats(rows: pl.DataFrame, name: str) -> Floats:
+    values: Floats = rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values
+
+
+def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add Holm's p-values; families: weighted correlations, closed forms, and correlations by class."""
+    p, adjusted = _floats(rows, "p_value"), np.full(rows.height, np.nan)
+    family = (rows["table"] + pl.Series([" "]) + (rows["split"] == EVERY).cast(pl.String)).to_numpy()
+    for name in np.unique(family):
+        adjusted[family == name] = holm(p[family == name])
+    return rows.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
+
+
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the judged rows in the form of `compared`."""
+    a, b, p = pl.col("value"), pl.col("value_b"), pl.col("p_adjusted")
+    status = (
+        pl.when(a.is_null() & b.is_null()).then(pl.lit(NO_VALUE))
+        .when(b.is_null()).then(pl.lit(ONLY_A))
+        .when(a.is_null()).then(pl.lit(ONLY_B))
+        .when(pl.col("change") == 0).then(pl.lit(SAME))
+        .when(p.is_null()).then(pl.lit(NOT_JUDGED))
+        .when(p < SURE).then(pl.lit(BEYOND))
+        .otherwise(pl.lit(WITHIN))
+    )  # fmt: skip
+    of_a, of_b = (
+        pl.when(pl.col(found).is_null()).then(pl.lit(NO_ROW)).otherwise(pl.col(reason))
+        for found, reason in (("found", "reason"), ("found_b", "reason_b"))
+    )
+    by = pl.when("paired").then(pl.lit(LEFT_OUT)).otherwise(pl.lit(INTERVALS))
+    alone = pl.coalesce("caution", "caution_b")
+    return rows.select(
+        *PLACE,
+        a.alias("a"),
+        b.alias("b"),
+        *("change", "ci_low", "ci_high", "p_value", "p_adjusted"),
+        status.alias("status"),
+        pl.when(p.is_not_null()).then(by).alias("judged_by"),
+        pl.when("paired").then("doubt").otherwise(alone).alias("caution"),
+        pl.when(b.is_null()).then(of_b).when(a.is_null()).then(of_a).alias("reason"),
+    )

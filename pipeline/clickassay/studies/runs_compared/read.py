@@ -1,0 +1,169 @@
+"""Two finished runs read back: their tables, and what differs in inputs, settings and versions."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
+from clickassay.core.contracts.form import Table
+from clickassay.core.contracts.run import STATISTICS
+from clickassay.core.text import first_line, plural
+from clickassay.studies.finished_run import broken, no_run, read_table
+
+SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
+"""What can be said of a thing that two runs may have."""
+
+INPUT, SETTING, VERSION, OTHER = "input", "setting", "version", "record"
+"""Kinds of things that a run records of itself."""
+
+_TABLES = (STATISTICS, CORRELATIONS, DIFFERENCES, COMPARISONS)
+_OTHER = ("stored_depth", "has_navigational", "skipped_attributes", "notes")
+_RANGES = {"correlations": "correlation", "differences": "exact"}
+_HANDLE = 12  # digits of a digest that are shown
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run folder as far as it is compared.
+
+    Attributes
+    ----------
+    folder
+        Where it lies.
+    info
+        Its settings.json.
+    tables
+        Statistics, correlations, differences and comparisons by name, in the forms of their contracts.
+    """
+
+    folder: Path
+    info: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One input, setting, version or other record of two runs.
+
+    Attributes
+    ----------
+    kind
+        `INPUT`, `SETTING`, `VERSION` or `OTHER`.
+    name
+        e.g. ``searches``, ``relevant_grade``, ``polars``.
+    status
+        `SAME`, `CHANGED`, `ONLY_A` or `ONLY_B`.
+    a, b
+        Its values as JSON text, of an input in words; None where a run does not have it.
+    """
+
+    kind: str
+    name: str
+    status: str
+    a: str | None
+    b: str | None
+
+
+def read_run(folder: Path) -> FinishedRun:
+    """Read a run folder.
+
+    Raises
+    ------
+    ReportError
+        If there is no run, or a file of it is missing or broken; the message names the file.
+    """
+    tables = {table.name: _table(folder, table) for table in _TABLES}
+    return FinishedRun(folder, _info(folder), tables)
+
+
+def _table(folder: Path, contract: Table) -> pl.DataFrame:
+    frame = read_table(folder, contract).with_columns(pl.col(pl.Float64).fill_nan(None))
+    _check_values(folder / f"{contract.name}.parquet", frame, contract)
+    return frame
+
+
+def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
+    holes = [name for name in contract.key if frame[name].has_nulls()]
+    if holes:
+        raise broken(file, f"null in {', '.join(holes)}")
+    value = _RANGES.get(contract.name)
+    if value is not None and (frame[value].abs() > 1).any():
+        raise broken(file, f"{value} beyond -1..1")
+
+
+def _info(folder: Path) -> Mapping[str, Any]:
+    file = folder / "settings.json"
+    if not file.is_file():
+        raise no_run(folder, file.name)
+    try:
+        info = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise broken(file, first_line(error)) from error
+    parts = ("inputs", "settings", "versions")
+    if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in parts):
+        raise broken(file, f"expected an object with {', '.join(parts)}")
+    return info
+
+
+def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
+    """Compare what two runs record of their inputs, settings and versions; the command is not compared.
+
+    Returns
+    -------
+    All inputs, also those that are the same; of the rest what differs.
+    """
+    of_both = (
+        (INPUT, a.info["inputs"], b.info["inputs"]),
+        (SETTING, a.info["settings"], b.info["settings"]),
+        (VERSION, a.info["versions"], b.info["versions"]),
+        (OTHER, _chosen(a.info), _chosen(b.info)),
+    )
+    every = [
+        _entry(kind, name, of_a, of_b)
+        for kind, of_a, of_b in of_both
+        for name in sorted({*of_a, *of_b}, key=_in_order)
+    ]
+    return tuple(entry for entry in every if entry.kind == INPUT or entry.status != SAME)
+
+
+def _chosen(info: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: info[name] for name in _OTHER if name in info}
+
+
+def _in_order(name: str) -> tuple[bool, str]:
+    return name != "clickassay", name  # the package before the libraries
+
+
+def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any]) -> Entry:
+    texts = [_words(kind, own[name]) if name in own else None for own in (of_a, of_b)]
+    if name not in of_b:
+        status = ONLY_A
+    elif name not in of_a:
+        status = ONLY_B
+    else:
+        status = SAME if _identity(kind, of_a[name]) == _identity(kind, of_b[name]) else CHANGED
+    return Entry(kind, name, status, *texts)
+
+
+def _identity(kind: str, value: object) -> str:
+    """Return what makes two values the same; a file with another name is the same input."""
+    if kind == INPUT and isinstance(value, dict):
+        value = {key: part for key, part in value.items() if key != "names"}
+    return json.dumps(value, sort_keys=True)
+
+
+def _words(kind: str, value: object) -> str:
+    if kind != INPUT or not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    names = value.get("names")
+    some = ", ".join(str(name) for name in names) if isinstance(names, list) else ""
+    files, size = (_count(value.get(name), name[:-1]) for name in ("files", "bytes"))
+    return f"{some}: {files}, {size}, sha256 {str(value.get('sha256'))[:_HANDLE]}"
+
+
+def _count(value: object, noun: str) -> str:
+    return plural(value, noun) if isinstance(value, int) else f"{value} {noun}s"

@@ -1,0 +1,152 @@
+"""What changed between two runs, in sentences."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import capital, count, listed, plural
+from clickassay.studies.runs_compared.compare import UNEVEN, RunDiff
+from clickassay.studies.runs_compared.numbers import BEYOND, INTERVALS, KEY, NO_ROW, NO_VALUE, PLACE
+from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
+
+_KINDS = (INPUT, SETTING, VERSION, OTHER)
+
+
+# ---- in words ---------------------------------------------------------------------------------
+
+
+def headline(diff: RunDiff) -> str:
+    """Say in one or two sentences what changed, the largest change first."""
+    numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
+    found = [entry for entry in diff.entries if entry.status != SAME]
+    moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
+    alone = _alone(numbers)
+    things = capital(_things(found)) if found else "No input, setting or version"
+    if moved.height:
+        return f"{_of_moved(moved, numbers.height)}{alone}. {things} changed."
+    if alone:
+        return f"{things} changed; {_of_same(numbers)}{alone}."
+    start = f"Nothing but {_things(found)}" if found else "Nothing"
+    return f"{start} changed; {_of_same(numbers)}."
+
+
+def uneven_words(sizes: pl.DataFrame) -> str | None:
+    """Say where the runs differ in sessions per configuration, which alone moves correlations; None: nowhere.
+
+    Parameters
+    ----------
+    sizes
+        As in `RunDiff`.
+    """
+    wide = sizes.pivot("quantity", index=KEY, values=["a", "b"])
+    if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
+        return None
+    per = wide.select(
+        *((pl.col(f"{run}_n_sessions") / pl.col(f"{run}_n_configurations")).alias(run) for run in "ab")
+    )
+    far = per.filter((pl.col("b") / pl.col("a")).log().abs() > np.log(UNEVEN)).sort("b", nulls_last=True)
+    if far.is_empty():
+        return None
+    a, b = far.row(0)
+    return (
+        f"Sessions per configuration differ, e.g. {a:.3g} in A and {b:.3g} in B: with fewer, chance clicks "
+        "lower every correlation, and such a change is beyond noise though no metric changed."
+    )
+
+
+def _of_same(numbers: pl.DataFrame) -> str:
+    same = numbers.filter(status=SAME).height
+    if not same:
+        return "no number is in both runs"
+    every = "all " if same == numbers.height and same > 1 else ""
+    return f"{every}{plural(same, 'number')} {'is' if same == 1 else 'are'} the same"
+
+
+def _alone(numbers: pl.DataFrame) -> str:
+    """Count the numbers that one run has alone."""
+    counts = {run: numbers.filter(status=status).height for run, status in (("A", ONLY_A), ("B", ONLY_B))}
+    return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
+
+
+def _things(found: Sequence[Entry]) -> str:
+    """Name what changed; versions are many, and go by one name."""
+    by_kind = {kind: [entry.name for entry in found if entry.kind == kind] for kind in _KINDS}
+    return listed(
+        "versions" if kind == VERSION else f"the {_noun(kind, names)} {listed(names)}"
+        for kind, names in by_kind.items()
+        if names
+    )
+
+
+def _noun(noun: str, things: Sequence[object]) -> str:
+    """Return the noun, in the plural unless there is one thing."""
+    return noun if len(things) == 1 else f"{noun}s"
+
+
+def _of_moved(moved: pl.DataFrame, every: int) -> str:
+    beyond = moved.filter(status=BEYOND)
+    largest = (beyond if beyond.height else moved).sort(
+        pl.col("table"), pl.col("change").abs(), descending=[False, True], maintain_order=True
+    )
+    first = change_words(largest.row(0, named=True))
+    told = f"{count(beyond.height)} of them beyond noise" if beyond.height else "none beyond noise"
+    return f"{first}; {count(moved.height)} of {plural(every, 'number')} changed, {told}"
+
+
+def change_words(row: Mapping[str, Any]) -> str:
+    """Say how a number changed, e.g. ``ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise``.
+
+    Parameters
+    ----------
+    row
+        A row of `RunDiff.numbers` whose value changed, or that is only in A.
+    """
+    if row["status"] == ONLY_A:
+        return f"{place_words(row)} has no value in B ({row['reason']})"
+    side = 1 if row["change"] > 0 else -1
+    ends = sorted(side * end for end in (row["ci_low"], row["ci_high"]) if end is not None)
+    span = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if len(ends) == 2 else ""
+    rose = "rose" if side > 0 else "fell"
+    p = "" if row["p_adjusted"] is None else f" (adjusted p {row['p_adjusted']:.2g})"
+    alone = ", judged from intervals alone" if row["judged_by"] == INTERVALS else ""
+    return f"{place_words(row)} {rose} by {abs(row['change']):.3g}{span}, {row['status']}{p}{alone}"
+
+
+def place_words(row: Mapping[str, Any]) -> str:
+    """Say what a number is of; a market, judge or class that is ``all`` is left out."""
+    closed = ["closed form"] if row["table"] == "differences" else []
+    of_class = [f"{row['split']} {row['class']}"] if row["split"] != EVERY else []
+    where = ", ".join([*closed, *(f"{name} {row[name]}" for name in KEY if row[name] != EVERY), *of_class])
+    return f"{row['editorial_metric']} with {row['click_metric']} ({where})"
+
+
+def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
+    """Say what only one run computed, e.g. ``6 numbers only in A: depth 10``; None if there is nothing.
+
+    Parameters
+    ----------
+    numbers
+        Rows of `RunDiff.numbers`.
+    status
+        `ONLY_A` or `ONLY_B`.
+    """
+    rows = numbers.filter(not_computed(status))
+    others = numbers.filter(~not_computed(status))
+    if rows.is_empty():
+        return None
+    parts = []
+    for name in PLACE[1:]:  # every column that a table has
+        values = [value for value in rows[name].unique().sort() if value not in others[name]]
+        if values and (others.height or rows[name].n_unique() == 1):
+            parts.append(f"{name.replace('_', ' ')} {listed(str(value) for value in values)}")
+    parts = [part for part in parts if not part.endswith(f" {EVERY}")]
+    what = f": {'; '.join(parts)}" if parts else ""
+    return f"{plural(rows.height, 'number')} {status}{what}"
+
+
+def not_computed(status: str) -> pl.Expr:
+    """Tell which rows of `RunDiff.numbers` the other run does not have at all."""
+    return (pl.col("status") == status) & pl.col("reason").eq_missing(NO_ROW)

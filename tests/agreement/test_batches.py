@@ -1,0 +1,98 @@
+"""Where a messy log is cut, and in how many runs it comes, changes no count."""
+
+import random
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from agreement.test_agreement import write_log
+from clickassay.core.errors import InputError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.jobs.stores import grow_store
+from clickassay.logs.batches import cutting
+from clickassay.patterns.folder import FOLDER_TABLES
+from clickassay.patterns.store.store import PatternStore
+from support.oracle.messy_logs import seeded_log
+
+WINDOWS = (2, 4, 9, 21)
+BEYOND_MS = 2**62
+
+
+def messy(seed, folder):
+    """Write the log of a seed; return the paths of searches and clicks, and settings that accept it."""
+    searches, clicks, judgments, _, settings = seeded_log(seed)
+    paths = write_log(folder / "log", seed, searches=searches, clicks=clicks, judgments=judgments)
+    return paths["searches"], paths["clicks"], load_settings(**{**settings, "max_rejected": 1.0})
+
+
+def times_of(rows):
+    times = rows["timestamp"]
+    return times if times.dtype.is_integer() else times.dt.epoch("ms")
+
+
+def read(path):
+    return pl.read_parquet(path if path.is_file() else f"{path}/*.parquet")
+
+
+def random_times(searches, number, rng):
+    """Return different times between searches; half of them those of a search itself."""
+    usable = times_of(read(searches)).drop_nulls().unique().sort()
+    far = len(usable) // 20  # the few that are years away would take all cuts
+    usable = usable[far : len(usable) - far]
+    drawn = set()
+    while len(drawn) < number:
+        drawn.add(rng.choice(usable) if rng.random() < 0.5 else rng.randint(usable[0], usable[-1]))
+    return sorted(drawn)
+
+
+def assert_same(table, whole, what):
+    for name, contract in FOLDER_TABLES.items():
+        found, expected = contract.canonical(getattr(table, name)), contract.canonical(getattr(whole, name))
+        assert found.equals(expected), f"{name}, {what}"
+
+
+@pytest.mark.parametrize("seed", range(1000, 1016))
+def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
+    searches, clicks, settings = messy(seed, tmp_path)
+    whole = log_to_patterns(searches, clicks, settings)
+    windows = WINDOWS[seed % len(WINDOWS)]
+    times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
+    monkeypatch.setattr(cutting, "_cuts", lambda *_: (times, 1))
+    seen = []
+    table = log_to_patterns(searches, clicks, settings, progress=lambda message, *_: seen.append(message))
+    assert any(f"of {windows}" in message for message in seen)
+    assert_same(table, whole, f"cut at {times}")
+
+
+@pytest.mark.parametrize("seed", range(2000, 2012))
+def test_a_store_fed_file_by_file_holds_the_table_of_the_whole_log(seed, tmp_path):
+    searches, clicks, settings = messy(seed, tmp_path)
+    rng = random.Random(seed)  # noqa: S311 - a test's choice
+    edges = [-BEYOND_MS, *random_times(searches, 1 + seed % 3, rng), BEYOND_MS]
+    rows = {"searches": read(searches), "clicks": read(clicks)}
+    store, refusal = tmp_path / "store", None
+    for number, (start, end) in enumerate(pairwise(edges)):
+        for name, frame in rows.items():
+            inside = (times_of(frame) >= start) & (times_of(frame) < end)
+            (tmp_path / name).mkdir(exist_ok=True)
+            frame.filter(inside.fill_null(number == 0)).write_parquet(tmp_path / name / f"{number}.parquet")
+        try:
+            grow_store(str(tmp_path / "searches"), str(tmp_path / "clicks"), store, settings)
+        except InputError as error:
+            refusal = str(error)
+            break
+    if refusal is not None:
+        assert "search ids of the new files were used before" in refusal
+        assert used_in_two_files(rows["searches"], edges)
+        return
+    assert PatternStore(store).damage() == []
+    assert_same(PatternStore(store).table(), log_to_patterns(searches, clicks, settings), f"edges {edges}")
+
+
+def used_in_two_files(searches, edges):
+    """Tell whether searches of one id lie on both sides of a cut."""
+    spans = searches.group_by("search_id").agg(low=pl.col("timestamp").min(), high=pl.col("timestamp").max())
+    low, high = (times_of(spans.rename({name: "timestamp"})) for name in ("low", "high"))
+    return any(((low < edge) & (high >= edge)).any() for edge in edges[1:-1])

@@ -1,0 +1,154 @@
+"""Only queries with judgments kept: the same numbers from a smaller table, and nothing lost in the funnel."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from agreement.test_agreement import write_log
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.errors import PatternError, SettingsError, StoreError
+from clickassay.core.settings import load_settings
+from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.jobs.stores import grow_store
+from clickassay.logs.batches import windows as log_windows
+from clickassay.patterns.folder import FOLDER_TABLES, read_patterns, write_patterns
+from clickassay.patterns.store.store import PatternStore
+from support.oracle.messy_logs import seeded_log
+
+SEEDS = range(8)
+OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")
+"""Tables that tell of queries without judgments, whose lists are not kept."""
+
+
+def judged_part(judgments, seed):
+    """Return the judgments of about half of the queries."""
+    rng = random.Random(seed)  # noqa: S311 - a test's choice
+    normal = [None if row["query"] is None else normalise_query(row["query"]) for row in judgments]
+    names = sorted({name for name in normal if name is not None})
+    kept = set(rng.sample(names, max(1, len(names) // 2)))
+    return [row for row, name in zip(judgments, normal, strict=True) if name in kept]
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def world(request, tmp_path_factory):
+    """Return paths of a messy log with judgments of half of its queries, and settings."""
+    seed, folder = request.param, tmp_path_factory.mktemp("messy") / "log"
+    searches, clicks, judgments, queries, settings = seeded_log(seed)
+    judgments = judged_part(judgments, seed)
+    paths = write_log(folder, seed, searches=searches, clicks=clicks, judgments=judgments, queries=queries)
+    return paths, {**settings, "max_rejected": 1.0, "iterations": 20, "click_models": ("NONE",)}
+
+
+def both(world, **more):
+    paths, settings = world
+    found = []
+    for only in (False, True):
+        options = load_settings(**{**settings, **more}, only_judged=only)
+        table = log_to_patterns(paths["searches"], paths["clicks"], options, judgments=paths["judgments"])
+        frames = {name: contract.canonical(getattr(table, name)) for name, contract in FOLDER_TABLES.items()}
+        found.append((replace(table, **frames), options))
+    return found
+
+
+def test_the_tables_of_a_run_are_those_of_the_whole_log(world):
+    paths, _ = world
+    (every, options), (kept, only) = both(world)
+    expected = analyse(every, paths["judgments"], None, options)
+    found = analyse(kept, paths["judgments"], None, only)
+    for table in RUN_TABLES:
+        if table.name not in OF_ALL_QUERIES:
+            assert found[table.name].equals(expected[table.name]), table.name
+
+
+def test_what_is_kept_is_that_part_of_the_whole_table(world):
+    (every, _), (kept, _) = both(world)
+    judged = kept.judged_queries
+    is_judged = pl.col("query").is_in(judged["query"].implode())
+    if judged["market"].null_count() == 0:
+        pairs = set(judged.rows())
+        is_judged = pl.struct("market", "query").map_elements(
+            lambda row: (row["market"], row["query"]) in pairs, return_dtype=pl.Boolean
+        )
+    expected = every.configurations.filter(is_judged)
+    assert kept.configurations.equals(FOLDER_TABLES["configurations"].canonical(expected))
+    patterns = every.patterns.join(expected, on="configuration_id", how="semi")
+    assert kept.patterns.equals(FOLDER_TABLES["patterns"].canonical(patterns))
+    assert kept.queries.equals(FOLDER_TABLES["queries"].canonical(every.queries.filter(is_judged)))
+
+
+def test_every_session_and_click_of_the_whole_log_is_still_counted(world):
+    (every, _), (kept, _) = both(world)
+    at_start = ["read", "rejected", "repeated", "unmatched", "out of time", "kept", "formed"]
+    same = pl.col("step").is_in(at_start)
+    assert kept.funnel.filter(same).equals(every.funnel.filter(same))
+    parts = Counter()
+    for step, rows in kept.funnel.filter(source="sessions").select("step", "rows").rows():
+        parts[step] += rows
+    assert parts["formed"] == parts["left out"] + kept.patterns["sessions"].sum()
+    clicks = kept.funnel.filter(source="clicks")
+    counted = clicks.filter(depth=0, step="kept")["rows"].sum()
+    for (depth,), rows in clicks.filter(pl.col("depth") > 0).group_by("depth"):
+        assert rows["rows"].sum() == counted, depth
+
+
+@pytest.mark.parametrize("batch", ["day", "20"])
+def test_the_cut_changes_nothing(world, batch, monkeypatch):
+    monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
+    (_, _), (kept, _) = both(world)
+    (_, _), (cut, _) = both(world, batch=batch)
+    for name in FOLDER_TABLES:
+        assert getattr(cut, name).equals(getattr(kept, name)), name
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("web") / "log"
+    simulate("web", searches=3000, queries=40, seed=3, out=folder)
+    judgments = pl.read_parquet(folder / "judgments.parquet")
+    some = judgments["query"].unique().sort()[:10]
+    judgments.filter(pl.col("query").is_in(some.implode())).write_parquet(folder / "few.parquet")
+    return folder
+
+
+def made(web, judgments, **settings):
+    return log_to_patterns(
+        web / "searches.parquet",
+        web / "clicks.parquet",
+        load_settings(only_judged=True, **settings),
+        judgments=web / judgments,
+    )
+
+
+def test_a_stored_table_refuses_judgments_of_queries_that_it_left_out(web, tmp_path):
+    (tmp_path / "table").mkdir()
+    write_patterns(made(web, "few.parquet"), tmp_path / "table")
+    table = read_patterns(tmp_path / "table")
+    analyse(table, web / "few.parquet", None, load_settings(iterations=10))
+    with pytest.raises(PatternError, match="keeps only queries that were judged when it was made, but"):
+        analyse(table, web / "judgments.parquet", None, load_settings())
+
+
+def test_without_judgments_nothing_says_which_queries_to_keep(web):
+    with pytest.raises(SettingsError, match="give --judgments"):
+        log_to_patterns(web / "searches.parquet", web / "clicks.parquet", load_settings(only_judged=True))
+
+
+def test_a_store_keeps_the_same_queries_all_its_life(web, tmp_path):
+    paths, store = (str(web / "searches.parquet"), str(web / "clicks.parquet")), tmp_path / "store"
+    settings = load_settings(only_judged=True, batch="day")
+    grow_store(*paths, store, settings, judgments=str(web / "few.parquet"))
+    table, whole = PatternStore(store).table(), made(web, "few.parquet")
+    for name, contract in FOLDER_TABLES.items():
+        assert contract.canonical(getattr(table, name)).equals(contract.canonical(getattr(whole, name))), name
+    assert table.judged_queries.equals(whole.judged_queries)
+    assert PatternStore(store).damage() == []
+    with pytest.raises(StoreError, match="these judgments are of other queries"):
+        grow_store(*paths, store, settings, judgments=str(web / "judgments.parquet"))
+    with pytest.raises(StoreError, match="only_judged = True, not False"):
+        grow_store(*paths, store, load_settings(batch="day"))

@@ -1,0 +1,366 @@
+"""The oracle against hand-worked stories and published figures."""
+
+import math
+from collections import Counter
+
+import pytest
+
+from support.oracle.messy_logs import seeded_log
+from support.oracle.oracle_classes import attribute_classes, frequency_classes, length_class
+from support.oracle.oracle_log import (
+    END_MS,
+    FIRST_MS,
+    configuration_id,
+    log_to_sessions,
+    normalise_query,
+    normalise_url,
+    pattern_table,
+    user_digest,
+)
+from support.oracle.oracle_metrics import (
+    average_precision,
+    click_metric,
+    dcg,
+    err,
+    ndcg,
+    rbp,
+    reciprocal_rank,
+)
+from support.oracle.oracle_run import oracle
+
+HOUR = 3_600_000
+NOON = 1_236_000_000_000
+DEPTH_TWO = {"depth": (2,)}
+
+
+def search(search_id, minutes, query="q", user="u", results=("a", "b"), **more):
+    time = NOON + round(minutes * 60_000)
+    return {
+        "search_id": search_id,
+        "user_id": user,
+        "query": query,
+        "timestamp": time,
+        "results": [*results],
+    } | more
+
+
+def click(search_id, minutes, url="a"):
+    return {"search_id": search_id, "timestamp": NOON + round(minutes * 60_000), "url": url}
+
+
+def patterns_of(searches, clicks, settings=DEPTH_TWO):
+    """Return sessions by (query, results, mask), and the funnel."""
+    funnel = Counter()
+    table = pattern_table(log_to_sessions(searches, clicks, settings, funnel), settings)
+    found = Counter()
+    for (name, _, mask), sessions in table["patterns"].items():
+        found[(*table["configurations"][name][1:], mask)] += sessions
+    return dict(found), funnel
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("  Running\t SHOES\n", "running shoes"),
+        ("\u0130stanbul", "istanbul"),
+        ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c3"),
+        ("a\x1fb\u00a0c\u3000d", "a b c d"),
+        ("zero\u200bwidth", "zero\u200bwidth"),
+        (" \x85 ", ""),
+    ],
+)
+def test_queries_lose_case_and_superfluous_white_space(raw, expected):
+    assert normalise_query(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("HTTP://User@HOST.Example:80/Path/#Part", "http://User@host.example/Path"),
+        ("https://host:443", "https://host"),
+        ("https://host:80/", "https://host:80"),
+        ("ftp://host:80//", "ftp://host:80/"),
+        ("http://host/?Q=A/#f/", "http://host/?Q=A/"),
+        ("http://host?Q=A/", "http://host?Q=A/"),
+        ("http://host#frag/ment?x", "http://host"),
+        ("http://a@B@C.example", "http://a@B@c.example"),
+        ("http://HOST/a\nB/", "http://host/a\nB"),
+        ("Opaque/Id/", "Opaque/Id/"),
+        ("mailto:Me@X", "mailto:Me@X"),
+        ("1http://Host/", "1http://Host/"),
+        ("x\n://Host/", "x\n://Host/"),
+    ],
+)
+def test_urls_lose_case_of_scheme_and_host_default_port_fragment_and_one_slash(raw, expected):
+    assert normalise_url(raw) == expected
+
+
+def test_configuration_ids_and_user_digests_are_md5_as_md5sum_prints_it():
+    assert configuration_id("all", "shoes", ("a", "b")) == "51860fd3e36576b297d631847a1c651b"
+    assert configuration_id("us", "", ("a\x1fb", "c\\d")) == "c6ee4e8cc4cd9f8defa1979fc7275a85"
+    assert f"{user_digest('u42'):015x}" == "1c7082c84e57634"
+    # 42 * 48271 + 11 = 2027393, below 2^31 - 1; 2027393 * 1103515245 + 12345 modulo 2^31 - 1
+    assert user_digest(42) == user_digest("42") == 2029739442
+    assert f"{user_digest('ü'):015x}" == "c03410a5204b21c"
+
+
+@pytest.mark.parametrize(("gap", "sessions"), [(59, 1), (60, 1), (60 + 1 / 60_000, 2)])
+def test_a_gap_of_exactly_the_idle_limit_is_the_same_visit(gap, sessions):
+    found, _ = patterns_of([search(1, 0), search(2, gap)], [])
+    assert found == {("q", ("a", "b"), 0): sessions}
+
+
+def test_clicks_keep_a_visit_alive_and_searches_of_other_queries_do_too():
+    searches = [search(1, 0), search(2, 110), search(3, 170, query="other"), search(4, 230)]
+    assert patterns_of(searches, [click(1, 50, "b")])[0] == {
+        ("q", ("a", "b"), 2): 1,
+        ("other", ("a", "b"), 0): 1,
+    }
+    assert patterns_of(searches, [])[0] == {("q", ("a", "b"), 0): 2, ("other", ("a", "b"), 0): 1}
+
+
+def test_an_early_search_that_was_clicked_last_keeps_a_visit_alive():
+    searches = [search(1, 0), search(2, 10), search(3, 115)]
+    assert patterns_of(searches, [click(1, 55)])[0] == {("q", ("a", "b"), 1): 1}
+
+
+def test_idleness_per_query_ignores_what_else_the_user_does():
+    searches = [search(1, 0), search(2, 50, query="other"), search(3, 100)]
+    settings = DEPTH_TWO | {"idle_scope": "query"}
+    assert patterns_of(searches, [])[0][("q", ("a", "b"), 0)] == 1
+    assert patterns_of(searches, [], settings)[0][("q", ("a", "b"), 0)] == 2
+
+
+def test_clicks_beyond_the_idle_limit_before_or_after_play_no_part():
+    early, late = click(1, -60, "a"), click(1, 60, "b")
+    assert patterns_of([search(1, 0)], [early, late])[0] == {("q", ("a", "b"), 3): 1}
+    too_early, too_late = click(1, -60 - 1 / 60_000, "a"), click(1, 60 + 1 / 60_000, "b")
+    found, funnel = patterns_of([search(1, 0)], [too_early, too_late])
+    assert found == {("q", ("a", "b"), 0): 1}
+    assert funnel["clicks", "all", 0, "all", "out of time", "beyond the idle limit"] == 2
+
+
+def test_a_session_has_the_list_of_its_first_search_and_the_clicks_of_all():
+    searches = [search("9", 5, results=("x", "b")), search("10", 5, results=("a", "b", "x"))]
+    found, _ = patterns_of(searches, [click("9", 6, "b"), click("9", 7, "x"), click("10", 8, "b")])
+    assert found == {("q", ("a", "b"), 2): 1}  # as text "10" < "9"; x is at place 3, below the depth
+    numbered = [row | {"search_id": int(row["search_id"])} for row in searches]
+    assert patterns_of(numbered, [click(9, 7, "x")])[0] == {("q", ("x", "b"), 1): 1}
+
+
+def test_a_position_means_the_list_of_its_own_search():
+    searches = [search(1, 0), search(2, 1, results=("c", "b", "a"))]
+    clicks = [{"search_id": 2, "timestamp": NOON + 60_000, "position": place} for place in (1, 3, 4, 0)]
+    found, funnel = patterns_of(searches, clicks)
+    assert found == {("q", ("a", "b"), 1): 1}
+    assert funnel["clicks", "all", 2, "all", "elsewhere", "not in the top results"] == 2
+    assert funnel["clicks", "all", 0, "all", "rejected", "position below 1"] == 1
+
+
+def test_what_becomes_of_kept_clicks_is_counted_at_each_depth():
+    searches = [search(1, 0, results=("a", "b", "a")), search(2, 0, user="v", page=2)]
+    clicks = [click(1, 1, url) for url in ("b", "a", "a", "z")] + [click(2, 1, "a")]
+    _, funnel = patterns_of([searches[0] | {"page": 1}, searches[1]], clicks, {"depth": (1, 3)})
+    at = {(key[2], key[4]): rows for key, rows in funnel.items() if key[0] == "clicks" and key[2]}
+    assert at == {
+        (1, "left out"): 1,
+        (1, "elsewhere"): 2,
+        (1, "in patterns"): 1,
+        (1, "again"): 1,
+        (3, "left out"): 1,
+        (3, "elsewhere"): 1,
+        (3, "in patterns"): 2,
+        (3, "again"): 1,
+    }
+
+
+def test_a_repeated_delivery_counts_once_and_a_reused_id_makes_its_clicks_ambiguous():
+    twice = [search(1, 0, query="B"), search(1, 0, query="a")]
+    found, funnel = patterns_of(twice, [click(1, 1)])
+    assert found == {("a", ("a", "b"), 1): 1}
+    assert funnel["searches", "all", 0, "all", "repeated", "delivered again"] == 1
+    found, funnel = patterns_of([*twice, search(1, 0, user="v")], [click(1, 1), click(7, 1)])
+    assert found == {("a", ("a", "b"), 0): 1, ("q", ("a", "b"), 0): 1}
+    assert funnel["clicks", "all", 0, "all", "rejected", "ambiguous search_id"] == 1
+    assert funnel["clicks", "all", 0, "all", "unmatched", "no usable search"] == 1
+
+
+def test_a_search_is_rejected_for_the_first_reason_that_applies():
+    good = search(1, 0, market="us", page=1)
+    bad = dict.fromkeys(good)
+    faults = []
+    for name in ("search_id", "user_id", "query", "timestamp", "results", "market", "page"):
+        _, funnel = patterns_of([dict(bad)], [])
+        faults += [key[5] for key in funnel if key[:5] == ("searches", "all", 0, "all", "rejected")]
+        bad[name] = good[name]
+    assert faults == [f"null {name}" for name in good]
+    odd = [good | {"results": []}, good | {"results": ["a", None]}]
+    odd += [good | {"timestamp": time} for time in (FIRST_MS - 1, FIRST_MS, END_MS - 1, END_MS)]
+    _, funnel = patterns_of(odd, [])
+    rejected = {key[5]: rows for key, rows in funnel.items() if key[4] == "rejected"}
+    assert rejected == {"empty results": 1, "null in results": 1, "time out of range": 2}
+
+
+def test_the_time_range_is_that_of_the_years_1990_to_2100():
+    assert FIRST_MS == 20 * 365 * 24 * HOUR + 5 * 24 * HOUR  # 1970 to 1989 with 5 leap days
+    assert END_MS == 131 * 365 * 24 * HOUR + 32 * 24 * HOUR  # 1970 to 2100 with 32; 2100 is no leap year
+
+
+def test_click_metrics_of_clicks_on_two_and_five_are_as_worked_by_hand():
+    grades = (0, 1, 4, 4, 2)
+    expected = {"UCTR": 1, "MaxRR": 0.5, "MinRR": 0.2, "MeanRR": 0.35, "PLC": 0.4, "QCTR": 2, "SS": 1}
+    assert {name: click_metric(name, (2, 5), grades, 2) for name in expected} == pytest.approx(expected)
+    assert click_metric("SS", (2, 5), grades, 3) == 0
+    assert all(click_metric(name, (), grades, 0) == 0 for name in expected)
+
+
+def test_editorial_metrics_equal_what_other_tools_print():
+    # 3,2,4,0,1 and nothing else judged: gdeval, Quepid, rankkit, ir_measures
+    grades = (3, 2, 4, 0, 1)
+    assert dcg(grades) == pytest.approx(16.779642067948913, abs=1e-12)
+    assert ndcg(grades, grades) == pytest.approx(0.7860353577841278, abs=1e-12)
+    assert average_precision(grades, grades, 3) == pytest.approx(0.8333333333333333, abs=1e-12)
+    assert reciprocal_rank(grades, 3) == 1
+    assert err(grades, 4) == pytest.approx(0.6334136962890625, abs=1e-12)
+    assert rbp(grades, 4, 0.8) == pytest.approx(0.24262, abs=1e-12)
+
+
+def test_editorial_metrics_with_a_larger_pool_equal_what_other_tools_print():
+    grades = (3, 0, 4, 0, 1)
+    pool = (3, 4, 0, 1, 4, 3, 2, 2, 1, 0)
+    assert dcg(grades) == pytest.approx(14.8869, abs=1e-4)
+    assert ndcg(grades, pool) == pytest.approx(0.4632, abs=1e-4)
+    assert average_precision(grades, pool, 3) == pytest.approx(0.4167, abs=1e-4)
+    assert err(grades, 4) == pytest.approx(0.6137, abs=1e-4)
+    assert rbp(grades, 4, 0.8) == pytest.approx(0.2126, abs=1e-4)
+
+
+def test_err_of_the_published_examples():
+    assert err((3, 2, 4), 4) == 7 / 16 + 1 / 2 * 3 / 16 * 9 / 16 + 1 / 3 * 15 / 16 * 13 / 16 * 9 / 16
+    assert (err((3, 2, 0), 3), err((3, 2, 0, 1), 3)) == (0.8984375, 0.90087890625)
+
+
+def test_queries_are_split_as_worked_by_hand():
+    assert [length_class(query) for query in ("", "a", "a b", "a b c d", "a b c d e")] == [
+        "1",
+        "1",
+        "2",
+        "4+",
+        "4+",
+    ]
+    rows = [
+        {"query": query, "n_sessions": n} for query, n in (("b", 1), ("a", 1), ("c", 1), ("c", 1), ("d", 9))
+    ]
+    assert frequency_classes(rows) == {"a": "1", "b": "3", "c": "6", "d": "8"}
+    queries = [
+        {"query": " A", "market": "us", "navigational": True},
+        {"query": "a", "market": "de", "navigational": False},
+        {"query": "b", "market": "us", "navigational": None},
+    ]
+    assert attribute_classes(queries, "navigational", "us", {"a", "b", "c"}) == {
+        "a": "true",
+        "b": "unknown",
+        "c": "unknown",
+    }
+
+
+def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
+    searches = [search(n, 0, user=n, results=("a", "b") if n < 4 else ("b", "a")) for n in range(8)]
+    searches += [search(8, 0, user=8, results=("a",)), search(9, 0, user=9, results=("a", "z"))]
+    clicks = [click(n, 1, "a") for n in (0, 1, 2, 4)]
+    judgments = [{"query": "Q ", "url": url, "grade": grade} for url, grade in (("a", 4), ("b", 0))]
+    answer = oracle(searches, clicks, judgments, None, DEPTH_TWO)
+    key = ("all", 2, "all")
+    assert answer["statistics"][key] == {
+        "n_queries": 1,
+        "n_configurations": 2,
+        "n_sessions": 8,
+        "n_all_sessions": 10,
+        "coverage": 0.8,
+    }
+    good, bad = sorted(answer["judged"].values(), key=lambda row: -row["DCG"])
+    assert (good["UCTR"], bad["UCTR"], bad["MaxRR"]) == (0.75, 0.25, 0.125)
+    assert (good["NDCG"], bad["NDCG"]) == pytest.approx((1, 1 / math.log2(3)))
+    # weighted: sum n (y - m)^2 = 8 0.25^2 = 0.5; s2 = 0.25 in both, half of both is noise
+    one_query = "no interval: too few queries vary"
+    no_ends = dict.fromkeys(("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high"))
+    assert answer["correlations"][*key, "all", "all", "UCTR", "ERR"] == no_ends | {
+        "correlation": pytest.approx(1, abs=1e-12),
+        "noise_corrected": pytest.approx(math.sqrt(2), abs=1e-12),
+        "null_correlation": 0.0,
+        "n_configurations": 2,
+        "n_queries": 1,
+        "n_sessions": 8,
+        "reason": None,
+        "caution": one_query,
+    }
+    # S_cc = 0.5^2 / 2 = 0.125; s2 = 0.25 in both; noise = 0.25 / 4
+    assert answer["differences"][*key, "UCTR", "ERR"] == no_ends | {
+        "exact": pytest.approx(1, abs=1e-12),
+        "noise_corrected": pytest.approx(math.sqrt(2), abs=1e-12),
+        "sign_agreement": pytest.approx(1, abs=1e-6),
+        "n_queries": 1,
+        "n_configurations": 2,
+        "reason": None,
+        "caution": one_query,
+    }
+    assert answer["comparisons"][*key, "UCTR", "DCG", "ERR"] == {
+        **dict.fromkeys(("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")),
+        "difference": 0.0,
+        "n_queries": 1,
+        "caution": one_query,
+    }
+    lost = {key[4]: rows for key, rows in answer["funnel"].items() if key[0] == "sessions" and key[5]}
+    assert lost == {"too short": 1, "not judged": 1}
+
+
+def parts(funnel, source, market, depth, judge):
+    """Return rows by step of one source at one market, depth and judge."""
+    found = Counter()
+    for key, rows in funnel.items():
+        if key[:4] == (source, market, depth, judge):
+            found[key[4]] += rows
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_parts_of_a_messy_funnel_add_up_to_what_was_read(seed):
+    log = seeded_log(seed)
+    answer = oracle(*log)
+    funnel = answer["funnel"]
+    for source, rows in zip(("searches", "clicks", "judgments"), log, strict=False):
+        steps = parts(funnel, source, "all", 0, "all")
+        assert steps.pop("read", 0) == len(rows)
+        assert steps.total() == len(rows)
+    kept = funnel.get(("clicks", "all", 0, "all", "kept", ""), 0)
+    assert all(parts(funnel, "clicks", "all", depth, "all").total() == kept for depth in log[4]["depth"])
+    for market, depth, judge in answer["statistics"]:
+        at_start = parts(funnel, "sessions", market, 0, "all")
+        at_depth = parts(funnel, "sessions", market, depth, judge)
+        assert at_start["formed"] == at_start["left out"] + at_depth.total()
+
+
+def test_messy_logs_hold_every_trouble_and_many_correlations():
+    steps, correlations = Counter(), []
+    for seed in range(60):
+        answer = oracle(*seeded_log(seed))
+        steps.update({(key[0], key[5]) for key in answer["funnel"]})
+        correlations.append(sum(row["correlation"] is not None for row in answer["correlations"].values()))
+    nulls = {
+        "searches": ("search_id", "user_id", "query", "timestamp", "results", "market", "page"),
+        "clicks": ("search_id", "timestamp", "url", "position"),
+        "judgments": ("query", "url", "grade", "judge", "market"),
+    }
+    expected = {(source, f"null {name}") for source, names in nulls.items() for name in names}
+    expected |= {("searches", reason) for reason in ("empty results", "null in results", "delivered again")}
+    expected |= {
+        ("clicks", reason) for reason in ("position below 1", "ambiguous search_id", "no usable search")
+    }
+    expected |= {("clicks", "beyond the idle limit"), ("judgments", "its query is not in the log")}
+    assert expected <= set(steps)
+    assert sum(number > 100 for number in correlations) >= 30
+
+
+def test_the_same_seed_draws_the_same_log():
+    assert seeded_log(5) == seeded_log(5)
+    assert seeded_log(5) != seeded_log(6)

@@ -1,0 +1,318 @@
+"""Laws of the pattern table: what a log's counts must obey whatever the log is."""
+
+import json
+from collections import Counter
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from clickassay.core.errors import OutputError, PatternError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from clickassay.jobs.run import make_report, make_run
+from clickassay.judgments.join import judge_configurations
+from clickassay.judgments.prepare import prepare_judgments
+from clickassay.patterns.folder import read_patterns, write_patterns
+from clickassay.patterns.table import check_depths
+from support.logs.small_logs import (
+    URLS,
+    drawn_logs,
+    funnel_counts,
+    patterns_of,
+    query_buckets,
+    same_table,
+    session_counts,
+    simulated,
+)
+
+few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+DAY = 24 * 3_600_000
+
+
+def with_searches(log):
+    searches, clicks = log
+    assume(searches)
+    return searches, clicks
+
+
+def later(rows, by_ms, *, ids_by=0):
+    return [
+        row | {"timestamp": row["timestamp"] + by_ms, "search_id": row["search_id"] + ids_by} for row in rows
+    ]
+
+
+def rows_where(frame, **wanted):
+    return int(frame.filter(**wanted)["rows"].sum())
+
+
+# ---- counts add up ----------------------------------------------------------------------------
+
+
+@few
+@given(drawn_logs(), st.integers(1, 10))
+def test_pattern_counts_add_up_to_the_sessions_formed(log, depth):
+    table = patterns_of(*with_searches(log), depth=[depth])
+    formed = rows_where(table.funnel, source="sessions", step="formed")
+    left_out = rows_where(table.funnel, source="sessions", step="left out")
+    assert table.patterns["sessions"].sum() + left_out == formed
+
+
+@few
+@given(drawn_logs(), st.integers(1, 10))
+def test_the_bits_of_the_masks_are_the_clicks_that_the_funnel_says_are_in_patterns(log, depth):
+    table = patterns_of(*with_searches(log), depth=[depth])
+    for cut in range(1, depth + 1):
+        bits = sum(
+            (mask % 2**cut).bit_count() * sessions
+            for mask, sessions in table.patterns.select("click_mask", "sessions").iter_rows()
+        )
+        assert bits == rows_where(table.funnel, source="clicks", step="in patterns", depth=cut)
+
+
+@few
+@given(drawn_logs(), st.integers(1, 10))
+def test_clicks_read_are_the_clicks_of_all_fates_at_every_depth(log, depth):
+    searches, clicks = with_searches(log)
+    funnel = patterns_of(searches, clicks, depth=[depth]).funnel.filter(source="clicks")
+    without_depth = funnel.filter((pl.col("depth") == 0) & (pl.col("step") != "read"))
+    assert without_depth["rows"].sum() == len(clicks)
+    for cut in range(1, depth + 1):
+        assert rows_where(funnel, depth=cut) == rows_where(funnel, step="kept")
+
+
+# ---- independence and time --------------------------------------------------------------------
+
+
+@few
+@given(drawn_logs(users=(1, 2)), drawn_logs(users=(3, 4)))
+def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, theirs):
+    searches, clicks = with_searches(ours)
+    more_searches, more_clicks = with_searches(theirs)
+    one, other = patterns_of(searches, clicks, folds=2), patterns_of(more_searches, more_clicks, folds=2)
+    both = patterns_of(searches + more_searches, clicks + more_clicks, folds=2)
+    assert session_counts(both, by_fold=True) == session_counts(one, by_fold=True) + session_counts(
+        other, by_fold=True
+    )
+    assert query_buckets(both) == query_buckets(one, other)
+    assert funnel_counts(both.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+
+
+@few
+@given(drawn_logs(), st.integers(-10_000 * DAY, 20_000 * DAY))
+def test_shifting_all_times_changes_nothing(log, by_ms):
+    searches, clicks = with_searches(log)
+    assume(631_152_000_000 + DAY < searches[0]["timestamp"] + by_ms < 4_133_980_800_000 - DAY)
+    assert same_table(
+        patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms))
+    )
+
+
+@few
+@given(drawn_logs(), drawn_logs(), st.sampled_from(("user", "query")))
+def test_two_days_with_an_idle_night_between_add_up_to_the_log_of_both(first, second, scope):
+    searches, clicks = with_searches(first)
+    more_searches, more_clicks = with_searches(second)
+    tomorrow = later(more_searches, DAY, ids_by=10_000), later(more_clicks, DAY, ids_by=10_000)
+    whole = patterns_of(searches + tomorrow[0], clicks + tomorrow[1], idle_scope=scope)
+    one, other = patterns_of(searches, clicks, idle_scope=scope), patterns_of(*tomorrow, idle_scope=scope)
+    assert session_counts(whole) == session_counts(one) + session_counts(other)
+    assert query_buckets(whole) == query_buckets(one, other)
+    assert funnel_counts(whole.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+
+
+@few
+@given(drawn_logs(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_is_irrelevant(log, random):
+    searches, clicks = with_searches(log)
+    shuffled = random.sample(searches, len(searches)), random.sample(clicks, len(clicks))
+    assert same_table(patterns_of(searches, clicks), patterns_of(*shuffled))
+
+
+# ---- folds ------------------------------------------------------------------------------------
+
+
+@few
+@given(drawn_logs(users=range(1, 7)), st.integers(2, 5))
+def test_folds_sum_to_the_unfolded_table(log, folds):
+    searches, clicks = with_searches(log)
+    unfolded, folded = patterns_of(searches, clicks), patterns_of(searches, clicks, folds=folds)
+    assert session_counts(folded) == session_counts(unfolded)
+    assert set(unfolded.patterns["fold"]) <= {0}
+    assert set(folded.patterns["fold"]) <= set(range(folds))
+
+
+def test_all_sessions_of_a_user_are_in_one_fold_and_folds_share_the_users(tmp_path):
+    searches = [
+        {
+            "search_id": 10 * user + day,
+            "user_id": user,
+            "query": f"user {user}",
+            "timestamp": 10**12 + day * DAY,
+        }
+        | {"results": ["a"]}
+        for user in range(60)
+        for day in range(3)
+    ]
+    table = patterns_of(searches, [], folds=3)
+    users = (
+        table.patterns.join(table.configurations, on="configuration_id")
+        .group_by("query")
+        .agg("fold", "sessions")
+    )
+    assert users["sessions"].to_list() == [[3]] * 60
+    sizes = Counter(users["fold"].list.first())
+    assert set(sizes) == {0, 1, 2}
+    assert min(sizes.values()) >= 8  # 20 are expected; fewer than 8 of 60 has a chance below 0.0002
+
+
+# ---- a cut of the depth -----------------------------------------------------------------------
+
+
+@few
+@given(drawn_logs(), st.integers(1, 7), st.dictionaries(st.sampled_from(URLS), st.integers(0, 4), min_size=5))
+def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
+    searches, clicks = with_searches(log)
+    shallow = judged_at(patterns_of(searches, clicks, depth=[depth]), depth, grades)
+    deep = judged_at(patterns_of(searches, clicks, depth=[depth, 8]), depth, grades)
+    assert shallow.rows.equals(deep.rows)
+    assert shallow.patterns.equals(deep.patterns)
+    assert shallow.grades.tolist() == deep.grades.tolist()
+    assert shallow.pool.tolist() == deep.pool.tolist()
+    assert (shallow.too_short, shallow.not_judged) == (deep.too_short, deep.not_judged)
+
+
+def judged_at(table, depth, grades):
+    rows = pl.DataFrame(
+        [(query, url, grade, "all", "all") for query in "qr" for url, grade in grades.items()],
+        schema=["query", "url", "grade", "judge", "market"],
+        orient="row",
+    )
+    judgments = prepare_judgments(rows, table.queries, load_settings(), by_market=False)
+    return judge_configurations(table, judgments, judge="all", depth=depth, max_grade=4)
+
+
+# ---- stored tables ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return simulated(tmp_path_factory.mktemp("seam") / "log", searches=1_000, queries=12)
+
+
+@pytest.fixture(scope="module")
+def stored(log, tmp_path_factory):
+    place = tmp_path_factory.mktemp("seam") / "patterns"
+    return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5]))
+
+
+@pytest.fixture
+def broken(stored, tmp_path):
+    """Return a copy of the stored table that a test may break."""
+    place = tmp_path / "patterns"
+    place.mkdir()
+    for file in stored.iterdir():
+        (place / file.name).write_bytes(file.read_bytes())
+    return place
+
+
+def files_of(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_report_on_the_stored_table_is_the_run_on_the_log(log, stored, tmp_path):
+    chosen = load_settings(depth=[5], iterations=20)
+    told = make_run(*log.values(), tmp_path / "run", chosen)
+    told_again = make_report(stored, log["judgments"], log["queries"], tmp_path / "report", chosen)
+    assert told == told_again
+    run, report = files_of(tmp_path / "run"), files_of(tmp_path / "report")
+    assert run.keys() == report.keys()
+    differing = {name for name in run if run[name] != report[name]}
+    assert differing <= {"run.duckdb"}  # a database file is not canonical
+
+
+def test_a_stored_table_is_read_as_it_was_written(stored, tmp_path):
+    table = read_patterns(stored)
+    assert table.stored_depth == 5
+    write_patterns(table, tmp_path)
+    assert files_of(tmp_path) == files_of(stored)
+
+
+def test_a_table_holds_no_user(stored):
+    columns = {name for file in stored.glob("*.parquet") for name in pl.read_parquet_schema(file)}
+    assert {name for name in columns if "user" in name} == {"user_buckets"}
+
+
+def test_a_folder_that_is_no_pattern_table_is_refused(tmp_path):
+    with pytest.raises(PatternError, match="not a pattern table; `clickassay patterns"):
+        read_patterns(tmp_path)
+
+
+@pytest.mark.parametrize("missing", ["configurations", "patterns", "queries", "funnel"])
+def test_a_table_with_a_file_missing_is_refused(broken, missing):
+    (broken / f"{missing}.parquet").unlink()
+    with pytest.raises(PatternError, match=r"broken: .*make it again"):
+        read_patterns(broken)
+
+
+@pytest.mark.parametrize("kept", [0, 4, 200])
+def test_a_table_with_a_file_cut_short_is_refused(broken, kept):
+    file = broken / "patterns.parquet"
+    file.write_bytes(file.read_bytes()[:kept])
+    with pytest.raises(PatternError, match="is broken"):
+        read_patterns(broken)
+
+
+def test_a_table_with_a_column_missing_is_refused(broken):
+    file = broken / "patterns.parquet"
+    pl.read_parquet(file).drop("click_mask").write_parquet(file)
+    with pytest.raises(PatternError, match="click_mask"):
+        read_patterns(broken)
+
+
+def test_a_table_with_a_row_twice_is_refused(broken):
+    file = broken / "patterns.parquet"
+    rows = pl.read_parquet(file)
+    pl.concat([rows, rows.head(1)]).write_parquet(file)
+    with pytest.raises(PatternError, match=r"key .* is not unique"):
+        read_patterns(broken)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00"])
+def test_a_table_with_broken_settings_is_refused(broken, text):
+    (broken / "settings.json").write_text(text)
+    with pytest.raises(PatternError):
+        read_patterns(broken)
+
+
+def test_a_run_folder_is_told_apart_from_a_pattern_table(broken):
+    info = json.loads((broken / "settings.json").read_text())
+    del info["stored_depth"]
+    (broken / "settings.json").write_text(json.dumps(info))
+    with pytest.raises(PatternError, match="names no stored_depth"):
+        read_patterns(broken)
+
+
+def test_a_depth_beyond_the_stored_one_is_refused_with_the_command_that_mends_it(stored):
+    table = read_patterns(stored)
+    assert check_depths(table, (1, 5)) is None
+    with pytest.raises(PatternError, match=r"holds 5 results a list, but depth 6 .*patterns --depth 6"):
+        check_depths(table, (5, 6))
+
+
+def test_a_report_deeper_than_the_table_leaves_nothing_behind(stored, log, tmp_path):
+    with pytest.raises(PatternError, match="depth 10 is asked for"):
+        make_report(stored, log["judgments"], None, tmp_path / "deep", load_settings())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pattern_folder_is_not_written_over(stored, log):
+    before = files_of(stored)
+    with pytest.raises(OutputError, match="exists already"):
+        make_patterns(log["searches"], log["clicks"], stored, load_settings())
+    assert files_of(stored) == before

@@ -1,0 +1,216 @@
+"""A pattern store that grows file by file holds the same table as one run over the whole log."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError, StoreError
+from clickassay.core.settings import load_settings
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.jobs.stores import grow_store
+from clickassay.logs.batches import windows as log_windows
+from clickassay.patterns.folder import FOLDER_TABLES
+from clickassay.patterns.store.store import PatternStore
+
+SETTINGS = load_settings(depth=[5])
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """Return a simulated log with repeats, unusable rows and late clicks."""
+    folder = tmp_path_factory.mktemp("log") / "web"
+    simulate("web", searches=4000, queries=60, seed=5, out=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(log):
+    return log_to_patterns(log / "searches.parquet", log / "clicks.parquet", SETTINGS)
+
+
+def times_of(frame):
+    return frame["timestamp"].dt.epoch("ms")
+
+
+def cut(log, folder, times):
+    """Write the log as files that end at these times; return the folders of searches and clicks."""
+    edges = [-(2**62), *sorted(times), 2**62]
+    for name in ("searches", "clicks"):
+        (folder / name).mkdir(parents=True)
+        rows = pl.read_parquet(log / f"{name}.parquet")
+        for number, (start, end) in enumerate(pairwise(edges)):
+            inside = ((times_of(rows) >= start) & (times_of(rows) < end)).fill_null(number == 0)
+            rows.filter(inside).write_parquet(folder / name / f"{number}.parquet")
+    return folder / "searches", folder / "clicks"
+
+
+def some_times(log, number, seed):
+    times = times_of(pl.read_parquet(log / "searches.parquet")).drop_nulls()
+    rng = random.Random(seed)  # noqa: S311 - a test's choice
+    return [rng.randint(times.min() + 1, times.max()) for _ in range(number)]
+
+
+def assert_same(table, whole):
+    for name, contract in FOLDER_TABLES.items():
+        found, expected = contract.canonical(getattr(table, name)), contract.canonical(getattr(whole, name))
+        assert found.equals(expected), name
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 6))]
+)
+def test_files_that_come_one_after_the_other_give_the_table_of_the_whole_log(log, whole, tmp_path, seed):
+    searches, clicks = cut(log, tmp_path, some_times(log, 1 + seed, seed))
+    for number in range(2 + seed):
+        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", tmp_path / "store", SETTINGS)
+    store = PatternStore(tmp_path / "store")
+    assert store.damage() == []
+    assert_same(store.table(), whole)
+
+
+def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 2, 9))
+    later = tmp_path / "later.parquet"
+    (searches / "2.parquet").rename(later)
+    first = grow_store(str(searches), str(clicks / "[01].parquet"), tmp_path / "store", SETTINGS)
+    later.rename(searches / "2.parquet")
+    second = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
+    third = grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
+    assert (first.known_files, second.known_files, third.known_files) == (0, 4, 6)
+    assert third.batches == 0
+    assert_same(PatternStore(tmp_path / "store").table(), whole)
+
+
+@pytest.mark.parametrize("batch", ["day", "file", "500", "auto"])
+def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
+    monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
+    searches, clicks = cut(log, tmp_path, some_times(log, 5, 3))
+    settings = load_settings(depth=[5], batch=batch)
+    assert_same(log_to_patterns(searches, clicks, settings), whole)
+    grow_store(str(searches), str(clicks), tmp_path / "store", settings)
+    store = PatternStore(tmp_path / "store")
+    assert (len(store.batches()) > 1) == (batch != "auto")
+    assert_same(store.table(), whole)
+
+
+def test_a_late_file_is_named_and_not_counted(log, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 2, 4))
+    store = tmp_path / "store"
+    for number in (0, 2):
+        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", store, SETTINGS)
+    before = PatternStore(store).table()
+    with pytest.raises(InputError, match=r"1\.parquet comes too late.*store forget .* --from 2"):
+        grow_store(f"{searches}/1.parquet", f"{clicks}/1.parquet", store, SETTINGS)
+    assert_same(PatternStore(store).table(), before)
+
+
+def test_the_remedy_for_a_late_file_mends_the_store(log, whole, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 2, 4))
+    store = tmp_path / "store"
+    for number in (0, 2):
+        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", store, SETTINGS)
+    assert PatternStore(store).forget_from(2) == 1
+    grow_store(str(searches), str(clicks), store, SETTINGS)
+    assert_same(PatternStore(store).table(), whole)
+
+
+def test_a_changed_file_is_named(log, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 1, 4))
+    grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
+    file = searches / "0.parquet"
+    pl.read_parquet(file).head(100).write_parquet(file)
+    with pytest.raises(InputError, match=r"0\.parquet has changed since it went into"):
+        grow_store(str(searches), str(clicks), tmp_path / "store", SETTINGS)
+
+
+def test_search_ids_used_before_are_refused(log, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 1, 4))
+    store = tmp_path / "store"
+    grow_store(f"{searches}/0.parquet", f"{clicks}/0.parquet", store, SETTINGS)
+    used = pl.read_parquet(searches / "0.parquet")["search_id"].drop_nulls()[0]
+    rows = pl.read_parquet(searches / "1.parquet")
+    rows.with_columns(search_id=pl.lit(used, dtype=rows.schema["search_id"])).write_parquet(
+        searches / "1.parquet"
+    )
+    with pytest.raises(InputError, match="search ids of the new files were used before, in batch 1"):
+        grow_store(f"{searches}/1.parquet", f"{clicks}/1.parquet", store, SETTINGS)
+
+
+def test_another_setting_of_the_log_is_refused(log, tmp_path):
+    paths = (str(log / "searches.parquet"), str(log / "clicks.parquet"))
+    grow_store(*paths, tmp_path / "store", SETTINGS)
+    with pytest.raises(StoreError, match=r"made with idle_minutes = 60\.0, not 30\.0"):
+        grow_store(*paths, tmp_path / "store", load_settings(depth=[5], idle_minutes=30))
+
+
+def test_a_store_in_use_says_so(log, tmp_path):
+    paths = (str(log / "searches.parquet"), str(log / "clicks.parquet"))
+    grow_store(*paths, tmp_path / "store", SETTINGS)
+    with (
+        PatternStore(tmp_path / "store").locked(),
+        pytest.raises(StoreError, match=rf"in use by another clickassay \(process {os.getpid()}\)"),
+    ):
+        grow_store(*paths, tmp_path / "store", SETTINGS)
+
+
+def test_a_flipped_byte_is_found(log, tmp_path):
+    grow_store(str(log / "searches.parquet"), str(log / "clicks.parquet"), tmp_path / "store", SETTINGS)
+    for file in sorted((tmp_path / "store").rglob("*.parquet")):
+        content = file.read_bytes()
+        middle = len(content) // 2
+        file.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        assert PatternStore(tmp_path / "store").damage() == [
+            f"{file} is not what was written: its digest differs"
+        ]
+        file.write_bytes(content)
+    assert PatternStore(tmp_path / "store").damage() == []
+
+
+def test_forgetting_the_first_batches_keeps_their_files_known(log, tmp_path):
+    searches, clicks = cut(log, tmp_path, some_times(log, 2, 4))
+    store = tmp_path / "store"
+    for number in range(3):
+        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", store, SETTINGS)
+    every = [batch.table("closed").patterns["sessions"].sum() for batch in PatternStore(store).batches()]
+    before = PatternStore(store).table().patterns["sessions"].sum()
+    assert PatternStore(store).forget_before(2) == 1
+    assert PatternStore(store).table().patterns["sessions"].sum() == before - every[0]
+    assert grow_store(str(searches), str(clicks), store, SETTINGS).batches == 0
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(30, marks=pytest.mark.thorough)])
+def test_a_run_killed_at_any_moment_goes_on_to_the_same_table(log, whole, tmp_path, kills):
+    searches, clicks = cut(log, tmp_path, some_times(log, 7, 1))
+    store, rng = tmp_path / "store", random.Random(2)  # noqa: S311
+    command = [
+        *(sys.executable, "-m", "clickassay", "patterns", "--searches", searches, "--clicks", clicks),
+        *("--store", store, "--depth", "5", "--batch", "file", "--quiet"),
+    ]
+    started = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    lasts = time.monotonic() - started
+    batches = len(PatternStore(store).batches())
+    assert batches > 3
+    for _ in range(kills):
+        if not (store / "store.json").exists() or len(PatternStore(store).batches()) == batches:
+            shutil.rmtree(store, ignore_errors=True)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.3, 1) * lasts)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if (store / "store.json").exists():
+            assert all((batch.folder / "batch.json").is_file() for batch in PatternStore(store).batches())
+    subprocess.run(command, check=True, capture_output=True)
+    assert PatternStore(store).damage() == []
+    assert not list(Path(store).glob(".batch.*"))
+    assert_same(PatternStore(store).table(), whole)

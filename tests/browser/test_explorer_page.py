@@ -1,0 +1,345 @@
+"""The page in a browser: it shows, answers, refuses and downloads, and asks nobody but its own server."""
+
+import csv
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import polars as pl
+import pytest
+from playwright.sync_api import expect
+
+from clickassay.studies.questions import question
+from support.runs.sample_run import copied_run, hostile_run, table
+
+DETAILS = '[data-cell-name="configurations_details"]'
+PATIENCE_MS = 30_000
+
+
+@contextmanager
+def server(folder: Path, home: Path):
+    """Serve a run as the command does; yield the address it tells, and end it with Ctrl-C."""
+    words = [sys.executable, "-m", "clickassay", "explore", str(folder), "--no-browser", "--min-users", "1"]
+    variables = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+    }
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    )
+    try:
+        yield process.stdout.readline().removeprefix("Page: ").strip(), process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(10)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+class Visit:
+    """One page and all that it asked for, complained of, or popped up."""
+
+    def __init__(self, page, address, *, drawn=True):
+        self.page, self.asked, self.complaints, self.popups = page, [], [], []
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("websocket", lambda socket: self.asked.append(socket.url))
+        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", self._dismiss)
+        page.goto(address)
+        for part in (f"{DETAILS} table", "marimo-vega canvas") if drawn else ():
+            page.wait_for_selector(part)
+
+    def _dismiss(self, dialog):
+        self.popups.append(dialog.message)
+        dialog.dismiss()
+
+    def cell(self, name):
+        return self.page.locator(f'[data-cell-name="{name}"]')
+
+    def wait_for(self, name, words):
+        self.cell(name).get_by_text(words).first.wait_for()
+
+    def choose(self, label, value):
+        self.page.get_by_label(label, exact=True).select_option(value)
+
+    def tab(self, name):
+        self.page.get_by_role("tab", name=name).click()
+
+    def ask(self, sql):
+        self.tab("SQL")
+        self.page.get_by_label("SQL", exact=True).last.fill(sql)
+        self.page.get_by_role("button", name="Run").click()
+
+    def download(self, cell, button):
+        with self.page.expect_download() as waiting:
+            self.cell(cell).get_by_text(button, exact=True).click()
+        return waiting.value
+
+    def marks(self):
+        """Return the pixels of points drawn on the chart, (x, y) from the left upper corner of the page."""
+        return self.page.evaluate(MARKS)
+
+    def hosts(self):
+        """Return whom the page asked."""
+        return {urlsplit(url).hostname for url in self.asked if not url.startswith(("data:", "blob:"))}
+
+
+MARKS = """() => {
+  const canvas = document.querySelector('marimo-vega').shadowRoot.querySelector('canvas');
+  const box = canvas.getBoundingClientRect(), scale = canvas.width / box.width;
+  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, found = [];
+  for (let i = 0; i < data.length; i += 4) {
+    const x = (i / 4 % canvas.width) / scale, y = Math.floor(i / 4 / canvas.width) / scale;
+    if (data[i + 2] - data[i] > 25 && x < 485) found.push([box.x + x, box.y + y]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    folder = copied_run(tmp_path_factory.mktemp("sample") / "run")
+    with server(folder, tmp_path_factory.mktemp("home")) as (address, process):
+        yield address, process
+
+
+@pytest.fixture(scope="module")
+def sample(chromium, served):
+    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    yield Visit(context.new_page(), served[0])
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def hostile(chromium, tmp_path_factory):
+    folder = hostile_run(tmp_path_factory.mktemp("hostile") / "run")
+    with server(folder, tmp_path_factory.mktemp("home")) as (address, _process):
+        context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+        yield Visit(context.new_page(), address)
+        context.close()
+
+
+# ---- what the engineer does -------------------------------------------------------------------
+
+
+def test_the_page_shows_the_correlation_of_the_run_and_a_drawn_chart(sample):
+    row = table("correlations").filter(
+        **{"market": "north", "depth": 5, "split": "all", "click_metric": "MeanRR", "editorial_metric": "DCG"}
+    )
+    sample.wait_for("configurations_correlation", f"{row['correlation'][0]:.3f}")
+    assert len(sample.marks()) > 1000
+
+
+def test_a_click_on_a_point_shows_that_configuration(sample):
+    sample.choose("editorial metric", "DCG")
+    sample.wait_for("configurations_correlation", "MeanRR against DCG")
+    x, y = max(sample.marks())  # the point that lies furthest to the right
+    sample.page.mouse.click(x - 1, y)
+    heaviest = sample.cell("configurations_details").inner_text()
+    most = table("configurations").filter(market="north", depth=5)["DCG"].max()
+    sample.page.wait_for_function(SHOWS_NEAR, arg=[DETAILS, "DCG", most - 1.0])
+    shown = sample.cell("configurations_details").inner_text()
+    assert shown != heaviest or f"DCG {most:.4f}" in shown
+    sample.choose("editorial metric", "RBP")  # another metric, the same configuration
+    sample.page.locator(f"{DETAILS} caption").filter(has_text="RBP = ").wait_for()
+    assert identity(sample.cell("configurations_details").inner_text()) == identity(shown)
+
+
+def identity(words):
+    return re.search(r"id ([0-9a-f]{32})", words)[1]
+
+
+SHOWS_NEAR = """([cell, name, least]) => {
+  const found = document.querySelector(cell).innerText.match(new RegExp(name + ' ([0-9.]+)'));
+  return found && Number(found[1]) >= least;
+}"""
+
+
+@pytest.mark.parametrize("metric", ["ERR", "NDCG", "AP(rel=2)"])
+def test_another_metric_changes_the_chart_and_the_arithmetic(sample, metric):
+    before = sample.marks()
+    sample.choose("editorial metric", metric)
+    sample.wait_for("configurations_correlation", f"MeanRR against {metric}")
+    sample.page.locator(f"{DETAILS} caption").filter(has_text=f"{metric} = ").wait_for()
+    sample.page.wait_for_function(f"before => ({MARKS})().length !== before", arg=len(before))
+    told = re.search(rf"{re.escape(metric)} ([0-9.]+)", sample.cell("configurations_details").inner_text())
+    reached = sample.page.locator(f"{DETAILS} table").nth(1).locator("tfoot tr td").last.inner_text()
+    assert float(reached) == pytest.approx(float(told[1]), rel=1e-3)
+
+
+def test_a_class_of_queries_has_the_numbers_of_the_run(sample):
+    sample.choose("editorial metric", "ERR")
+    sample.choose("queries", "length: 2")
+    told = table("correlations").filter(
+        **{"market": "north", "depth": 5, "split": "length", "class": "2"},
+        **{"click_metric": "MeanRR", "editorial_metric": "ERR"},
+    )
+    sample.wait_for("configurations_correlation", f"{told['correlation'][0]:.3f}")
+    sample.wait_for("configurations_correlation", f"{told['n_queries'][0]:,} queries")
+    sample.choose("queries", "all")
+
+
+def test_a_search_finds_a_configuration_by_its_id(sample):
+    lightest = (
+        table("configurations").filter(market="north", depth=5).sort("n_sessions")["configuration_id"][0]
+    )
+    sample.page.get_by_label("find").fill(lightest[:14])
+    sample.wait_for("configurations_details", f"id {lightest}")
+    sample.page.get_by_label("find").fill("")
+
+
+def test_a_ready_question_runs_and_shows_its_rows(sample):
+    sample.tab("SQL")
+    coverage = question("coverage")
+    chosen = f"{coverage.name}: {coverage.answers}"
+    sample.page.get_by_label("ready question").select_option(label=chosen)
+    assert "run.duckdb is your own file" in sample.page.inner_text("body")
+    # the choice goes to the server and comes back as a new editor with a new button
+    expect(sample.cell("sql_editor").locator("textarea")).to_have_value(coverage.sql)
+    sample.page.get_by_role("button", name="Run").click()
+    sample.cell("sql_answer").locator("tbody tr").first.wait_for()
+    assert sample.cell("sql_answer").locator("tbody tr").count() >= 4
+    assert not sample.cell("configurations_chart").is_visible()
+
+
+def test_an_own_question_is_answered_and_downloaded_whole(sample):
+    sample.ask("SELECT query, n_sessions FROM configurations ORDER BY configuration_id, depth LIMIT 300")
+    sample.wait_for("sql_answer", "300 rows")
+    assert "100 more rows" in sample.cell("sql_answer").inner_text()
+    with Path(sample.download("sql_answer", "CSV").path()).open(newline="", encoding="utf-8") as file:
+        assert len(list(csv.reader(file))) == 301
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("UPDATE configurations SET n_sessions = 0", "found a UPDATE statement"),
+        ("COPY configurations TO 'stolen.csv'", "found a COPY statement"),
+        ("ATTACH 'other.duckdb'", "found a ATTACH statement"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "cannot be answered"),
+        ("SELECT 1; SELECT 2", "found 2 SQL statements"),
+    ],
+)
+def test_a_statement_that_reads_no_table_of_the_run_is_refused_in_one_line(sample, sql, words):
+    sample.ask(sql)
+    sample.wait_for("sql_answer", words)
+    assert "\n" not in sample.cell("sql_answer").inner_text().strip()
+
+
+def test_what_is_seen_can_be_taken_away(sample):
+    sample.tab("Configurations")
+    points = pl.read_csv(sample.download("configurations_downloads", "CSV of all points").path())
+    assert points.height == table("statistics").filter(market="north", depth=5)["n_configurations"][0]
+    svg = Path(sample.download("configurations_downloads", "SVG").path()).read_text()
+    png = Path(sample.download("configurations_downloads", "PNG").path()).read_bytes()
+    assert (svg.startswith("<svg"), png.startswith(b"\x89PNG")) == (True, True)
+    (record,) = json.loads(Path(sample.download("configurations_details", "JSON").path()).read_text())
+    stored = table("configurations").filter(depth=5, configuration_id=record["configuration_id"])
+    assert record["metrics"]["ERR"] == stored["ERR"][0]
+    assert [row["result"] for row in record["results"]] == stored["results"][0].to_list()
+
+
+@pytest.mark.parametrize("tab", ["Configurations", "SQL"])
+def test_axe_finds_nothing_serious(sample, tab):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    sample.tab(tab)
+    found = axe.Axe().run(sample.page).response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+
+
+# ---- safety -----------------------------------------------------------------------------------
+
+
+def fetched(address, **headers):
+    """Return the status and body of a plain request, without following it elsewhere."""
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection.request("GET", f"{parts.path}?{parts.query}", headers=headers)
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, body
+
+
+@pytest.mark.parametrize("path", ["", "?access_token=guess", "api/version", "@file/1-x.csv"])
+def test_nothing_is_served_without_the_token(served, path):
+    status, body = fetched(urljoin(served[0].partition("?")[0], path or "./"))
+    assert status in (303, 401, 403)
+    assert len(body) < 200
+
+
+def test_a_stream_without_the_token_is_closed_at_once(served):
+    assert "MARIMO_UNAUTHORIZED" in fetched(urljoin(served[0].partition("?")[0], "sse"))[1]
+
+
+def test_the_token_opens_the_page_and_leaves_the_address(served):
+    assert fetched(served[0])[0] == 303
+    assert fetched(served[0], Host="evil.example")[0] == 403
+
+
+def test_only_loopback_listens(served):
+    port = urlsplit(served[0]).port
+    sockets = [line.split() for kind in ("tcp", "tcp6") for line in lines_of(Path("/proc/net") / kind)]
+    listening = {place for _, place, _, state, *_ in sockets if state == "0A"}
+    assert {place for place in listening if place.endswith(f":{port:04X}")} == {f"0100007F:{port:04X}"}
+
+
+def lines_of(file):
+    return file.read_text().splitlines()[1:] if file.exists() else []
+
+
+def test_hostile_texts_are_shown_as_text_and_do_nothing(hostile):
+    hostile.wait_for("configurations_details", "sessions")
+    for words in ("<svg", "hyperlink", "![i]", "style>"):
+        hostile.page.get_by_label("find").fill(words.upper())
+        hostile.page.locator("select").filter(has_text=words).wait_for()
+    x, y = max(hostile.marks())
+    hostile.page.mouse.move(x - 1, y)
+    hostile.page.mouse.click(x - 1, y)
+    hostile.ask("SELECT DISTINCT market, query, results FROM configurations ORDER BY query LIMIT 190")
+    hostile.wait_for("sql_answer", "190 rows")
+    shown = hostile.cell("sql_answer").inner_text()
+    assert "<script>alert(1)</script>" in shown
+    assert "![i](http://evil.example/i.png)" in shown
+    assert hostile.page.evaluate(FOREIGN) == []
+    assert hostile.popups == []
+
+
+FOREIGN = """() => {
+  const found = [];
+  const visit = root => root.querySelectorAll('*').forEach(node => {
+    if (node.shadowRoot) visit(node.shadowRoot);
+    for (const {name, value} of node.attributes)
+      if (name.startsWith('on') && value.includes('alert') || ['src', 'href'].includes(name) &&
+          /evil|^javascript|^x$/.test(value)) found.push(node.outerHTML.slice(0, 200));
+    if (node.tagName === 'SCRIPT' && node.textContent.startsWith('alert')) found.push('script');
+  });
+  visit(document);
+  return found;
+}"""
+
+
+def test_no_page_asked_another_address_or_complained(sample, hostile):
+    for visit in (sample, hostile):
+        assert visit.hosts() == {"127.0.0.1"}
+        assert visit.complaints == []
+
+
+def test_ctrl_c_ends_the_server_in_peace(tmp_path):
+    with server(copied_run(tmp_path / "run"), tmp_path) as (address, process):
+        assert fetched(address)[0] == 303
+        process.send_signal(signal.SIGINT)
+        assert process.wait(15) == 0
+        assert process.stderr.read() == ""

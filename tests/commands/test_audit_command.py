@@ -1,0 +1,329 @@
+"""`clickassay audit` on runs and on one list: values, what cannot be told, what changes a conclusion."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
+from clickassay.correlation.weighted import weighted_correlation
+from clickassay.studies.audit.compare import change, mean_gaps
+from clickassay.studies.audit.on_run import NEEDS_HOLES, NEEDS_POOL, audit_run
+from support.logs import tiny
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("audit")
+    size = ("--searches", "3000", "--queries", "60", "--seed", "4")
+    ended = tiny.inside("simulate", *size, "--out", str(folder / "log"), "--quiet")
+    assert ended.code == 0, ended
+    judged = pl.read_parquet(folder / "log" / "judgments.parquet")
+    some = judged.sort("query", "url").filter(pl.int_range(pl.len()) % 7 != 3)
+    some.write_parquet(folder / "some.parquet")
+    return folder
+
+
+def made(log, name, *options, judgments="log/judgments.parquet"):
+    inputs = [f"--{one}={log / 'log' / one}.parquet" for one in ("searches", "clicks")]
+    inputs.append(f"--judgments={log / judgments}")
+    quick = ("--depth=5", "--iterations=10", "--click-models=none", "--quiet", f"--out={log / name}")
+    ended = tiny.inside("run", *inputs, *quick, *options)
+    assert ended.code == 0, ended
+    return log / name
+
+
+@pytest.fixture(scope="module")
+def run(log):
+    return made(log, "run", "--metric=nDCG@5", "--metric=nDCG(ideal='uncut')@5")
+
+
+@pytest.fixture(scope="module")
+def judgments(log):
+    return str(log / "log" / "judgments.parquet")
+
+
+@pytest.fixture(scope="module")
+def audited(run, judgments):
+    return audit_run(run, judgments=judgments)
+
+
+@pytest.fixture(scope="module")
+def zero(log):
+    return made(log, "zero", "--unjudged=zero", judgments="some.parquet")
+
+
+# ---- values -------------------------------------------------------------------------------------
+
+
+def plain_values(run, judgments):
+    """Return grades, sessions and some conventions of the run's configurations, list by list."""
+    rows = (
+        pl.read_parquet(run / "configurations.parquet")
+        .filter(market="north")
+        .sort("query", "configuration_id")
+    )
+    own = judgments.group_by("query").agg(pl.col("grade"))
+    pools = dict(own.iter_rows())
+    found = {"AP(rel=1)@5": [], "nDCG(ideal='uncut')@5": [], "RBP(p=0.8)@5 of grades": []}
+    for query, grades in rows.select("query", "grades").iter_rows():
+        hits = np.array(grades) >= 1
+        precision = np.cumsum(hits) / np.arange(1, 6)
+        found["AP(rel=1)@5"].append((precision * hits).sum() / max(1, sum(g >= 1 for g in pools[query])))
+        discounts = np.log2(np.arange(2, 2 + len(pools[query])))
+        ideal = (np.array(sorted(pools[query], reverse=True)) / discounts).sum()
+        found["nDCG(ideal='uncut')@5"].append((np.array(grades) / discounts[:5]).sum() / max(ideal, 1e-9))
+        found["RBP(p=0.8)@5 of grades"].append(0.2 * (np.array(grades) * 0.8 ** np.arange(5)).sum())
+    return rows, found
+
+
+def test_means_and_correlations_are_those_of_a_plain_loop_over_the_lists(run, judgments, audited):
+    rows, found = plain_values(run, pl.read_parquet(judgments))
+    sessions, clicks = rows["n_sessions"].to_numpy(), rows["MeanRR"].to_numpy()
+    told = {
+        row["convention"]: row for row in audited.audited.filter(click_metric="MeanRR").iter_rows(named=True)
+    }
+    for name, values in found.items():
+        assert told[name]["mean"] == pytest.approx(np.average(values, weights=sessions), abs=1e-12)
+        expected, _ = weighted_correlation(np.array(values), clicks, sessions)
+        assert told[name]["correlation"] == pytest.approx(expected, abs=1e-12)
+        own = told["AP(rel=3)@5" if name.startswith("AP") else _own(name)]
+        assert told[name]["gap"] == pytest.approx(told[name]["correlation"] - own["correlation"], abs=1e-12)
+        assert told[name]["mean_gap"] == pytest.approx(told[name]["mean"] - own["mean"], abs=1e-12)
+        assert told[name]["gap_low"] < told[name]["gap"] < told[name]["gap_high"]
+
+
+def _own(name):
+    return "nDCG(dcg='exp-log2')@5" if name.startswith("nDCG") else "RBP(p=0.8,max_rel=4)@5"
+
+
+def test_the_runs_own_conventions_have_the_correlations_and_intervals_of_the_run(run, audited):
+    overall = pl.read_parquet(run / "correlations.parquet").filter(split="all", depth=5, market="north")
+    own = audited.audited.filter("own")
+    pairs = {"nDCG": "NDCG", "DCG": "DCG", "ERR": "ERR", "AP": "AP", "RR": "RR", "RBP": "RBP"}
+    for row in own.filter(pl.col("quantity").is_in(list(pairs))).iter_rows(named=True):
+        (same,) = overall.filter(
+            click_metric=row["click_metric"], editorial_metric=pairs[row["quantity"]]
+        ).iter_rows(named=True)
+        for name in ("correlation", "ci_low", "ci_high"):
+            assert row[name] == pytest.approx(same[name], abs=1e-9), row
+    assert own.filter(quantity="NDCG").is_empty()
+    assert own.height == 7 * 7
+
+
+def test_the_gap_between_two_metrics_of_the_run_is_that_of_its_comparisons(run, audited):
+    found = audited.audited.filter(click_metric="UCTR")
+    compared = pl.read_parquet(run / "comparisons.parquet").filter(click_metric="UCTR", market="north")
+    for name in ("nDCG@5", "nDCG(ideal='uncut')@5"):
+        (ours,) = found.filter(convention=name).iter_rows(named=True)
+        (theirs,) = compared.filter(metric_a="NDCG", metric_b=name).iter_rows(named=True)
+        assert ours["gap"] == pytest.approx(-theirs["difference"], abs=1e-9)
+        assert ours["gap_low"] == pytest.approx(-theirs["ci_high"], abs=1e-9)
+        assert ours["gap_high"] == pytest.approx(-theirs["ci_low"], abs=1e-9)
+
+
+def test_the_gap_of_means_has_the_error_of_leaving_out_one_query_at_a_time(audited):
+    sample, other = audited.sample, 3
+    number = len(sample.editorial_names)
+    found = mean_gaps(sample, np.full(number, other))
+    values = sample.editorial_values - sample.editorial_values[:, [other]]
+    without = [
+        np.average(values[kept], axis=0, weights=sample.sessions[kept])
+        for kept in (sample.query_index != query for query in range(len(sample.queries)))
+    ]
+    q = len(sample.queries)
+    error = np.sqrt((q - 1) / q * ((without - np.mean(without, axis=0)) ** 2).sum(axis=0))
+    varies = error > 1e-9
+    reach = (found.high - found.low)[varies] / 2 / error[varies]
+    assert np.allclose(found.value, np.average(values, axis=0, weights=sample.sessions))
+    assert varies.sum() > 20
+    assert (reach > 1.95).all()
+    assert (reach < 4.4).all()
+    assert np.allclose((found.high - found.low)[~varies], 0, atol=1e-6)
+
+
+def test_rows_name_the_first_convention_with_the_same_values(audited):
+    same = dict(audited.audited.filter(click_metric="UCTR").select("convention", "same_as").iter_rows())
+    assert same["ERR(max_rel=4,judged_only=True)@5"] == "ERR(max_rel=4)@5"
+    assert same["nDCG(dcg='exp-log2')@5 to the hits"] == "nDCG(dcg='exp-log2')@5"
+    assert same["nDCG@5"] is None
+    assert audited.holes == 0
+
+
+# ---- what a run does not keep -------------------------------------------------------------------
+
+
+def test_without_judgments_what_asks_for_them_is_left_out_and_the_rest_is_the_same(run, audited):
+    alone = audit_run(run)
+    both = alone.audited.join(audited.audited, on=["click_metric", "convention"], suffix="_with")
+    kept = both.filter(pl.col("mean").is_not_null())
+    assert both.height == audited.audited.height
+    assert kept.select((pl.col("mean") - pl.col("mean_with")).abs().max()).item() < 1e-12
+    left = both.filter(pl.col("mean").is_null())
+    assert set(left["reason"]) == {NEEDS_POOL}
+    assert {"nDCG@5", "AP(rel=1)@5"} <= set(left["convention"])
+    assert left["correlation"].null_count() == left.height
+    assert "nDCG(dcg='exp-log2')@5" in kept["convention"]
+
+
+def test_judgments_of_another_run_are_refused(run, log, tmp_path):
+    every = pl.read_parquet(log / "log" / "judgments.parquet")
+    cases = {
+        "other grades": every.with_columns(grade=4 - pl.col("grade")),
+        "fewer": pl.read_parquet(log / "some.parquet"),
+        "more": pl.concat(
+            [every, every.with_columns(pl.col("url") + "/more", grade=pl.lit(4, every["grade"].dtype))]
+        ),
+    }
+    for name, frame in cases.items():
+        frame.write_parquet(tmp_path / "given.parquet")
+        ended = tiny.inside("audit", str(run), "--judgments", str(tmp_path / "given.parquet"), "--quiet")
+        assert ended.code == 2, name
+        assert "not those that" in ended.err, name
+
+
+def test_results_without_a_judgment_tell_conventions_apart_where_the_run_filled_them(zero, log):
+    blind, seeing = audit_run(zero), audit_run(zero, judgments=str(log / "some.parquet"))
+    name = "ERR(max_rel=4,judged_only=True)@5"
+    (row,) = blind.audited.filter(convention=name, click_metric="UCTR").iter_rows(named=True)
+    assert (row["mean"], row["reason"], blind.holes) == (None, NEEDS_HOLES, None)
+    assert seeing.holes > 0
+    means = dict(seeing.audited.filter(click_metric="UCTR").select("convention", "mean").iter_rows())
+    assert means[name] > means["ERR(max_rel=4)@5"] + 1e-4
+    assert means["ERR(max_rel=4,unjudged=2)@5"] > means["ERR(max_rel=4)@5"] + 1e-4
+    assert means["nDCG(judged_only=True)@5"] > means["nDCG@5"] + 1e-4
+
+
+def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
+    told = json.loads((run / "settings.json").read_text())
+    told["settings"]["unjudged"] = "model"
+    (tmp_path / "settings.json").write_text(json.dumps(told))
+    ended = tiny.inside("audit", str(tmp_path), "--quiet")
+    assert ended.code == 2
+    assert "drawn from clicks" in ended.err
+
+
+# ---- conclusions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ((0.1, 0.05, 0.15), (-0.1, -0.15, -0.05), "reversed"),
+        ((0.1, 0.05, 0.15), (0.02, -0.03, 0.07), "no longer beyond noise"),
+        ((0.1, 0.05, 0.15), (-0.02, -0.07, 0.03), "no longer beyond noise"),
+        ((0.02, -0.03, 0.07), (0.1, 0.05, 0.15), "beyond noise now"),
+        ((0.02, -0.03, 0.07), (-0.02, -0.07, 0.03), "reversed, within noise"),
+        ((0.1, 0.05, 0.15), (0.2, 0.1, 0.3), None),
+        ((0.02, -0.03, 0.07), (0.01, -0.04, 0.06), None),
+        ((0.1, np.nan, np.nan), (0.2, 0.1, 0.3), "beyond noise now"),
+    ],
+)
+def test_what_becomes_of_a_difference_is_said_in_a_word(before, after, told):
+    assert change(before, after) == told
+
+
+def test_each_change_has_the_correlations_of_the_two_conventions(audited):
+    rows = {(r["click_metric"], r["convention"]): r for r in audited.audited.iter_rows(named=True)}
+    own = {(r["click_metric"], r["quantity"]): r for r in rows.values() if r["own"]}
+    assert audited.changed.height > 20
+    for row in audited.changed.iter_rows(named=True):
+        click, other = row["click_metric"], own[row["click_metric"], row["other"]]["correlation"]
+        assert row["after"] == pytest.approx(rows[click, row["convention"]]["correlation"] - other, abs=1e-9)
+        assert row["before"] == pytest.approx(own[click, row["quantity"]]["correlation"] - other, abs=1e-9)
+        assert row["other"] != row["quantity"]
+
+
+# ---- the table of a run -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["run", "zero"])
+def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log, request):
+    folder = request.getfixturevalue(kind)
+    given = log / ("log/judgments.parquet" if kind == "run" else "some.parquet")
+    table = pl.read_parquet(folder / "conventions.parquet")
+    assert table.equals(CONVENTIONS.canonical(table))
+    markets = [audit_run(folder, judgments=str(given), market=name).audited for name in ("north", "south")]
+    found = pl.concat(markets).filter(click_metric="MeanRR")
+    numbers = [column.name for column in CONVENTIONS.columns if column.dtype == pl.Float64]
+    assert table.drop(numbers).equals(found.drop(numbers))
+    for name in numbers:
+        assert np.allclose(table[name].to_numpy(), found[name].to_numpy(), atol=1e-9, equal_nan=True), name
+
+
+def test_the_report_has_the_section(run):
+    text = (run / "report.md").read_text(encoding="utf-8")
+    section = text.partition("## The same metric elsewhere")[2].partition("\n## ")[0]
+    assert "nDCG(ideal='uncut')@5 |" in section
+    assert "beyond noise" in section
+
+
+# ---- the command --------------------------------------------------------------------------------
+
+
+def said(*arguments):
+    ended = tiny.inside("audit", *map(str, arguments), "--quiet")
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def test_a_run_is_told_line_by_line_with_what_cannot_be_told(run, judgments):
+    out = said(run, "--judgments", judgments, "--click", "UCTR")
+    assert "cannot be told apart on this run" in out
+    assert "Not computed" not in out
+    alone = said(run)
+    assert f"Not computed, since it {NEEDS_POOL}: " in alone
+
+
+def test_tables_are_written_whole_and_are_what_csv_prints(run, judgments, tmp_path):
+    out = tmp_path / "audit"
+    said(run, "--judgments", judgments, "--out", out)
+    conventions, changed = (
+        pl.read_parquet(out / f"{table.name}.parquet") for table in (CONVENTIONS, CHANGED)
+    )
+    assert conventions.equals(CONVENTIONS.canonical(conventions))
+    assert changed.equals(CHANGED.canonical(changed))
+    printed = list(
+        csv.DictReader(io.StringIO(said(run, "--judgments", judgments, "--csv", "--click", "PLC")))
+    )
+    assert [row["convention"] for row in printed] == conventions.filter(click_metric="PLC")[
+        "convention"
+    ].to_list()
+    assert tiny.inside("audit", str(run), "--out", str(out), "--quiet").code == 2
+
+
+def test_one_list_tells_which_conventions_give_a_number():
+    out = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.75", "--csv")
+    assert [row["convention"] for row in csv.DictReader(io.StringIO(out))] == [
+        "nDCG(dcg='exp-log2',ideal='shown')@5"
+    ]
+    cut = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339", "--json")
+    assert [row["convention"] for row in json.loads(cut)] == ["nDCG@5"]
+    assert "No convention gives this value." in said("--grades", "3", "--value", "77")
+    assert "RBP(p=0.5" in said("--grades", "3 0 1", "--persistence", "0.5", "--relevant-grade", "1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give a run folder, or the grades"),
+        (("x", "--grades", "1"), "give a run folder, or the grades"),
+        (("--grades", "1", "--csv", "--json"), "--csv or --json"),
+        (("--grades", "1", "--out", "x"), "--out is for a run"),
+        (("--grades", "1", "--value", "half"), "expected a number as a tool printed it"),
+        (("--grades", "1", "--value", "nan"), "expected a number as a tool printed it"),
+        (("--grades", "1", "--persistence", "1"), "between 0 and 1"),
+        (("--grades", "1", "--max-grade", "2"), "--relevant-grade 3 is above"),
+        (("--grades", "9"), "off the scale"),
+        (("x", "--click", "CTR"), "unknown click metric 'CTR'"),
+        (("no-such-run",), "settings.json is missing or broken"),
+    ],
+)
+def test_what_cannot_be_audited_is_one_line(arguments, message):
+    ended = tiny.inside("audit", *arguments, "--quiet")
+    assert (ended.code, ended.out) == (2, "")
+    assert message in ended.err
+    assert ended.err.count("\n") == 1

@@ -1,0 +1,448 @@
+"""The command line does what its help says."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from clickassay.cli.app import app, main
+from clickassay.cli.exit import run_command
+from clickassay.cli.progress import shown_progress
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.errors import Interrupted, SettingsError
+from clickassay.core.provenance import __version__
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.studies.questions import questions
+from support.logs.small_logs import simulated
+from support.places import IMPORTED
+
+COMMANDS = [
+    (), ("run",), ("patterns",), ("report",), ("simulate",), ("query",),
+    ("store",), ("store", "info"), ("store", "verify"), ("store", "forget"), ("power",),
+    ("sql",), ("diff",), ("explore",), ("clicks",), ("clicks", "compare"), ("clicks", "fit"), ("learn",),
+    ("plan",), ("estimate",), ("evaluate",), ("audit",),
+    ("import",), ("import", "yandex"), ("import", "trec-session"), ("import", "letor"),
+    ("import", "yahoo-l18"), ("import", "tiangong-st"), ("import", "baidu-ultr"), ("import", "pyclick"),
+    ("import", "judgments"), ("inspect",),
+    ("import", "ubi"),
+]  # fmt: skip
+RUN_FILES = {
+    "report.html", "report.md", "tables", "run.duckdb", "settings.json", "statistics.parquet",
+    "funnel.parquet", "configurations.parquet", "patterns.parquet", "correlations.parquet",
+    "differences.parquet", "comparisons.parquet", "influence.parquet", "agreement.parquet",
+    "confusion.parquet", "judge_comparisons.parquet", "queries.parquet", "draws.parquet", "collapses.parquet",
+    "click_models.parquet", "click_positions.parquet", "click_grades.parquet", "unjudged.parquet",
+    "next_judgments.parquet", "conventions.parquet",
+}  # fmt: skip
+QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
+
+
+def invoke(*arguments):
+    """Run a command that must succeed; return what it prints."""
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def outcome(monkeypatch, capsys, *arguments):
+    """Run the command as the shell does; return its exit code and what it says on stderr."""
+    monkeypatch.setattr(sys, "argv", ["clickassay", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code, capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return simulated(tmp_path_factory.mktemp("cli") / "log", searches=1_000, queries=12)
+
+
+@pytest.fixture(scope="module")
+def finished(log, tmp_path_factory):
+    """Return the folder of a finished run, and what the command printed."""
+    out = tmp_path_factory.mktemp("cli") / "run"
+    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
+    return out, invoke("run", *inputs, "--out", out, *QUICK)
+
+
+@pytest.fixture(scope="module")
+def run(finished):
+    return finished[0]
+
+
+# ---- help -------------------------------------------------------------------------------------
+
+
+def paths_of(command, path=()):
+    """Yield the paths of a command and of all commands below it."""
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from paths_of(below, (*path, name))
+
+
+def test_these_are_all_commands():
+    assert sorted(paths_of(typer.main.get_command(app))) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [path for path in COMMANDS if path not in ((), ("import",), ("store",), ("clicks",))],
+    ids=" ".join,
+)
+def test_help_shows_an_example(command):
+    text = invoke(*command, "--help")
+    assert "Example" in text
+    assert f"clickassay {' '.join(command)} " in text
+
+
+@pytest.mark.parametrize("command", [(), ("import",)], ids=["clickassay", "import"])
+def test_help_of_a_group_names_its_commands(command):
+    text = invoke(*command, "--help")
+    below = [path[-1] for path in COMMANDS if path and path[:-1] == command]
+    assert [name for name in below if name not in text] == []
+
+
+@pytest.mark.parametrize("command", ["run", "patterns", "report"])
+def test_help_tells_defaults(command):
+    text = " ".join(invoke(command, "--help").split())
+    assert "5,10" in text
+    assert "0.01" in text
+
+
+def test_the_version_is_told():
+    assert invoke("--version") == f"clickassay {__version__}\n"
+
+
+# ---- run --------------------------------------------------------------------------------------
+
+
+def test_a_run_tells_where_the_report_is_and_three_findings(finished):
+    out, printed = finished
+    lines = printed.splitlines()
+    assert lines[0] == f"Report: {out / 'report.html'}"
+    assert [line[:3] for line in lines[1:]] == ["1. ", "2. ", "3. "]
+    told = [line[3:] for line in lines[1:]]
+    report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert [finding for finding in told if finding not in report] == []
+
+
+def test_a_run_folder_holds_the_files_of_the_contract_and_no_others(run):
+    assert {path.name for path in run.iterdir()} == RUN_FILES
+
+
+def test_every_table_of_the_report_is_there_as_csv_and_as_latex(run):
+    files = list((run / "tables").iterdir())
+    assert {file.suffix for file in files} == {".csv", ".tex"}
+    texts, papers = ({file.stem for file in files if file.suffix == kind} for kind in (".csv", ".tex"))
+    assert texts - papers == {"definitions", "settings", "inputs", "versions", "table6_draws"}
+    assert papers <= texts
+    for file in (run / "tables").glob("*.csv"):
+        rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"))))
+        assert len({len(row) for row in rows}) == 1, file.name
+
+
+@pytest.mark.parametrize("table", RUN_TABLES, ids=lambda table: table.name)
+def test_tables_have_the_columns_and_types_of_their_contract(run, table):
+    schema = list(pl.read_parquet_schema(run / f"{table.name}.parquet").items())
+    stated = [(column.name, column.dtype) for column in table.columns]
+    assert schema[: len(stated)] == stated
+    metrics = [name for name, dtype in schema[len(stated) :] if dtype == pl.Float64]
+    assert len(metrics) == len(schema) - len(stated)
+    if table.name in ("configurations", "draws"):
+        assert metrics[: len(CLICK_METRICS) + len(EDITORIAL_METRICS)] == [*CLICK_METRICS, *EDITORIAL_METRICS]
+    else:
+        assert metrics == []
+
+
+def test_the_database_holds_the_same_rows_as_the_parquet_files(run):
+    with duckdb.connect(str(run / "run.duckdb"), read_only=True) as connection:
+        names = {name for (name,) in connection.sql("SHOW TABLES").fetchall()}
+        assert names == {table.name for table in RUN_TABLES}
+        for name in names:
+            stored = pl.read_parquet(run / f"{name}.parquet")
+            assert connection.table(name).pl().equals(stored, null_equal=True)
+
+
+def test_settings_json_tells_every_setting_input_and_version(run, log):
+    info = json.loads((run / "settings.json").read_text(encoding="utf-8"))
+    assert info["settings"]["depth"] == [5]
+    assert info["settings"]["iterations"] == 20
+    assert info["settings"]["idle_minutes"] == 60
+    assert info["seed"] == 0
+    assert {name: entry["bytes"] for name, entry in info["inputs"].items()} == {
+        name: Path(path).stat().st_size for name, path in log.items()
+    }
+    assert {"clickassay", "duckdb", "polars", "numpy"} <= info["versions"].keys()
+
+
+def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
+    printed = invoke(
+        "patterns",
+        "--searches",
+        log["searches"],
+        "--clicks",
+        log["clicks"],
+        "--out",
+        tmp_path / "p",
+        "--depth",
+        5,
+        "-q",
+    )
+    assert printed.startswith(f"Pattern table: {tmp_path / 'p'}\nNext: clickassay report --patterns ")
+    assert {path.name for path in (tmp_path / "p").iterdir()} == {
+        "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "settings.json",
+    }  # fmt: skip
+    more = ("--judgments", log["judgments"], "--queries", log["queries"])
+    invoke("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)
+    for file in [path for path in sorted(run.rglob("*")) if path.suffix in (".parquet", ".csv", ".tex")]:
+        assert (tmp_path / "r" / file.relative_to(run)).read_bytes() == file.read_bytes(), file.name
+
+
+def test_a_settings_file_fills_what_no_option_gives(log, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('depth = [3, 4]\nidle-scope = "query"\nfolds = 2\nmax_rejected = 0.5\n')
+    given = ("--searches", log["searches"], "--clicks", log["clicks"], "--settings", file, "--folds", 3)
+    invoke("patterns", *given, "--raw-urls", "--out", tmp_path / "p")
+    chosen = json.loads((tmp_path / "p" / "settings.json").read_text())["settings"]
+    wanted = {
+        "depth": [3, 4],
+        "idle_scope": "query",
+        "folds": 3,
+        "max_rejected": 0.5,
+        "normalise_urls": False,
+    }
+    assert {name: chosen[name] for name in wanted} == wanted
+    assert set(pl.read_parquet(tmp_path / "p" / "patterns.parquet")["fold"]) == {0, 1, 2}
+
+
+def test_every_option_of_a_run_is_a_setting_of_the_same_name():
+    """What the command line cannot say, a settings file can, and the other way round."""
+    commands = typer.main.get_command(app).commands
+    options = {parameter.name for parameter in commands["run"].params}
+    paths = {"searches", "clicks", "judgments", "queries", "out", "force", "quiet", "settings"}
+    from clickassay.core.settings import Settings
+
+    of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
+    assert (options - paths) | of_stores == set(Settings.model_fields)
+
+
+# ---- simulate and import ----------------------------------------------------------------------
+
+
+def test_simulate_writes_a_log_with_its_truth(tmp_path):
+    printed = invoke(
+        "simulate", "--world", "rr", "--searches", 300, "--queries", 5, "--seed", 3, "--out", tmp_path / "log"
+    )
+    assert printed == f"Simulated log: {tmp_path / 'log'}\n"
+    truth = json.loads((tmp_path / "log" / "truth.json").read_text())
+    assert (truth["world"], truth["searches"], truth["queries"], truth["seed"]) == ("rr", 300, 5, 3)
+    assert pl.read_parquet(tmp_path / "log" / "searches.parquet").height == 300
+
+
+def test_import_yandex_makes_a_log_that_can_be_run(tmp_path):
+    (tmp_path / "log.tsv").write_text("1\t0\tQ\t7\t0\ta\tb\n1\t5\tC\tb\n2\t0\tQ\t7\t0\tb\ta\n")
+    (tmp_path / "judgments.tsv").write_text("query\turl\trelevance\n7\ta\t3\n7\tb\t1\n")
+    printed = invoke(
+        "import",
+        "yandex",
+        tmp_path / "log.tsv",
+        "--judgments",
+        tmp_path / "judgments.tsv",
+        "--out",
+        tmp_path / "log",
+    )
+    lines = printed.splitlines()
+    assert lines[0] == f"Canonical log: {tmp_path / 'log'}"
+    assert "  searches: 2" in lines
+    assert "  clicks: 1" in lines
+    tables = [tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks")]
+    invoke("patterns", "--searches", tables[0], "--clicks", tables[1], "--depth", 2, "--out", tmp_path / "p")
+    rows = (
+        pl.read_parquet(tmp_path / "p" / "patterns.parquet")
+        .select("click_mask", "sessions")
+        .sort("click_mask")
+        .rows()
+    )
+    assert rows == [(0, 1), (2, 1)]
+
+
+def test_import_trec_session_makes_a_log(tmp_path):
+    case = IMPORTED / "trec_session_2012"
+    printed = invoke(
+        "import", "trec-session", case / "sessions.xml", case / "qrels.txt", "--out", tmp_path / "log"
+    )
+    searches = pl.read_parquet(tmp_path / "log" / "searches.parquet")
+    assert f"  searches: {searches.height}" in printed.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("command", "case", "arguments", "expected"),
+    [
+        (
+            "yahoo-l18",
+            "yahoo_l18_log_and_judgments",
+            ("log.txt", "--judgments", "judgments.txt"),
+            [0, 1, 513],
+        ),
+        ("tiangong-st", "tiangong_st_gb18030", ("sessions.xml", "--encoding", "gb18030"), [1]),
+        (
+            "tiangong-st",
+            "tiangong_st_sessions_and_labels",
+            ("sessions.xml", "--labels", "labels.txt"),
+            [0, 1, 3],
+        ),
+        (
+            "baidu-ultr",
+            "baidu_ultr_searches_and_labels",
+            ("part.txt", "--labels", "labels.txt"),
+            [1, 1, 2, 2],
+        ),
+        ("pyclick", "pyclick_pages", ("pages.txt",), [0, 0, 1, 2, 5]),
+    ],
+)
+def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, arguments, expected):
+    folder = IMPORTED / case
+    given = [folder / word if "." in word else word for word in arguments]
+    assert "Note: " in invoke("import", command, *given, "--out", tmp_path / "log")
+    searches, clicks = (tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks"))
+    invoke("patterns", "--searches", searches, "--clicks", clicks, "--depth", 10, "--out", tmp_path / "p")
+    patterns = pl.read_parquet(tmp_path / "p" / "patterns.parquet")
+    masks = patterns.select(pl.col("click_mask").repeat_by("sessions").explode())["click_mask"]
+    assert sorted(masks.to_list()) == expected
+
+
+# ---- query ------------------------------------------------------------------------------------
+
+
+def test_query_shows_a_table(run):
+    printed = invoke("query", run, "SELECT market, n_sessions FROM statistics ORDER BY market")
+    sessions = dict(pl.read_parquet(run / "statistics.parquet").select("market", "n_sessions").iter_rows())
+    for market, count in sessions.items():
+        (line,) = [line for line in printed.splitlines() if line.split()[:1] == [market]]
+        assert line.split()[1].replace(",", "") == str(count)
+    assert f"{len(sessions)} rows" in printed
+
+
+def test_query_answers_in_csv_and_json(run):
+    sql = "SELECT market, depth, n_queries FROM statistics ORDER BY market"
+    expected = pl.read_parquet(run / "statistics.parquet").select("market", "depth", "n_queries").rows()
+    rows = list(csv.reader(io.StringIO(invoke("query", run, sql, "--csv"))))
+    assert rows == [["market", "depth", "n_queries"], *[[str(cell) for cell in row] for row in expected]]
+    assert [tuple(row.values()) for row in json.loads(invoke("query", run, sql, "--json"))] == expected
+
+
+def test_query_takes_the_database_file_too(run):
+    assert invoke("query", run / "run.duckdb", "SELECT 1 AS one", "--csv") == "one\n1\n"
+
+
+def test_a_long_table_is_cut_and_says_so_but_csv_has_all(run):
+    sql = "SELECT range AS number FROM range(150)"
+    assert "150 rows (first 100 shown; --csv gives all)" in invoke("query", run, sql)
+    assert len(invoke("query", run, sql, "--csv").splitlines()) == 151
+
+
+def test_query_lists_the_ready_questions_and_answers_each(run):
+    listed = invoke("query", run, "--list")
+    for known in questions():
+        assert known.name in listed
+        header = invoke("query", run, "--name", known.name, "--csv").splitlines()[0]
+        assert header.count(",") >= 1
+
+
+# ---- exit codes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["query", "RUN"], "give either SQL or --name NAME"),
+        (["query", "RUN", "SELECT 1", "--name", "coverage"], "give either SQL or --name NAME"),
+        (["query", "RUN", "SELECT 1", "--csv", "--json"], "give --csv or --json, not both"),
+        (["query", "RUN", "--name", "coverge"], "did you mean 'coverage'?"),
+        (["query", "RUN", "SELEC 1"], "SELEC"),
+        (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
+        (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),
+        (["simulate", "--searches", "10", "--world", "flat", "--out", "NOWHERE"], "world 'flat' is unknown"),
+        (["simulate", "--searches", "10", "--out", "RUN"], "exists already"),
+        (["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE"], "x does not exist"),
+        (
+            ["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE", "--folds", "0"],
+            "setting folds",
+        ),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line_and_exit_code_2(
+    monkeypatch, capsys, run, tmp_path, arguments, message
+):
+    places = {"RUN": str(run), "NOWHERE": str(tmp_path / "nowhere")}
+    code, said = outcome(monkeypatch, capsys, *[places.get(argument, argument) for argument in arguments])
+    assert code == 2
+    assert said.startswith("clickassay: ")
+    assert said.count("\n") == 1
+    assert places.get(message, message) in said
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["nothing"], ["run", "--depth", "five"], ["query"]])
+def test_wrong_usage_is_exit_code_2(monkeypatch, capsys, arguments):
+    code, said = outcome(monkeypatch, capsys, *arguments)
+    assert code == 2
+    assert "Usage" in said
+
+
+def test_what_succeeds_is_exit_code_0(monkeypatch, capsys):
+    assert outcome(monkeypatch, capsys, "--version") == (0, "")
+
+
+def raising(error):
+    def command():
+        raise error
+
+    return command
+
+
+def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
+    assert run_command(raising(SettingsError("a\n\x1b[31mred\u202e"))) == 2
+    assert capsys.readouterr().err == "clickassay: a \\x1b[31mred\\u202e\n"
+
+
+def test_running_out_of_memory_is_told_with_what_to_do(capsys):
+    assert run_command(raising(MemoryError())) == 2
+    assert "lower --memory-limit" in capsys.readouterr().err
+
+
+# ---- progress ---------------------------------------------------------------------------------
+
+
+def test_ctrl_c_becomes_an_error_of_one_line():
+    with pytest.raises(Interrupted, match="interrupted; nothing was left behind"), shown_progress(quiet=True):
+        raise KeyboardInterrupt
+
+
+def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
+    for terminal, quiet in ((True, False), (True, True), (False, False)):
+        monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+        with shown_progress(quiet=quiet) as progress:
+            progress("reading searches", None)
+            progress("reading searches", 0.5)
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert ("reading searches" in said.err) == (terminal and not quiet)
+        monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+def test_a_dry_run_tells_what_the_command_would_read_and_writes_nothing(log, tmp_path):
+    inputs = ("--searches", log["searches"], "--clicks", log["clicks"])
+    for place in ("--out", "--store"):
+        said = invoke("patterns", *inputs, place, tmp_path / "patterns", "--dry-run")
+        assert f"{pl.read_parquet(log['searches']).height:,}" in said
+        assert f"{pl.read_parquet(log['clicks']).height:,}" in said
+    assert list(tmp_path.iterdir()) == []

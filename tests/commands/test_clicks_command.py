@@ -1,0 +1,209 @@
+"""`clickassay clicks` on a run, a pattern table and a store of the sample log."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+
+from clickassay.click_models.catalogue import CLICK_MODELS
+from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_POSITIONS
+from clickassay.core.contracts.clicks import CLICK_MODELS as MODELS_FORM
+from clickassay.patterns.folder import read_patterns
+from support.logs import tiny
+from support.places import SAMPLES
+
+LOG = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clicks")
+    judged = ["run", f"--judgments={SAMPLES}/judgments.parquet", "--iterations=10", "--out=run"]
+    folds = ["patterns", "--folds=2", "--out=folds"]
+    for more in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
+        name, *options = more
+        given = [option.replace("=", f"={folder}/") if option.startswith(("--out", "--store")) else option
+                 for option in options]  # fmt: skip
+        ended = tiny.inside(name, *LOG, *given, "--threads=1", "--quiet")
+        assert ended.code == 0, ended
+    return folder
+
+
+def compared(*arguments):
+    ended = tiny.inside("clicks", "compare", *map(str, arguments), "--quiet")
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def frame_of(*arguments):
+    rows = json.loads(compared(*arguments, "--json"))
+    return {row["model"]: row for row in rows}
+
+
+def test_all_models_are_compared_on_sessions_held_out(folder):
+    rows = frame_of(folder / "patterns")
+    assert set(rows) == {kind.name for kind in CLICK_MODELS}
+    total = read_patterns(folder / "patterns").patterns["sessions"].sum()
+    for row in rows.values():
+        assert row["held_out"] == "sessions"
+        assert row["n_fitted"] + row["n_sessions"] == total
+        assert row["n_sessions"] == pytest.approx(total / 4, rel=0.05)
+        assert 1 < row["perplexity"] < 2
+    assert rows["CM"]["log_likelihood"] is None
+    assert rows["CM"]["reason"].endswith("sessions are impossible to the model")
+    assert rows["DBN"]["log_likelihood"] > rows["GCTR"]["log_likelihood"]
+    assert rows["DBN"]["perplexity"] < rows["DCTR"]["perplexity"] < rows["GCTR"]["perplexity"]
+
+
+def test_a_model_named_twice_is_compared_once(folder):
+    assert list(frame_of(folder / "patterns", "--models", "pbm,CM, PBM")) == ["CM", "PBM"]
+
+
+def test_users_of_the_last_fold_are_held_out(folder):
+    rows = frame_of(folder / "folds", "--models", "PBM")
+    patterns = read_patterns(folder / "folds").patterns
+    assert rows["PBM"]["held_out"] == "users"
+    assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 1)["sessions"].sum()
+
+
+def test_a_store_says_what_its_pattern_table_says(folder):
+    assert frame_of(folder / "store", "--models", "DCM") == frame_of(folder / "patterns", "--models", "DCM")
+
+
+def test_a_run_gives_its_judged_lists(folder):
+    rows = frame_of(folder / "run", "--models", "pbm", "--depth", "5")
+    configurations = pl.read_parquet(folder / "run" / "configurations.parquet").filter(pl.col("depth") == 5)
+    total = rows["PBM"]["n_fitted"] + rows["PBM"]["n_sessions"]
+    assert total == configurations["n_sessions"].sum()
+
+
+def test_people_get_tables_with_examination_by_position(folder):
+    said = compared(folder / "patterns", "--models", "PBM,DBN,CM", "--depth", "5")
+    assert "Fitted on" in said
+    assert "drawn at random" in said
+    assert "CM: " in said
+    assert "The discount of RBP is nearest to what" in said
+    rows = [line.split() for line in said.splitlines() if line.strip()[:1] in tuple("12345")]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert rows[0][1:5] == ["1.00"] * 4
+    assert float(rows[4][1]) < 1
+
+
+def test_out_takes_tables_in_their_forms(folder, tmp_path):
+    out = tmp_path / "models"
+    compared(folder / "patterns", "--models", "DBN,UBM", "--depth", "5", "--out", out)
+    models = pl.read_parquet(out / "click_models.parquet")
+    positions = pl.read_parquet(out / "click_positions.parquet")
+    assert models.equals(MODELS_FORM.canonical(models))
+    assert positions.equals(CLICK_POSITIONS.canonical(positions))
+    assert positions.height == 10
+    assert json.loads((out / "settings.json").read_text())["models"] == ["DBN", "UBM"]
+    assert (out / "examination.svg").read_text().startswith("<svg")
+    ended = tiny.inside("clicks", "compare", str(folder / "patterns"), "--out", str(out), "--quiet")
+    assert ended.code == 2
+    assert "--force" in ended.err
+
+
+def test_fit_writes_what_a_model_says_of_documents(folder, tmp_path):
+    out = tmp_path / "dbn"
+    ended = tiny.inside(
+        "clicks", "fit", str(folder / "patterns"), "--model", "DBN", "--out", str(out), "--quiet"
+    )
+    assert ended.code == 0, ended
+    assert "gamma" in ended.out
+    found = pl.read_parquet(out / "click_documents.parquet")
+    assert found.equals(CLICK_DOCUMENTS.canonical(found))
+    table = read_patterns(folder / "patterns")
+    clicks = table.patterns.select(
+        (pl.col("click_mask").bitwise_count_ones() * pl.col("sessions")).sum()
+    ).item()
+    assert found["clicks"].sum() == clicks
+    assert (found["relevance"] <= found["attraction"]).all()
+    parameters = pl.read_parquet(out / "click_parameters.parquet")
+    assert parameters["parameter"][:2].to_list() == ["gamma", "examination[1]"]
+
+
+def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
+    for name in ("one", "two"):
+        compared(folder / "patterns", "--models", "UBM,CCM", "--out", tmp_path / name, "--seed", "3")
+    for table in ("click_models.parquet", "click_positions.parquet", "examination.svg"):
+        assert (tmp_path / "one" / table).read_bytes() == (tmp_path / "two" / table).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["patterns", "--models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
+        (["patterns", "--models", "PBM,"], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--models", ""], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--depth", "11"], "depth 11: the pattern table keeps 10 results a list"),
+        (["patterns", "--depth", "0"], "depth 0: the pattern table keeps 10 results a list"),
+        (["run", "--depth", "7"], "has no lists of depth 7; it has depths 5, 10"),
+        (["patterns", "--market", "xx"], "there is no market 'xx'; there are"),
+        (["patterns", "--smoothing", "-1"], "--smoothing -1.0: expected a number from 0"),
+        (["patterns", "--held-out", "1"], "--held-out 1.0: expected a number between 0 and 1"),
+        (["patterns", "--csv", "--json"], "give --csv or --json, not both"),
+        (["nowhere"], "is not a pattern table"),
+        (["patterns/patterns.parquet"], "is a file; expected the folder of a run, a pattern table or"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(folder, arguments, message):
+    ended = tiny.inside("clicks", "compare", str(folder / arguments[0]), *arguments[1:], "--quiet")
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def altered(folder, place, *, name, rows):
+    """Return a copy of the pattern table in which one table is what the function `rows` makes of it."""
+    shutil.copytree(folder / "patterns", place)
+    file = place / f"{name}.parquet"
+    rows(pl.read_parquet(file)).write_parquet(file)
+    return place
+
+
+def shown(results, *, every):
+    """Return a function that gives the first list, or every list, other results."""
+    wanted = pl.lit(results, pl.List(pl.String))
+    rows = pl.lit(every) | (pl.int_range(pl.len()) == 0)
+    return lambda frame: frame.with_columns(results=pl.when(rows).then(wanted).otherwise("results"))
+
+
+def unclicked(patterns):
+    return patterns.with_columns(click_mask=pl.lit(0, pl.Int64)).unique(["configuration_id", "fold"])
+
+
+UNUSABLE = {
+    "an empty list": ("configurations", shown([], every=False), "{first} has no results; make the pattern"),
+    "a list with a hole": ("configurations", shown([None, "u"], every=False), "{first} has null among its"),
+    "empty lists only": ("configurations", shown([], every=True), "{first} has no results; make the pattern"),
+    "no click": ("patterns", unclicked, "sessions to fit on and no click among them"),
+}
+
+
+@pytest.mark.parametrize("idea", UNUSABLE)
+@pytest.mark.parametrize("command", ["compare", "fit"])
+def test_a_pattern_table_that_no_model_can_be_fitted_on_is_one_line(folder, tmp_path, command, idea):
+    name, rows, message = UNUSABLE[idea]
+    first = pl.read_parquet(folder / "patterns" / "configurations.parquet")["configuration_id"][0]
+    place = altered(folder, tmp_path / "table", name=name, rows=rows)
+    more = ["--model", "DBN", "--out", str(tmp_path / "out")] if command == "fit" else []
+    ended = tiny.inside("clicks", command, str(place), *more, "--quiet")
+    assert ended.code == 2
+    assert message.format(first=first) in ended.err
+    assert ended.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
+    most = pl.read_parquet(folder / "patterns" / "patterns.parquet")
+    busiest = most.group_by("configuration_id").agg(pl.col("sessions").sum()).sort("sessions")
+    kept = pl.col("configuration_id") == busiest["configuration_id"][-1]
+    place = altered(folder, tmp_path / "table", name="patterns", rows=lambda frame: frame.filter(kept))
+    wanted = "not told by the clicks but by smoothing: gamma[2], gamma[3], gamma[4] and 6 more"
+    assert f"PBM: {wanted}" in compared(place, "--models", "PBM")
+    rows = frame_of(place, "--models", "PBM,RCTR,CM")
+    assert rows["PBM"]["reason"] == wanted
+    assert rows["RCTR"]["reason"] is None
+    assert rows["CM"]["reason"].endswith("sessions are impossible to the model")

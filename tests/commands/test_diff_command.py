@@ -1,0 +1,294 @@
+"""`clickassay diff` as its users meet it: what it prints, exit codes, and what it refuses."""
+
+import csv
+import io
+import json
+import re
+import shutil
+
+import polars as pl
+import pytest
+
+from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_JUDGED, WITHIN
+from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
+from support.logs import tiny
+from support.runs.given_runs import COMMITTED, ROOT, changed_info, changed_table, compared, judgments, made
+
+HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]\n"
+NUMBERS = ("a", "b", "change", "ci_low", "ci_high", "p_value", "p_adjusted")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("whole") / "run")
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
+    """The run with grades that are upside down: every correlation of a metric falls."""
+    rows = judgments().with_columns(grade=4 - pl.col("grade"))
+    return made(tmp_path_factory.mktemp("turned") / "run", rows)
+
+
+def lowered(by, *, metric="ERR", click="MeanRR"):
+    """Lower one overall correlation of market north."""
+
+    def change(rows):
+        own = (pl.col("market") == "north") & (pl.col("split") == "all")
+        own &= (pl.col("editorial_metric") == metric) & (pl.col("click_metric") == click)
+        columns = ("correlation", "ci_low", "ci_high")
+        return rows.with_columns(
+            pl.when(own).then(pl.col(name) - by).otherwise(name).alias(name) for name in columns
+        )
+
+    return change
+
+
+# ---- exit codes -------------------------------------------------------------------------------
+
+
+def test_a_run_and_itself_pass_the_strictest_watch():
+    ended = compared(str(COMMITTED), str(COMMITTED), "--splits", "--fail-above", "1e-9")
+    rows = pl.read_parquet(COMMITTED / "correlations.parquet").height
+    rows += pl.read_parquet(COMMITTED / "differences.parquet").height
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("Nothing changed; ")
+    assert f"No finding: none of {rows:,} numbers is gone or changed by more than 1e-09." in ended.out
+
+
+def test_without_a_threshold_nothing_fails(whole, turned):
+    ended = compared(str(whole), str(turned))
+    assert ended.code == 0
+    assert "beyond noise" in ended.out.splitlines()[0]
+    assert "FINDING" not in ended.out
+
+
+@pytest.mark.parametrize(("above", "code"), [("0.04", 1), ("0.06", 0)])
+def test_a_fall_of_0_05_passes_a_threshold_below_and_not_one_above(whole, tmp_path, above, code):
+    other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.05))
+    ended = compared(str(whole), str(other), "--fail-above", above)
+    assert ended.code == code
+    findings = [line for line in ended.out.splitlines() if line.startswith("FINDING")]
+    assert len(findings) == code
+    assert all("ERR with MeanRR (market north, depth 5) fell by 0.05 [" in line for line in findings)
+
+
+def test_a_fall_within_noise_is_no_finding_where_more_is_asked(whole, turned, tmp_path):
+    other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.05))
+    watch = ("--fail-above", "0.04", "--beyond-noise")
+    assert compared(str(whole), str(other), *watch).code == 0
+    assert compared(str(whole), str(turned), *watch).code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--metric", "ERR"), 1),
+        (("--metric", "DCG"), 0),
+        (("--metric", "DCG", "--metric", "ERR"), 1),
+        (("--click", "UCTR"), 0),
+        (("--market", "south"), 0),
+        (("--market", "north", "--depth", "5", "--judge", "all", "--click", "MeanRR"), 1),
+    ],
+)
+def test_options_narrow_what_is_watched(whole, tmp_path, options, code):
+    other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.3))
+    assert compared(str(whole), str(other), "--fail-above", "0.2", *options).code == code
+
+
+def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
+    def change(rows):
+        own = (pl.col("split") == "length") & (pl.col("class") == "2")
+        return rows.with_columns(pl.when(own).then(-0.9).otherwise("correlation").alias("correlation"))
+
+    runs = str(whole), str(changed_table(whole, tmp_path / "other", "correlations", change))
+    assert compared(*runs, "--fail-above", "0.5").code == 0
+    ended = compared(*runs, "--fail-above", "0.5", "--splits", "--click", "MeanRR", "--metric", "ERR")
+    assert ended.code == 1
+    assert "FINDING ERR with MeanRR (market north, depth 5, length 2) fell by " in ended.out
+
+
+def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
+    options = ("--metric", "ERR", "--click", "MeanRR", "--fail-above", "1")
+    ended = compared(str(COMMITTED), str(whole), *options)
+    assert ended.code == 1
+    assert "FINDING 4 numbers only in A: depth 10" in ended.out
+    back = compared(str(whole), str(COMMITTED), *options)
+    assert back.code == 0
+    assert "4 numbers only in B: depth 10" in back.out
+
+
+# ---- what is shown ----------------------------------------------------------------------------
+
+
+def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
+    other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.25))
+    ended = compared(str(whole), str(other))
+    before = pl.read_parquet(whole / "correlations.parquet").filter(
+        market="north", split="all", click_metric="MeanRR", editorial_metric="ERR"
+    )["correlation"][0]
+    (line,) = [line for line in ended.out.splitlines() if "MeanRR" in line and "-0.250 " in line]
+    words = line.split()
+    assert words[:6] == ["north", "5", "MeanRR", "ERR", f"{before:.4f}", f"{before - 0.25:.4f}"]
+    assert line.rstrip().endswith("beyond noise   from intervals")
+    assert "Weighted correlations: 1 of 154 changed" in ended.out
+    assert "1 judged from the intervals of both runs alone" in ended.out
+    assert "Closed form of the virtual rankers: none of 154 in both runs changed" in ended.out
+
+
+def test_a_long_table_is_cut_and_says_so(whole, turned):
+    ended = compared(str(whole), str(turned), "--market", "north")
+    assert "first 40 of 77 shown; --csv gives all" in ended.out
+
+
+def test_csv_and_json_have_every_row_in_full_precision_and_findings_go_to_stderr(whole, turned):
+    options = (str(whole), str(turned), "--metric", "ERR", "--fail-above", "0.1")
+    as_csv, as_json = (compared(*options, form) for form in ("--csv", "--json"))
+    assert as_csv.code == as_json.code == 1
+    assert as_csv.err == as_json.err
+    assert as_csv.err.count("FINDING ERR with ") == min(
+        20, sum(row["finding"] for row in json.loads(as_json.out))
+    )
+    rows = list(csv.DictReader(io.StringIO(as_csv.out)))
+    parsed = json.loads(as_json.out)
+    assert len(rows) == len(parsed) == 2 * 2 * 7
+    for text, row in zip(rows, parsed, strict=True):
+        for name in NUMBERS:
+            assert float(text[name]) == row[name]
+    stated = pl.read_parquet(turned / "correlations.parquet").filter(editorial_metric="ERR", split="all")
+    values = {
+        (row["market"], row["click_metric"]): row["correlation"] for row in stated.iter_rows(named=True)
+    }
+    for row in parsed:
+        if row["table"] == "correlations":
+            assert row["b"] == values[row["market"], row["click_metric"]]
+
+
+def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path):
+    def change(info):
+        info["settings"][f"odd {HOSTILE}"] = HOSTILE
+        info["inputs"]["searches"] = {
+            "names": [HOSTILE],
+            "files": HOSTILE,
+            "bytes": None,
+            "sha256": [HOSTILE],
+        }
+
+    other = changed_info(whole, tmp_path / "other", change)
+    file = other / "correlations.parquet"
+    odd = pl.read_parquet(file).with_columns(market=pl.lit(HOSTILE) + pl.col("market"))
+    odd.write_parquet(file)
+    for form in ((), ("--json",), ("--csv",)):
+        ended = compared(str(whole), str(other), "--fail-above", "0.5", *form)
+        assert ended.code == 1
+        shown = ended.err + ("" if form == ("--csv",) else ended.out)  # a CSV has its cells as they are
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+    assert "[bold]" in compared(str(whole), str(other)).out
+
+
+# ---- what is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--fail-above", "0"], "expected a number above 0, at most 2"),
+        (["--fail-above", "2.1"], "expected a number above 0, at most 2"),
+        (["--fail-above", "nan"], "expected a number above 0, at most 2"),
+        (["--fail-above", "-1"], "expected a number above 0, at most 2"),
+        (["--beyond-noise"], "used with --fail-above only"),
+        (["--csv", "--json"], "--csv or --json, not both"),
+        (["--metric", "XYZ"], "--metric XYZ is in neither run; they have: AP, AP(rel=2), DCG"),
+        (["--click", "dwell"], "--click dwell is in neither run; they have: MaxRR"),
+        (["--depth", "7"], "--depth 7 is in neither run; they have: 5"),
+        (["--market", HOSTILE], "is in neither run; they have: north, south"),
+        (["--judge", "me"], "--judge me is in neither run; they have: all"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(whole, more, words):
+    assert words in tiny.one_line(compared(str(whole), str(whole), *more))
+
+
+def test_things_that_are_never_together_are_refused(whole, tmp_path):
+    def only_north(rows):
+        return rows.filter(market="north")
+
+    other = changed_table(COMMITTED, tmp_path / "other", "correlations", only_north)
+    small = changed_table(whole, tmp_path / "small", "correlations", lambda rows: rows.filter(market="south"))
+    line = tiny.one_line(compared(str(other), str(small), "--market", "south", "--depth", "10"))
+    assert "neither run has a correlation of --depth 10 --market south" in line
+
+
+def test_a_watch_over_nothing_is_refused(whole, tmp_path):
+    none = shutil.copytree(whole, tmp_path / "none")
+    for name in ("correlations", "differences", "comparisons"):
+        file = none / f"{name}.parquet"
+        pl.read_parquet(file).clear().write_parquet(file)
+    assert compared(str(none), str(none)).code == 0
+    line = tiny.one_line(compared(str(none), str(none), "--fail-above", "0.1"))
+    assert "--fail-above would watch nothing" in line
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    "name", ["statistics", "correlations", "differences", "comparisons", "configurations", "patterns"]
+)
+def test_a_table_that_is_missing_or_broken_is_named(whole, tmp_path, name, place):
+    broken = shutil.copytree(whole, tmp_path / "broken")
+    runs = [str(whole), str(whole)]
+    runs[place] = str(broken)
+    file = broken / f"{name}.parquet"
+    file.write_bytes(b"PAR1")
+    assert f"{file} is broken (" in tiny.one_line(compared(*runs))
+    file.unlink()
+    assert f"no {name}.parquet in {broken}: give a folder that" in tiny.one_line(compared(*runs))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"inputs": [], "settings": {}, "versions": {}}', "[" * 100_000]
+)
+def test_settings_that_are_none_are_named(whole, tmp_path, text):
+    broken = shutil.copytree(whole, tmp_path / "broken")
+    (broken / "settings.json").write_text(text)
+    assert f"{broken / 'settings.json'} is broken (" in tiny.one_line(compared(str(whole), str(broken)))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "correlation beyond -1..1"),
+        ("differences", lambda rows: rows.with_columns(exact=pl.lit(float("inf"))), "exact beyond -1..1"),
+        ("statistics", lambda rows: rows.with_columns(judge=pl.lit(None, pl.String)), "null in judge"),
+        ("comparisons", lambda rows: rows.drop("p_adjusted"), "missing columns ['p_adjusted']"),
+        ("correlations", lambda rows: pl.concat([rows, rows]), "is not unique"),
+    ],
+)
+def test_tables_that_were_changed_by_hand_are_named_with_what_is_wrong(whole, tmp_path, name, change, words):
+    line = tiny.one_line(compared(str(whole), str(changed_table(whole, tmp_path / "other", name, change))))
+    assert f"{name}.parquet is broken (" in line
+    assert words in line
+
+
+def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
+    assert f"no statistics.parquet in {tmp_path}: give" in tiny.one_line(compared(str(tmp_path), str(whole)))
+    missing = tmp_path / "missing"
+    assert f"no statistics.parquet in {missing}" in tiny.one_line(compared(str(whole), str(missing)))
+    line = tiny.one_line(compared(str(whole), str(ROOT / "data_samples")))
+    assert line.endswith("give a folder that `clickassay run` made")
+
+
+# ---- docs/diff.md -----------------------------------------------------------------------------
+
+
+def test_the_page_names_every_option_and_every_verdict(whole, turned):
+    page = (ROOT / "docs" / "diff.md").read_text(encoding="utf-8")
+    ended = compared("--help")
+    options = set(re.findall(r"--[a-z][a-z-]+", ended.out))
+    assert "--fail-above" in options
+    assert sorted(option for option in options - {"--help"} if f"`{option}" not in page) == []
+    columns = compared(str(whole), str(turned), "--csv").out.splitlines()[0].split(",")
+    assert [column for column in columns if f"`{column}`" not in page] == []
+    verdicts = (SAME, WITHIN, BEYOND, NOT_JUDGED, ONLY_A, ONLY_B, NO_VALUE)
+    rows = page.partition("| verdict |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == list(verdicts)

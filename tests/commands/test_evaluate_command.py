@@ -1,0 +1,476 @@
+"""`clickassay evaluate` as its users meet it: formats, the folder, names that mean harm, what it refuses."""
+
+import csv
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from clickassay.cli.app import app, main
+from clickassay.cli.commands.evaluate import MEASURES as BY_DEFAULT
+from clickassay.metrics.names import MEASURES
+from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
+
+MEASURE = "P@2 AP nDCG@3 DCG"
+QRELS = {
+    "q1": {"a": 3, "b": 0, "c": 1, "d": 2},
+    "q2": {"a": 1, "b": 2},
+    "q3": {"a": 0, "c": 4},
+    "q4": {"d": 1},
+}
+RUNS = {
+    "old": {
+        "q1": {"b": 3, "a": 2, "c": 1},
+        "q2": {"x": 2, "a": 1, "b": 0.5},
+        "q3": {"a": 2, "c": 1},
+        "q9": {"a": 1},
+    },
+    "new": {"q1": {"a": 3, "d": 2, "b": 1}, "q2": {"b": 2, "x": 1}, "q3": {"c": 1}, "q4": {"x": 2, "d": 1}},
+}
+
+
+def written(folder, qrels=QRELS, runs=RUNS):
+    """Write TREC files; return the path of the judgments and those of the runs."""
+    file = folder / "qrels.txt"
+    lines = [f"{query} 0 {doc} {grade}\n" for query, own in qrels.items() for doc, grade in own.items()]
+    file.write_text("".join(lines), encoding="utf-8")
+    return file, [_run(folder / f"{name}.txt", own) for name, own in runs.items()]
+
+
+def _run(file, rows):
+    lines = [f"{query} Q0 {doc} 1 {score} tag\n" for query, own in rows.items() for doc, score in own.items()]
+    file.write_text("".join(lines), encoding="utf-8")
+    return file
+
+
+def printed(*arguments):
+    """Run the command, which must succeed; return what it prints."""
+    words = ["evaluate", *map(str, arguments)]
+    result = CliRunner().invoke(app, words, catch_exceptions=False, env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(monkeypatch, capsys, *arguments):
+    """Run the command as the shell does, which must fail; return its one line on stderr."""
+    monkeypatch.setattr(sys, "argv", ["clickassay", "evaluate", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    captured = capsys.readouterr()
+    assert (caught.value.code, captured.out) == (2, "")
+    assert captured.err.startswith("clickassay: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    qrels, runs = written(tmp_path_factory.mktemp("evaluate"))
+    return [qrels, *runs, "-m", MEASURE]
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    return evaluate(QRELS, RUNS, MEASURE)
+
+
+def means(numbers):
+    return {(row["run"], row["measure"]): row["mean"] for row in numbers.means.iter_rows(named=True)}
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+
+def test_means_are_those_worked_by_hand(tmp_path):
+    qrels, (old, _) = written(tmp_path)
+    lines = printed(qrels, old, "-m", "P@2 AP", "-m", "RR", "--format", "tsv").splitlines()
+    # q1: b a c, of which a and c are relevant; R = 3. q2: x a b, R = 2. q3: a c, R = 1. q4 is missing.
+    assert lines == [
+        "runid\tall\told",
+        f"P(rel=1)@2\tall\t{(1 / 2 + 1 / 2 + 1 / 2 + 0) / 4!r}",
+        f"AP(rel=1)\tall\t{((1 / 2 + 2 / 3) / 3 + (1 / 2 + 2 / 3) / 2 + 1 / 2 + 0) / 4!r}",
+        f"RR(rel=1)\tall\t{(1 / 2 + 1 / 2 + 1 / 2 + 0) / 4!r}",
+    ]
+
+
+def test_queries_both_leaves_out_what_the_run_lacks(tmp_path):
+    qrels, (old, _) = written(tmp_path)
+    assert printed(qrels, old, "-m", "P@2", "--queries", "both", "--format", "tsv").endswith("\t0.5\n")
+
+
+def test_options_for_grades_and_persistence_are_those_of_names(files):
+    plain = files[:2]
+    options = ("--relevant-grade", 2, "--max-grade", 5, "--persistence", 0.6)
+    by_option = printed(*plain, "-m", "AP ERR RBP", *options, "--format", "tsv")
+    by_name = printed(*plain, "-m", "AP(rel=2) ERR(max_rel=5) RBP(p=0.6,max_rel=5)", "--format", "tsv")
+    assert by_option == by_name
+    assert by_option != printed(*plain, "-m", "AP ERR RBP", "--format", "tsv")
+
+
+def test_what_users_know_and_expect_is_read(files, tmp_path):
+    known, expected = tmp_path / "known", tmp_path / "expected"
+    known.write_text("q1 a\nq1 c\nq2 b\n", encoding="utf-8")
+    expected.write_text("q1 4\nq2 1\n", encoding="utf-8")
+    told = ("--known", known, "--expected", expected, "--format", "tsv", "--per-query")
+    lines = printed(*files[:2], "-m", "Novelty RelativeRecall", *told).splitlines()
+    found = {tuple(line.split("\t")[:2]): float(line.split("\t")[2]) for line in lines[1:]}
+    assert found["Novelty(rel=1)", "q2"] == 0.5  # of a and b the user knew b
+    assert found["RelativeRecall(rel=1)", "q1"] == 0.5  # a and c of four
+
+
+def test_the_comparison_is_the_paired_test_of_the_values_by_query(files):
+    records = [json.loads(line) for line in printed(*files, "--format", "jsonl", "--per-query").splitlines()]
+    comparisons = [record for record in records if record["record"] == "comparison"]
+    assert len(comparisons) == 4
+    for row in comparisons:
+        old, new = (
+            [
+                one["value"]
+                for one in records
+                if (one.get("run"), one.get("measure")) == (run, row["measure"]) and one["record"] == "query"
+            ]
+            for run in ("old", "new")
+        )
+        test = stats.ttest_rel(new, old)
+        assert (row["run"], row["other"]) == ("old", "new")
+        assert row["p_value"] == pytest.approx(test.pvalue, rel=1e-9)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(test.confidence_interval()), rel=1e-9)
+        assert row["better"] == sum(b > a for a, b in zip(old, new, strict=True))
+
+
+# ---- formats ----------------------------------------------------------------------------------
+
+
+def test_tsv_parses_back_to_the_very_numbers(files, numbers):
+    run, found = "", {}
+    for line in printed(*files, "--format", "tsv", "--per-query").splitlines():
+        measure, query, value = line.split("\t")
+        run = value if measure == "runid" else run
+        found |= {} if measure == "runid" else {(run, measure, query): float(value)}
+    expected = {(*key, "all"): value for key, value in means(numbers).items()}
+    rows = numbers.per_query.select("run", "measure", "query", "value").iter_rows()
+    assert found == expected | {tuple(key): value for *key, value in rows}
+
+
+def test_json_lines_parse_back_to_the_very_numbers(files, numbers):
+    records = [json.loads(line) for line in printed(*files, "--format", "jsonl", "--per-query").splitlines()]
+    frames = {"run": "runs", "mean": "means", "comparison": "comparisons", "query": "per_query"}
+    for kind, name in frames.items():
+        rows = [{key: one[key] for key in one if key != "record"} for one in records if one["record"] == kind]
+        assert rows == getattr(numbers, name).to_dicts()
+    assert records[0]["record"] == "conventions"
+
+
+def markdown_tables(text):
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
+    return {
+        title: [
+            [cell.strip() for cell in line.strip("|").split(" | ")]
+            for line in body.splitlines()
+            if "|" in line
+        ]
+        for title, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def test_markdown_latex_and_text_have_the_numbers_to_four_places(files, numbers):
+    markdown = markdown_tables(printed(*files, "--format", "markdown"))["Means over queries"][2:]
+    latex = printed(*files, "--format", "latex").split(r"\caption{Means over queries}")[1].splitlines()
+    text = printed(*files).split("Means over queries")[1].splitlines()
+    read = {
+        "markdown": [row[1] for row in markdown if row[1]],
+        "latex": [row[1] for line in latex if (row := re.match(r"[A-Za-z]\S+ & ([\d.]+) & ", line))],
+        "text": [line.split()[2] for line in text if re.match(r"  (old|new) +\S", line)],
+    }
+    expected = [f"{value:.4f}" for value in means(numbers).values()]
+    assert {form: values[: len(expected)] for form, values in read.items()} == dict.fromkeys(read, expected)
+
+
+def test_a_narrow_terminal_cuts_no_number(files, numbers, monkeypatch):
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = CliRunner().invoke(app, ["evaluate", *map(str, files), "-q"], env={"COLUMNS": "60"})
+    found = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
+    assert "…" not in found
+    for name in ("p_value", "p_holm", "difference"):
+        assert [one for one in numbers.comparisons[name] if f" {one:.4f} " not in found] == []
+
+
+def test_text_says_the_conventions_before_the_numbers(files):
+    head = printed(*files).split("Queries and results")[0]
+    for words in ("gain g / log2(rank + 1)", "gain (2^g - 1) / log2(rank + 1)", "grade 1 or more",
+                  "worth grade 0", "rank column is ignored", "all that have judgments"):  # fmt: skip
+        assert words in head
+
+
+def test_a_name_that_says_otherwise_changes_the_conventions(files):
+    head = printed(*files[:2], "-m", "nDCG(dcg='jk-log2',ideal='uncut') P(judged_only=True) RBP(rel=2)")
+    for words in ("gain g / max(1, log2(rank))", "not cut", "P(rel=1,judged_only=True): left out",
+                  "RBP(p=0.8,rel=2): grade 2 or more"):  # fmt: skip
+        assert words in head
+
+
+def test_without_names_the_measures_are_those_that_help_and_the_library_tell(files):
+    text = printed(*files[:2], "--format", "tsv")
+    assert text == printed(*files[:2], "-m", DEFAULT_MEASURES, "--format", "tsv")
+    assert BY_DEFAULT == DEFAULT_MEASURES
+
+
+def test_counts_of_missing_and_unjudged_queries_are_shown(files):
+    row = next(line for line in printed(*files).splitlines() if line.startswith("  old "))
+    # judged q1 to q4, all averaged, q4 missing, q9 not judged; 3 + 3 + 2 results, of which x has no grade
+    assert row.split() == ["old", "4", "4", "1", "1", "8", "7"]
+
+
+def test_bounds_are_shown_and_hold_the_value(files):
+    rows = [json.loads(line) for line in printed(*files, "--bounds", "--format", "jsonl").splitlines()]
+    held = [row for row in rows if row["record"] == "mean"]
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in held)
+    assert any(row["low"] < row["high"] for row in held)
+    assert "Bounds, worst" in printed(*files, "--bounds", "--format", "markdown")
+
+
+def test_the_list_of_measures_has_all_of_them_and_needs_no_file():
+    text = printed("--list-measures")
+    assert [metric.name for metric in MEASURES if f"\n  {metric.name} " not in text] == []
+    assert "ndcg_cut_K" in text
+    assert "judged_only" in text
+
+
+def test_runs_of_one_file_name_go_by_their_paths(files, tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    runs = [_run(tmp_path / name / "run.txt", RUNS["old"]) for name in "ab"]
+    lines = printed(files[0], *runs, "-m", "P@1", "--format", "tsv").splitlines()
+    assert [line.split("\t")[2] for line in lines[::2]] == [str(run) for run in runs]
+
+
+# ---- the folder -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(files, tmp_path_factory):
+    out = tmp_path_factory.mktemp("evaluated") / "report"
+    text = printed(*files, "--out", out, "--per-query", "--bounds")
+    assert f"Report: {out / 'report.html'}" in text
+    return out
+
+
+TABLES = {
+    "runs",
+    "means",
+    "per_query",
+    "comparisons",
+    "recall_precision",
+    "gain_curves",
+    "r_precision_differences",
+}
+
+
+def test_the_folder_has_the_report_and_every_table(folder):
+    assert {file.name for file in folder.iterdir()} == {
+        "report.html", "report.md", "tables", "settings.json", *(f"{name}.parquet" for name in TABLES),
+    }  # fmt: skip
+    assert {file.name for file in (folder / "tables").glob("*.csv")} == {f"{name}.csv" for name in TABLES}
+    assert (folder / "tables" / "means.tex").is_file()
+
+
+def test_parquet_and_csv_have_the_very_numbers(folder, numbers):
+    frame = pl.read_parquet(folder / "means.parquet")
+    assert frame.select("run", "measure", "mean").equals(numbers.means.select("run", "measure", "mean"))
+    with (folder / "tables" / "means.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {(row["run"], row["measure"]): float(row["mean"]) for row in rows} == means(numbers)
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links, self.ids, self.pictures = [], [], set(), []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append(tag)
+        self.links += [given[name] for name in ("href", "src") if name in given]
+        self.ids.add(given.get("id"))
+        if given.get("role") == "img":
+            self.pictures.append(given.get("aria-label"))
+
+
+def page_of(folder):
+    page = Page()
+    page.feed((folder / "report.html").read_text(encoding="utf-8"))
+    return page
+
+
+def test_the_page_needs_nothing_else_and_says_each_picture_in_words(folder):
+    page = page_of(folder)
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert len(page.pictures) == 4 + 1 + 3 + 1
+    assert all(len(words) > 30 for words in page.pictures)
+
+
+def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(
+    folder, files, monkeypatch, capsys, tmp_path
+):
+    qrels, old = files[:2]
+    out = tmp_path / "report"
+    printed(qrels, old, "-m", "P@1", "--out", out)
+    before = {file.name: file.read_bytes() for file in out.glob("*.parquet")}
+    assert "exists already" in refused(monkeypatch, capsys, qrels, old, "-m", "P@2", "--out", out)
+    assert {file.name: file.read_bytes() for file in out.glob("*.parquet")} == before
+    printed(qrels, old, "-m", "P@2", "--out", out, "--force")
+    assert pl.read_parquet(out / "means.parquet")["measure"].to_list() == ["P(rel=1)@2"]
+    assert not (out / "tables" / "comparisons.csv").exists()
+
+
+def test_nothing_is_left_behind_by_an_evaluation_that_fails(files, monkeypatch, capsys, tmp_path):
+    broken = tmp_path / "broken.txt"
+    broken.write_text("q1 Q0 a\n", encoding="utf-8")
+    refused(monkeypatch, capsys, files[0], broken, "--out", tmp_path / "new" / "report")
+    assert [file.name for file in tmp_path.iterdir()] == ["broken.txt"]
+
+
+# ---- names that mean harm ---------------------------------------------------------------------
+
+HARM = (
+    *("=1+1", "@SUM(A1)", "a|b", "<b>bold</b>", "</script><script>x", r"\input{x}", "$x_1&%#", "\x1b[31m"),
+    *("\u202egpj", "**x**", "{{7*7}}", "all", "'q'", '"q"', "[bold]"),
+)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Return arguments with names of queries, documents and runs that mean harm."""
+    folder = tmp_path_factory.mktemp("hostile")
+    qrels = {name: {doc: place % 3 for place, doc in enumerate(HARM)} for name in HARM}
+    runs = {
+        name: {query: {doc: seed * place % 7 for place, doc in enumerate(HARM)} for query in HARM}
+        for seed, name in ((3, "=cmd|<b>"), (5, "-\\x{y}_$z\x1b[1m"))
+    }
+    file, runs = written(folder, qrels, runs)
+    return [file, *runs, "-m", "P@3 AP", "--per-query"]
+
+
+def test_json_lines_keep_every_name_and_tsv_three_fields(hostile):
+    text = printed(*hostile, "--format", "jsonl")
+    records = [json.loads(line) for line in text.splitlines()]
+    assert {record["query"] for record in records if record["record"] == "query"} == set(HARM)
+    assert not set("\x1b\u202e") & set(text)
+    lines = printed(*hostile, "--format", "tsv").splitlines()
+    assert {line.count("\t") for line in lines} == {2}
+    assert len(lines) == 2 * (1 + 2 * len(HARM) + 2)
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "markdown", "latex"])
+def test_no_name_reaches_the_terminal_as_a_command_of_it(hostile, form):
+    text = printed(*hostile, "--format", form)
+    assert not set("\x1b\u202e") & set(text)
+    assert "\\x1b" in text.replace("\\textbackslash{}", "\\").replace("\\\\", "\\")
+
+
+def test_markdown_and_latex_have_names_as_text(hostile):
+    markdown, latex = (printed(*hostile, "--format", form) for form in ("markdown", "latex"))
+    assert "<b>" not in markdown
+    assert r"a\|b" in markdown
+    assert r"\input" not in latex
+    assert not re.search(r"(?<!\\)\$x", latex)
+    widths = {len(re.split(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("| ")}
+    assert widths == {4, 7, 9, 12}
+
+
+def test_the_folder_has_names_as_text(hostile, tmp_path):
+    out = tmp_path / "report"
+    printed(*hostile, "--out", out)
+    page = page_of(out)
+    assert page.tags.count("script") == 2
+    assert "b" not in page.tags
+    markdown = (out / "report.md").read_text(encoding="utf-8")
+    assert "<" not in markdown.replace("max(1, log2", "")
+    assert not set("\x1b\u202e") & set(markdown + (out / "report.html").read_text(encoding="utf-8"))
+    for file in (out / "tables").glob("*.csv"):
+        with file.open(encoding="utf-8", newline="") as stream:
+            cells = [cell for row in csv.reader(stream) for cell in row]
+        texts = [cell for cell in cells if not re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)]
+        assert [cell for cell in texts if cell.startswith(("=", "+", "-", "@", "\t"))] == [], file.name
+    assert set(pl.read_parquet(out / "per_query.parquet")["query"]) == set(HARM)
+
+
+# ---- what is refused --------------------------------------------------------------------------
+
+GOOD = "q1 Q0 a 1 2.0 tag\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (f"{GOOD}q1 Q0 b\n", ("run.txt, line 2", "query Q0 doc rank score tag")),
+        (f"{GOOD}q1 Q0 b 1 high tag\n", ("run.txt, line 2", "finite number")),
+        (f"{GOOD}q1 Q0 a 2 1.0 tag\n", ("'a' is retrieved twice for query 'q1'",)),
+        ("r1 Q0 a 1 2.0 tag\n", ("no query in common", "'r1'", "'q1'")),
+        ("", ("has no line",)),
+    ],
+    ids=["fields", "score", "twice", "queries", "empty"],
+)
+def test_a_run_that_cannot_be_used_is_refused_in_one_line(files, monkeypatch, capsys, tmp_path, run, words):
+    file = tmp_path / "run.txt"
+    file.write_text(run, encoding="utf-8")
+    said = refused(monkeypatch, capsys, files[0], file)
+    assert [word for word in words if word not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("q1 0 a good\n", "whole grade"), ("q1 0 a 1.5\n", "whole grade"), ("q1 0 a\n", "query 0 doc grade")],
+)
+def test_judgments_that_cannot_be_used_are_refused_in_one_line(
+    files, monkeypatch, capsys, tmp_path, line, words
+):
+    file = tmp_path / "qrels.txt"
+    file.write_text(line, encoding="utf-8")
+    assert words in refused(monkeypatch, capsys, file, files[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-m", "NDGC@10"), "unknown metric NDGC"),
+        (("-m", "AP(relevant=2)"), "its parameters"),
+        (("-m", "AP(rel=x)"), "expected a grade"),
+        (("-m", " "), "no measure is named"),
+        (("-m", "Novelty"), "--known"),
+        (("-m", "ERR", "--max-grade", "3"), "--max-grade 4"),
+        (("--relevant-grade", "0"), "relevant_grade"),
+        (("--persistence", "1"), "persistence"),
+        (("--known", "/no/such/file", "-m", "Novelty"), "/no/such/file"),
+    ],
+)
+def test_a_wish_that_cannot_be_met_is_refused_in_one_line(files, monkeypatch, capsys, options, words):
+    assert words in refused(monkeypatch, capsys, *files[:2], *options)
+
+
+def test_a_run_given_twice_is_refused(files, monkeypatch, capsys):
+    assert "given twice" in refused(monkeypatch, capsys, files[0], files[1], files[1])
+
+
+def test_runs_over_different_queries_are_not_compared(files, monkeypatch, capsys):
+    assert "different queries" in refused(monkeypatch, capsys, *files, "--queries", "both")
+
+
+def test_a_folder_among_the_files_is_refused(files, monkeypatch, capsys, tmp_path):
+    _run(tmp_path / "run.txt", RUNS["old"])
+    assert str(tmp_path) in refused(monkeypatch, capsys, files[0], tmp_path)
+
+
+def test_a_name_of_a_file_is_no_pattern(files, tmp_path):
+    run, other = _run(tmp_path / "run[12].txt", RUNS["old"]), _run(tmp_path / "run1.txt", RUNS["new"])
+    lines = [
+        printed(files[0], one, "-m", "AP", "--format", "tsv").splitlines()[1]
+        for one in (files[1], run, other)
+    ]
+    assert lines[0] == lines[1] != lines[2]

@@ -1,0 +1,292 @@
+"""`clickassay inspect`: what it says of a log is what a run makes of it, and plain loops count the same."""
+
+import json
+import shlex
+import shutil
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from clickassay.core.settings import Settings
+from clickassay.jobs.inspect import inspect_log
+from clickassay.jobs.patterns import log_to_patterns
+from support.logs import tiny
+from support.places import IMPORTED, ROOT, SAMPLES
+
+DEPTH = ("--depth", "3", "--threads", "1", "--quiet")
+SETTINGS = Settings(depth=(3,), threads=1)
+REVERSED = tiny.judgments().with_columns(grade=4 - pl.col("grade"))
+
+
+def folder(place, **tables):
+    """Write the good log with some tables changed, one left away if None, as searches.parquet and so on."""
+    place.mkdir()
+    good = {"searches": tiny.searches(), "clicks": tiny.clicks(), "judgments": tiny.judgments()}
+    for name, table in (good | tables).items():
+        if table is not None:
+            table.write_parquet(place / f"{name}.parquet")
+    return place
+
+
+def told(place, *options):
+    ended = tiny.inside("inspect", str(place), "--json", *DEPTH, *options)
+    assert ended.err == ""
+    return json.loads(ended.out), ended.code
+
+
+def paths(place):
+    return {name: str(place / f"{name}.parquet") for name in ("searches", "clicks", "judgments")}
+
+
+# ---- a log --------------------------------------------------------------------------------------
+
+
+def test_a_good_log_is_told_as_plain_loops_count_it(tmp_path):
+    found, code = told(folder(tmp_path / "log"))
+    assert (code, found["obstacles"], found["lost"]) == (0, [], [])
+    clicked = Counter(
+        place for row in range(tiny.ROWS) for place in set(tiny.CLICKED_PLACES[row // 3 % 2][row // 6])
+    )
+    assert found["positions"] == [
+        {"position": place, "sessions": 24, "clicked": clicked[place], "ctr": clicked[place] / 24}
+        for place in (1, 2, 3)
+    ]
+    assert (found["sessions"], found["queries"]) == (24, 3)
+    assert found["log"] == {
+        "searches": 24, "users": 24, "first_ms": tiny.NOON_MS, "last_ms": tiny.NOON_MS + 23 * tiny.STEP_MS,
+    }  # fmt: skip
+    assert [table["rows"] for table in found["tables"]] == [24, tiny.CLICKS, 9]
+    assert found["tables"][0]["columns"]["results"] == "List(String)"
+
+
+def test_the_share_judged_counts_results_as_often_as_they_are_shown(tmp_path):
+    judged = tiny.judgments().filter(pl.col("url") != tiny.url_of("news", 1))
+    found, _ = told(folder(tmp_path / "log", judgments=judged), "--depth", "1")
+    shown = [tiny.results_of(row) for row in range(tiny.ROWS)]
+    known = set(judged["url"])
+    for one in found["judged"]:
+        top = [urls[: one["depth"]] for urls in shown]
+        assert one["results"] == sum(map(len, top))
+        assert one["judged"] == sum(url in known for urls in top for url in urls)
+        assert one["lists_judged"] == sum(set(urls) <= known for urls in top)
+    assert [one["depth"] for one in found["judged"]] == [1, 3]
+    assert found["judged"][0]["judged"] < found["judged"][0]["results"]
+
+
+def test_lists_judged_in_full_are_the_sessions_that_the_sample_run_kept():
+    places = {name: str(SAMPLES / f"{name}.parquet") for name in paths(ROOT)}
+    kept = pl.read_parquet(ROOT / "reports" / "sample" / "statistics.parquet").group_by("depth")
+    sums = dict(kept.agg(pl.col("n_sessions").sum()).iter_rows())
+    found = inspect_log(places, Settings(threads=1))
+    assert {one.depth: one.lists_judged for one in found.judged if one.depth in sums} == sums
+
+
+def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
+    searches = tiny.searches().with_columns(
+        query=pl.when(pl.col("search_id") == 3).then(None).otherwise("query"),
+        results=pl.when(pl.col("search_id") == 4).then(pl.lit([], pl.List(pl.String))).otherwise("results"),
+    )
+    clicks = tiny.clicks().with_columns(search_id=pl.col("search_id") + 2)
+    log = folder(tmp_path / "log", searches=pl.concat([searches, searches.tail(1)]), clicks=clicks)
+    found, code = told(log, "--max-rejected", "0.5")
+    lost = {(one["source"], one["step"], one["reason"]): one["rows"] for one in found["lost"]}
+    table = log_to_patterns(
+        str(log / "searches.parquet"), str(log / "clicks.parquet"),
+        Settings(depth=(3,), threads=1, max_rejected=0.5),
+    )  # fmt: skip
+    of_run = {
+        (row["source"], row["step"], row["reason"]): row["rows"]
+        for row in table.funnel.iter_rows(named=True)
+        if row["step"] in ("rejected", "repeated", "unmatched", "out of time")
+        or (row["step"], row["depth"]) == ("elsewhere", 3)
+    }
+    assert lost == of_run
+    assert lost["searches", "rejected", "null query"] == lost["searches", "rejected", "empty results"] == 1
+    assert lost["searches", "repeated", "delivered again"] == 1
+    assert (code, found["sessions"]) == (0, 22)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"searches": tiny.searches().with_columns(pl.col("timestamp").dt.epoch("s"))}, "are these seconds"),
+        ({"searches": tiny.searches().clear()}, "the files hold no rows"),
+        ({"clicks": tiny.clicks().with_columns(url=pl.lit(None, pl.String))}, "18 with null url"),
+        ({"judgments": tiny.judgments().with_columns(grade=pl.lit(100))}, r"outside 0..4 (--max-grade)"),
+        (
+            {"judgments": pl.concat([tiny.judgments(), REVERSED])},
+            "contradict each other",
+        ),
+        ({"judgments": tiny.judgments().with_columns(query=pl.lit("other"))}, "nothing to correlate"),
+        (
+            {"searches": tiny.searches().with_columns(pl.col("results").list.head(2))},
+            "no list shown has as many results as depth 3",
+        ),
+    ],
+    ids=["seconds", "empty", "null urls", "gains", "conflicts", "other queries", "short lists"],
+)  # fmt: skip
+def test_what_is_in_the_way_of_a_run_is_said_with_exit_code_1_and_all_numbers(changed, says, tmp_path):
+    found, code = told(folder(tmp_path / "log", **changed))
+    assert code == 1
+    assert any(says in obstacle for obstacle in found["obstacles"])
+    assert found["tables"]
+    assert found["log"]["searches"] in (24, 0)
+
+
+def test_nothing_is_written(tmp_path):
+    log = folder(tmp_path / "log")
+    before = sorted(tmp_path.rglob("*"))
+    told(log)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_tables_by_options_are_those_of_a_folder(tmp_path):
+    log = folder(tmp_path / "log")
+    options = [part for name, path in paths(log).items() for part in (f"--{name}", path)]
+    ended = tiny.inside("inspect", *options, "--json", *DEPTH)
+    assert json.loads(ended.out) == told(log)[0]
+
+
+def test_quick_forms_no_sessions(tmp_path):
+    found, code = told(folder(tmp_path / "log"), "--quick")
+    assert (found["sessions"], found["positions"], code) == (None, [], 0)
+    assert found["log"]["users"] == 24
+
+
+def test_a_log_without_judgments_has_no_share_judged_and_its_command_names_what_is_missing(tmp_path):
+    found, code = told(folder(tmp_path / "log", judgments=None))
+    assert (found["judged"], code) == ([], 0)
+    assert "--judgments JUDGMENTS" in found["command"]
+    assert len(found["positions"]) == 3
+
+
+def test_a_table_twice_in_a_folder_is_refused(tmp_path):
+    log = folder(tmp_path / "log")
+    (log / "clicks.csv").write_text("search_id,timestamp,url\n")
+    ended = tiny.inside("inspect", str(log))
+    assert ended.code == 2
+    assert "clicks.csv and clicks.parquet; say which by --clicks" in ended.err
+
+
+def test_a_market_of_judgments_counts_for_that_market_only(tmp_path):
+    half = pl.when(pl.col("search_id") <= 12).then(pl.lit("uk")).otherwise(pl.lit("de")).alias("market")
+    log = folder(
+        tmp_path / "log",
+        searches=tiny.searches().with_columns(half),
+        judgments=tiny.judgments().with_columns(market=pl.lit("uk")),
+    )
+    found = inspect_log(paths(log), SETTINGS)
+    assert [(one.results, one.judged) for one in found.judged] == [(24, 12), (72, 36)]
+
+
+def test_the_screen_shows_bars_that_grow_with_clicks(tmp_path):
+    ended = tiny.inside("inspect", str(folder(tmp_path / "log")), *DEPTH)
+    bars = [line.count("█") for line in ended.out.splitlines() if "█" in line]
+    assert bars == [20, 30, 10]
+    assert ended.out.splitlines()[-1].startswith("clickassay run --searches ")
+
+
+def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
+    seconds = tiny.searches().with_columns(pl.col("timestamp").dt.epoch("s"))
+    ended = tiny.inside("inspect", str(folder(tmp_path / "log", searches=seconds)), *DEPTH)
+    assert "24 searches of 24 users, no usable time" in ended.out
+    assert any(line.split()[:4] == ["searches", "24", "rejected", "time"] for line in ended.out.splitlines())
+    assert "In the way of a run: searches: 24 of 24 rows are unusable" in ended.out
+
+
+# ---- files and folders --------------------------------------------------------------------------
+
+
+def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
+    (tmp_path / "it's.csv").write_text("query,docid,rating\nq,a,1\n")
+    ended = tiny.inside("inspect", str(tmp_path / "it's.csv"))
+    assert ended.code == 0
+    assert "ratings exported by Quepid" in ended.out
+    command = ended.out.splitlines()[1].strip()
+    out = tmp_path / "out"
+    arguments = [str(out) if part == "FOLDER" else part for part in shlex.split(command)[1:]]
+    assert tiny.inside(*arguments, "--quiet").code == 0
+    assert (out / "judgments.parquet").exists()
+
+
+@pytest.mark.parametrize("case", ["ubi_bulk_with_hits", "yandex_clara", "pyclick_pages"])
+def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(case, tmp_path):
+    place = IMPORTED / case
+    (file,) = (file for file in place.iterdir() if file.stem in ("log", "pages"))
+    expected = json.loads((place / "expected.json").read_text(encoding="utf-8"))
+    ended = tiny.inside("inspect", str(file), "--json", "--max-rejected", "1", "--depth", "1")
+    (told,) = json.loads(ended.out)
+    assert told["command"].endswith("--out FOLDER")
+    assert told["log"]["log"]["searches"] == len(expected["searches"])
+    assert told["imported"]["clicks"] == len(expected["clicks"])
+    assert str(tmp_path) not in ended.out
+    screen = tiny.inside("inspect", str(file), "--max-rejected", "1", "--depth", "1")
+    assert screen.code == ended.code
+    assert "clickassay run --searches FOLDER/searches.parquet" in screen.out
+    assert "/clickassay-inspect-" not in screen.out
+
+
+def test_quick_names_the_layout_of_a_foreign_log_alone():
+    file = IMPORTED / "yandex_clara" / "log.tsv"
+    ended = tiny.inside("inspect", str(file), "--quick")
+    assert len(ended.out.splitlines()) == 2
+
+
+def test_an_unknown_file_is_shown_and_ends_with_code_1(tmp_path):
+    (tmp_path / "x").write_text("one\n\x1b[31mtwo\nthree\nfour\n")
+    ended = tiny.inside("inspect", str(tmp_path / "x"))
+    assert ended.code == 1
+    assert "\x1b" not in ended.out
+    assert [line.strip() for line in ended.out.splitlines()[2:]] == ["one", "\\x1b[31mtwo", "three"]
+
+
+def test_a_folder_of_other_files_has_each_named(tmp_path):
+    (tmp_path / "a").write_text("301 0 FR-1 1\n")
+    (tmp_path / "b").write_text("what\n")
+    ended = tiny.inside("inspect", str(tmp_path), "--json")
+    assert [one["layout"] for one in json.loads(ended.out)] == ["qrels", "unknown"]
+    assert ended.code == 0
+
+
+def test_a_single_table_is_told_with_its_columns(tmp_path):
+    log = folder(tmp_path / "log")
+    ended = tiny.inside("inspect", str(log / "judgments.parquet"))
+    assert (ended.code, "query String, url String, grade Int64" in ended.out) == (0, True)
+
+
+def test_a_folder_of_parts_of_one_table_is_that_table(tmp_path):
+    for day, rows in enumerate(tiny.searches().iter_slices(12)):
+        (tmp_path / "log" / f"day={day}").mkdir(parents=True)
+        rows.write_parquet(tmp_path / "log" / f"day={day}" / "part.parquet")
+    found, code = told(tmp_path / "log")
+    assert (found["tables"][0]["name"], found["tables"][0]["files"], code) == ("searches", 2, 0)
+    assert found["log"]["searches"] == 24
+
+
+def test_folders_that_clickassay_wrote_are_named(tmp_path):
+    log = paths(folder(tmp_path / "log"))
+    inputs = ["--searches", log["searches"], "--clicks", log["clicks"], "--threads", "1", "--quiet"]
+    patterns, store = tmp_path / "patterns", tmp_path / "store"
+    assert tiny.inside("patterns", *inputs, "--out", str(patterns)).code == 0
+    assert tiny.inside("patterns", *inputs, "--store", str(store)).code == 0
+    run = tmp_path / "run"
+    shutil.copytree(patterns, run)
+    (run / "statistics.parquet").touch()
+    told_of = {place: tiny.inside("inspect", str(place)).out for place in (patterns, store, run)}
+    assert "clickassay report --patterns" in told_of[patterns]
+    assert "clickassay store info" in told_of[store]
+    assert "clickassay explore" in told_of[run]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [((), "give a file or folder"), (("x", "--clicks", "y"), "one of both"), (("nowhere",), "cannot read")],
+)
+def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
+    ended = tiny.inside("inspect", *arguments)
+    assert (ended.code, says in ended.err) == (2, True)
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    assert "has no file" in tiny.inside("inspect", str(tmp_path)).err

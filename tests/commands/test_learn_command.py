@@ -1,0 +1,154 @@
+"""`clickassay learn` on runs of logs whose map is planted by `simulate --gain-map`."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.names import parse
+from clickassay.studies.gain_learning.gain_map import GradeMap
+from clickassay.studies.gain_learning.on_run import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
+from support.logs import tiny
+
+PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learn")
+    planted = ",".join(map(str, PLANTED))
+    size = ("--searches", "400000", "--queries", "300", "--seed", "3")
+    log = folder / "log"
+    ended = tiny.inside(
+        "simulate", "--world", "cascade", *size, "--gain-map", planted, "--out", str(log), "--quiet"
+    )
+    assert ended.code == 0, ended
+    inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
+    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
+    assert ended.code == 0, ended
+    assert json.loads((log / "truth.json").read_text())["parameters"] == {"gain_map": list(PLANTED)}
+    return folder / "run"
+
+
+@pytest.mark.parametrize("options", [(), ("--aim", "rankers"), ("--utilities",)], ids=" ".join)
+def test_a_planted_map_is_found_again(run, tmp_path, options):
+    out = tmp_path / "map"
+    ended = tiny.inside("learn", str(run), *options, "--out", str(out), "--quiet")
+    assert ended.code == 0, ended
+    values = pl.read_parquet(out / "learned_values.parquet")
+    assert values.equals(LEARNED_VALUES.canonical(values))
+    chances = values.filter(pl.col("what") == "R").sort("place")
+    utilities = values.filter(pl.col("what") == "phi").sort("place")
+    assert chances["value"].to_list() == pytest.approx(PLANTED, abs=0.05)
+    assert utilities["value"].to_list() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5], abs=0.05)
+    gain = pl.read_parquet(out / "learned_gain.parquet")
+    assert gain.equals(LEARNED_GAIN.canonical(gain))
+    row = gain.row(0, named=True)
+    assert row["ci_low"] > 0
+    assert row["held_out"] > 0.9
+    assert "more than noise" in ended.out
+    written = json.loads((out / "settings.json").read_text())
+    assert written["depth"] == 5
+    assert f'--metric "{written["metric"]}"' in ended.out
+
+
+def test_utilities_are_shown_where_they_are_learned(run):
+    assert "phi(" not in tiny.inside("learn", str(run), "--quiet").out
+    assert "phi(2)" in tiny.inside("learn", str(run), "--utilities", "--quiet").out
+
+
+def said_map(*arguments):
+    """Learn, and return what is said of all queries and the metric's name that is printed."""
+    ended = tiny.inside("learn", *map(str, arguments), "--quiet")
+    assert ended.code == 0, ended
+    assert "learned on this log and flatter there" in ended.out
+    (agreement,) = re.findall(r"On all queries: (-?\d\.\d+) and", ended.out)
+    (option,) = re.findall(r"--metric .*", ended.out)
+    word, name = shlex.split(option)
+    return float(agreement), word, name
+
+
+@pytest.mark.parametrize(
+    ("options", "table", "column", "name"),
+    [
+        ((), "correlations", "correlation", r"ERR\(gains='[^']+'\)"),
+        (("--utilities",), "correlations", "correlation", r"ERR\(gains='0 [^']+',utilities='1 [^']+'\)@5"),
+        (("--aim", "rankers"), "differences", "exact", r"ERR\(gains='[^']+'\)"),
+        (("--gamma",), "correlations", "correlation", r"ERR\(gains='0 [^']+',gamma=0\.\d+\)"),
+    ],
+    ids=" ".join,
+)
+def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, table, column, name):
+    agreement, *asked = said_map(run, *options)
+    assert re.fullmatch(name, asked[1])
+    inputs = [f"--{what}={run.parent / 'log' / what}.parquet" for what in ("searches", "clicks", "judgments")]
+    out = tmp_path / "again"
+    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", *asked, f"--out={out}", "--quiet")
+    assert ended.code == 0, ended
+    found = pl.read_parquet(out / f"{table}.parquet").filter(
+        editorial_metric=asked[1], click_metric="MeanRR", market="all"
+    )
+    if table == "correlations":
+        found = found.filter(split="all")
+    assert found[column].to_list() == pytest.approx([agreement], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("chances", "utilities", "name"),
+    [
+        ((0.00004, 0.12344, 0.12345, 1.0), None, "ERR(gains='0 0.1234 0.1235 1')"),
+        ((0.0, 0.00012344, 0.00056789, 0.0012), None, "ERR(gains='0 0.000123 0.000568 0.0012')"),
+        ((0.0, 0.0, 0.0, 0.0), None, "ERR(gains='0 0 0 0')"),
+        ((0.0, 0.1, 0.2, 0.9), (1, 0.33333, 0.00001), "ERR(gains='0 0.1 0.2 0.9',utilities='1 0.3333 0')@3"),
+    ],
+)
+def test_a_map_is_named_with_four_digits(chances, utilities, name):
+    told = GradeMap(np.array(chances), np.array(utilities or (1.0, 0.5)))
+    assert metric_of_map(told, "fixed" if utilities is None else "free") == name
+    assert str(parse(name, METRICS)) == name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--gamma", "--utilities"), "give --utilities or --gamma, not both"),
+        (("--click", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
+        (("--depth", "7"), "has no judged configurations of depth 7"),
+        (("--parts", "900"), "are too few for 900 parts; give --parts, or a larger run"),
+    ],
+)
+def test_what_cannot_be_learned_is_one_line(run, arguments, message):
+    ended = tiny.inside("learn", str(run), *arguments, "--quiet")
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("world", "gain_map", "message"),
+    [
+        ("web", "0,0.1,0.2,0.3,0.4", "a gain map is for the world cascade, not for web"),
+        ("cascade", "0,0.1", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "0,0.5,0.2,0.3,0.4", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "0,0.1,0.2,0.3,1.5", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "a,b", "expected numbers with commas"),
+    ],
+)
+def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
+    ended = tiny.inside(
+        "simulate",
+        "--world",
+        world,
+        "--searches",
+        "10",
+        "--gain-map",
+        gain_map,
+        "--out",
+        str(tmp_path / "log"),
+    )
+    assert ended.code == 2
+    assert message in ended.err

@@ -1,0 +1,168 @@
+"""`clickassay power` on a run of the sample log, and a run read back as arrays."""
+
+import json
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.errors import ReportError
+from clickassay.studies.finished_run import sample_of_run
+from support.logs import tiny
+from support.places import SAMPLES
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("power") / "run"
+    inputs = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks", "judgments")]
+    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", "--threads=1", f"--out={out}")
+    assert ended.code == 0, ended
+    return out
+
+
+def table_of(said: str) -> list[list[str]]:
+    """Return the rows of numbers: queries, configurations, sessions."""
+    rows = [
+        line.split(")")
+        for line in said.splitlines()
+        if ("(" in line and "times)" in line) or "pilot)" in line
+    ]
+    return [row[1].replace(",", "").split() for row in rows]
+
+
+def test_it_tells_queries_configurations_and_sessions_for_four_numbers_of_sessions(run):
+    ended = tiny.inside("power", str(run), "--pair", "ERR,DCG", "--difference", "0.05")
+    assert ended.code == 0
+    rows = [[int(cell) for cell in row] for row in table_of(ended.out)]
+    queries = [row[0] for row in rows]
+    assert len(rows) == 4
+    assert queries == sorted(queries, reverse=True)
+    statistics = pl.read_parquet(run / "statistics.parquet").sort("n_sessions").row(-1, named=True)
+    ratio = statistics["n_configurations"] / statistics["n_queries"]
+    assert all(row[1] == pytest.approx(ratio * row[0], abs=ratio + 1) for row in rows)
+    assert f"{statistics['n_queries']:,} queries" in ended.out
+
+
+def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(run):
+    def queries(*more):
+        ended = tiny.inside("power", str(run), "--pair", "ERR,AP", *more)
+        return int(table_of(ended.out)[1][0])
+
+    base = queries("--difference", "0.05")
+    assert queries("--difference", "0.025") == pytest.approx(4 * base, rel=0.01)
+    assert queries("--difference", "0.05", "--chance", "0.95") > base
+    assert queries("--difference", "0.05", "--tests", "10") > base
+
+
+def test_without_a_difference_that_of_the_run_is_taken(run):
+    row = (
+        pl.read_parquet(run / "comparisons.parquet")
+        .filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market="north")
+        .row(0, named=True)
+    )
+    said = tiny.inside("power", str(run), "--pair", "AP,ERR").out
+    assert row["difference"] < 0
+    assert f"is {-row['difference']:.3f} below that of ERR" in said
+    assert f"To detect a difference of {-row['difference']:.3g} " in said
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        (["--pair", "ERR"], "two different editorial metrics"),
+        (["--pair", "ERR,ERR"], "two different editorial metrics"),
+        (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
+        (["--pair", "ERR,RBP(p=0.5,max_rel=4)"], "RBP(p=0.5,max_rel=4) is not in this run; it has"),
+        (["--click", "dwell"], "dwell is not in this run; it has"),
+        (["--difference", "0"], "from 0.0001 to 2"),
+        (["--difference", "nan"], "from 0.0001 to 2"),
+        (["--difference", "1e-200"], "from 0.0001 to 2"),
+        (["--difference", "-inf"], "from 0.0001 to 2"),
+        (["--level", "1e-300"], "expected 1e-12 or more"),
+        (["--tests", "1000000000000000"], "expected 1e-12 or more"),
+        (["--chance", "1"], "between 0.5 and 0.999"),
+        (["--level", "0"], "between 0 and 0.5"),
+        (["--depth", "7"], "no judged configurations of depth 7; it has"),
+        (["--market", "west", "--judge", "me"], "of market west, judge me"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(run, more, word):
+    assert word in tiny.one_line(tiny.inside("power", str(run), *more))
+
+
+def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_path):
+    assert "no statistics.parquet" in tiny.one_line(tiny.inside("power", str(tmp_path)))
+    broken = shutil.copytree(run, tmp_path / "broken")
+    (broken / "patterns.parquet").write_bytes(b"PAR1")
+    assert "patterns.parquet is broken" in tiny.one_line(tiny.inside("power", str(broken)))
+    (broken / "patterns.parquet").unlink()
+    assert "no patterns.parquet" in tiny.one_line(tiny.inside("power", str(broken)))
+
+
+def text_for_sessions(rows):
+    return rows.with_columns(n_sessions=pl.lit("many"))
+
+
+def a_metric_with_a_hole(rows):
+    return rows.with_columns(ERR=pl.when(pl.int_range(pl.len()) > 3).then("ERR"))
+
+
+def two_grades_a_list(rows):
+    return rows.with_columns(pl.col("grades").list.head(2))
+
+
+def no_grades_at_all(rows):
+    return rows.drop("grades")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (text_for_sessions, "conversion from `str` to `i64` failed"),
+        (a_metric_with_a_hole, "null in ERR"),
+        (two_grades_a_list, "not 5 grades in every row"),
+        (no_grades_at_all, "missing columns ['grades']"),
+    ],
+)
+def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, change, words):
+    changed = shutil.copytree(run, tmp_path / "changed")
+    file = changed / "configurations.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
+    line = tiny.one_line(tiny.inside("power", str(changed)))
+    assert f"{file} is broken (" in line
+    assert words in line
+    assert line.endswith("make the run again")
+
+
+def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
+    changed = shutil.copytree(run, tmp_path / "changed")
+    file = changed / "patterns.parquet"
+    pl.read_parquet(file).head(50).write_parquet(file)
+    line = tiny.one_line(tiny.inside("power", str(changed)))
+    assert f"{file} is broken (configurations without a click pattern)" in line
+
+
+def test_a_negative_seed_is_wrong_usage(run):
+    ended = tiny.inside("power", str(run), "--seed", "-1")
+    assert ended.code == 2
+    assert "Traceback" not in ended.err
+
+
+def test_settings_that_were_changed_by_hand_are_named(run, tmp_path):
+    changed = shutil.copytree(run, tmp_path / "changed")
+    (changed / "settings.json").write_text(json.dumps({"settings": {}}))
+    with pytest.raises(ReportError, match=r"settings\.json"):
+        sample_of_run(changed, market=None, depth=None, judge=None)
+
+
+def test_a_run_read_back_has_the_metrics_that_were_written(run):
+    sample = sample_of_run(run, market="south", depth=5, judge=None)
+    rows = pl.read_parquet(run / "configurations.parquet").filter(market="south")
+    rows = rows.sort("query", "configuration_id")
+    np.testing.assert_allclose(sample.click_values, rows.select(sample.click_names).to_numpy(), atol=1e-12)
+    np.testing.assert_array_equal(sample.editorial_values, rows.select(sample.editorial_names).to_numpy())
+    np.testing.assert_array_equal(sample.sessions, rows["n_sessions"].to_numpy())
+    assert [sample.queries[place] for place in sample.query_index] == rows["query"].to_list()
+    assert sample.configuration_ids.to_list() == rows["configuration_id"].to_list()

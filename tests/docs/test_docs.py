@@ -1,0 +1,228 @@
+"""The documents say what the code does: tables, steps of the funnel, settings; and links lead somewhere."""
+
+import ast
+import csv
+import re
+
+import polars as pl
+import pytest
+
+from clickassay.cli.options import Conflicts
+from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.settings import Settings, load_settings
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.judgments.prepare import prepare_judgments
+from support.places import ROOT, SAMPLES
+
+FOLDERS = ("", "docs", "docs/how-to", "reports", "benchmarks", "data_samples", "requirements")
+DOCUMENTS = sorted(file for folder in FOLDERS for file in (ROOT / folder).glob("*.md"))
+PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
+FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")
+
+
+def text_of(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def parts(text, marker):
+    """Return the parts of a document by the headings of one level, without what stands before the first."""
+    pieces = re.split(rf"^{marker} (.+)$", text, flags=re.MULTILINE)[1:]
+    return list(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def cells(text):
+    """Return the rows of the pipe tables of a document, headers and rules left out."""
+    rows = [line.strip().strip("|").split("|") for line in text.splitlines() if line.lstrip().startswith("|")]
+    stripped = [[cell.strip() for cell in row] for row in rows]
+    rules = [number for number, row in enumerate(stripped) if set("".join(row)) <= set("-:")]
+    heads = {number - 1 for number in rules}
+    return [row for number, row in enumerate(stripped) if number not in heads.union(rules)]
+
+
+# ---- docs/tables.md ---------------------------------------------------------------------------
+
+
+def documented_tables(chapter):
+    """Return the tables of one chapter: name, key, and rows (column, type, meaning)."""
+    body = dict(parts(text_of("docs/tables.md"), "##"))[chapter]
+    found = []
+    for name, text in parts(body, "###"):
+        key = re.findall(r"`(\w+)`", text.split("Key:")[1].split("\n")[0])
+        found.append((name, key, [(row[0].strip("`"), *row[1:]) for row in cells(text)]))
+    return found
+
+
+def declared(tables):
+    """Return the same of contracts."""
+    return [
+        (
+            table.name,
+            list(table.key),
+            [(column.name, str(column.dtype), column.meaning) for column in table.columns],
+        )
+        for table in tables
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chapter", "tables"), [("The pattern table", PATTERN_TABLES), ("The run folder", RUN_TABLES)]
+)
+def test_the_page_on_tables_has_every_table_column_type_and_meaning_of_the_contracts(chapter, tables):
+    assert sorted(documented_tables(chapter)) == sorted(declared(tables))
+
+
+# ---- docs/funnel.md ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documented_steps():
+    """Return the (source, step, reason) that the page on the funnel explains."""
+    chapters = parts(text_of("docs/funnel.md"), "##")
+    rows = [(title.lower(), row) for title, text in chapters for row in cells(text)]
+    assert all(len(row) == 3 and row[2] for _, row in rows)
+    return {(source, row[0], row[1]) for source, row in rows}
+
+
+@pytest.fixture(scope="module")
+def words_of_the_code():
+    """Return all string literals of the modules that count, and all literals of the SQL that rejects rows."""
+    trees = [ast.parse(text_of(f"pipeline/clickassay/{name}")) for name in FUNNEL_MODULES]
+    words = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return words | {reason for reasons in sql_reasons().values() for reason in reasons}
+
+
+def sql_reasons():
+    """Return the reasons that SQL gives for rejected rows, by source."""
+    return {
+        source: set(re.findall(r"THEN '([^']+)'", text_of(f"sql/sessions/rejected_{source}.sql")))
+        for source in ("searches", "clicks")
+    }
+
+
+def test_the_page_on_the_funnel_has_every_reason_for_which_sql_rejects_rows(documented_steps):
+    for source, reasons in sql_reasons().items():
+        documented = {
+            reason for which, step, reason in documented_steps if (which, step) == (source, "rejected")
+        }
+        assert documented - {"ambiguous search_id"} == reasons
+
+
+def test_every_step_and_reason_on_the_page_is_a_word_of_the_code(documented_steps, words_of_the_code):
+    nulls = {reason for _, _, reason in documented_steps if reason.startswith("null ")}
+    used = {word for _, step, reason in documented_steps for word in (step, reason)} - nulls - {""}
+    assert sorted(used - words_of_the_code) == []
+
+
+def test_the_page_has_every_reason_for_which_judgments_are_rejected(documented_steps):
+    columns = ("query", "url", "grade", "judge", "market")
+    whole = dict(zip(columns, ("q", "u", 1, "j", "m"), strict=True))
+    rows = pl.DataFrame([whole | {column: None} for column in columns] + [whole])
+    queries = pl.DataFrame({"market": ["m"], "query": ["q"]})
+    funnel = prepare_judgments(rows, queries, load_settings(max_rejected=1), by_market=True).funnel
+    found = set(funnel.select("source", "step", "reason").iter_rows())
+    documented = {row for row in documented_steps if row[:2] == ("judgments", "rejected")}
+    assert {row for row in found if row[1] == "rejected"} == documented
+    assert found <= documented_steps
+
+
+def test_the_page_has_every_step_of_the_cases_worked_out_by_hand(documented_steps):
+    for file in sorted((ROOT / "tests" / "sql_cases" / "cases").glob("*/expected/funnel.csv")):
+        with file.open(newline="", encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                assert (row["source"], row["step"], row["reason"]) in documented_steps, file
+
+
+@pytest.fixture(scope="module")
+def sample_funnel():
+    """Return the funnel of the sample log."""
+    chosen = load_settings(depth=[5, 10], iterations=2, click_models=("NONE",))
+    table = log_to_patterns(SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet", chosen)
+    return analyse(table, SAMPLES / "judgments.parquet", None, chosen)["funnel"]
+
+
+def test_the_page_has_every_step_of_the_sample_log(documented_steps, sample_funnel):
+    found = set(sample_funnel.select("source", "step", "reason").unique().iter_rows())
+    assert sorted(found - documented_steps) == []
+
+
+def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
+    rows = {}
+    for source, _, depth, _, step, _, number in sample_funnel.iter_rows():
+        rows[source, depth, step] = rows.get((source, depth, step), 0) + number
+
+    def total(source, steps, *depths):
+        return sum(rows.get((source, depth, step.strip()), 0) for step in steps for depth in depths)
+
+    block = text_of("docs/funnel.md").split("## What adds up")[1].split("## ")[0]
+    sums = re.findall(r"^ +(\w+)? +(\w+) += (.+?)(  +at each.*)?$", block, flags=re.MULTILINE)
+    assert len(sums) == 5
+    source = ""
+    for named, whole, steps, at_each in sums:
+        source = named or source
+        depths = (5, 10) if at_each else (0,)
+        for depth in depths:
+            levels = {0, depth} if source == "sessions" else {depth}
+            assert total(source, [whole], 0) == total(source, steps.split("+"), *levels) > 0
+
+
+# ---- README.md --------------------------------------------------------------------------------
+
+
+def settings_of_the_readme():
+    block = text_of("README.md").split("### Settings")[1].split("### ")[0]
+    return {row[0].strip("`"): row[1] for row in cells(block)}
+
+
+def as_in_the_readme(value):
+    if isinstance(value, tuple):
+        return ", ".join(str(item) for item in value) or "none"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_the_settings_of_the_readme_are_the_settings_with_their_defaults():
+    fields = Settings.model_fields.items()
+    assert settings_of_the_readme() == {name: as_in_the_readme(field.default) for name, field in fields}
+
+
+def test_the_readme_names_every_rule_for_conflicts():
+    line = next(line for line in text_of("README.md").splitlines() if line.startswith("| `conflicts`"))
+    assert [rule.value for rule in Conflicts if f"`{rule.value}`" not in line] == []
+
+
+def test_the_readme_has_exactly_two_commands_of_make_in_its_first_block():
+    block = text_of("README.md").split("## Two commands")[1].split("## ")[0]
+    assert re.findall(r"^    (.+)$", block, flags=re.MULTILINE) == ["make report", "make test"]
+    targets = re.findall(r"^(\w+):", text_of("Makefile"), flags=re.MULTILINE)
+    assert {"report", "test"} <= set(targets)
+
+
+# ---- links ------------------------------------------------------------------------------------
+
+
+def links_of(document):
+    """Return the relative links and pictures of a document: (file, anchor)."""
+    text = re.sub(r"`[^`\n]*`", "", document.read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [target.partition("#")[::2] for target in targets if "://" not in target]
+
+
+def anchors(text):
+    """Return the anchors of the headings of a document, as forges make them."""
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.relative_to(ROOT).as_posix())
+def test_every_relative_link_leads_to_a_file_and_to_a_heading(document):
+    for path, anchor in links_of(document):
+        target = document.parent / path if path else document
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{path}#{anchor}"
+
+
+def test_links_are_found_at_all():
+    assert len(links_of(ROOT / "README.md")) >= 10

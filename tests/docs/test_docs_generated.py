@@ -1,0 +1,177 @@
+"""The pages of docs/ that scripts write are what the scripts write today, and hold what they should."""
+
+import importlib.util
+import re
+import shutil
+
+import duckdb
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from clickassay.cli.app import app
+from support.places import ROOT
+
+DOCS = ROOT / "docs"
+SAMPLE = ROOT / "reports" / "sample"
+AGAIN = "make it again with `make pages` and commit it"
+GROUPS = ("clicks", "import", "store")
+
+
+def script(name):
+    """Return a script of docs/, which is no package, as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def sections(name):
+    """Return the parts of a committed page by their headings of the second level."""
+    pieces = re.split(r"^## (.+)$", (DOCS / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def rows_of(text):
+    """Return the cells of the last pipe table of a text, its head first and its rule left out."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    last = max(number for number, line in enumerate(lines) if set(line) <= set("|-: "))
+    kept = [lines[last - 1], *lines[last + 1 :]]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in kept]
+
+
+# ---- docs/cli.md ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def helps():
+    """Return what --help shows in a wide terminal, by command."""
+
+    def shown(*words):
+        environment = {"COLUMNS": "400", "TERMINAL_WIDTH": "400", "NO_COLOR": "1", "TERM": "dumb"}
+        result = CliRunner().invoke(app, [*words, "--help"], env=environment)
+        assert result.exit_code == 0
+        return re.sub(r"\x1b\[[0-9;]*m", "", result.output)
+
+    def listed(*words):
+        commands = shown(*words).partition("Commands")[2]
+        return re.findall(r"^│ ([a-z][\w-]*)  ", commands, flags=re.MULTILINE)
+
+    inner = [(group, name) for group in GROUPS for name in listed(group)]
+    outer = [(name,) for name in listed() if name not in GROUPS]
+    return {" ".join(words): shown(*words) for words in [*outer, *inner]}
+
+
+def test_the_committed_reference_of_the_command_line_is_that_of_today():
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert page == script("make_cli").cli_page(), AGAIN
+
+
+def test_the_reference_does_not_depend_on_the_terminal(monkeypatch):
+    pages = set()
+    for columns, force in (("40", "1"), ("300", "")):
+        monkeypatch.setenv("COLUMNS", columns)
+        monkeypatch.setenv("TERMINAL_WIDTH", columns)
+        monkeypatch.setenv("FORCE_COLOR", force)
+        pages.add(script("make_cli").cli_page())
+    assert len(pages) == 1
+    assert "\x1b" not in pages.pop()
+
+
+def test_the_reference_has_every_command_that_help_lists(helps):
+    assert len(helps) >= 13
+    assert set(sections("cli.md")) == set(helps)
+
+
+def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
+    for command, text in sections("cli.md").items():
+        listed = re.findall(r"^│ .*", helps[command], flags=re.MULTILINE)
+        heads = [re.split(r"\s{2,}(?=<)", line)[0] for line in listed]  # what stands before the type
+        shown = {word for head in heads for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", head)}
+        told = set(re.findall(r"`(--?[a-z][\w-]*)`", "".join(re.findall(r"^\| (`-[^|]*)\|", text, re.M))))
+        assert shown - {"--help"} == told, command
+        named = {words[0] for line in listed if (words := re.findall(r"^│ [* ]\s+([A-Z]\w*)  ", line))}
+        assert named == set(re.findall(r"^\| `([A-Z]\w*)` \|", text, re.M)), command
+
+
+def test_the_reference_has_the_defaults_that_the_readme_tells():
+    defaults = {row[0].strip("`"): row[2].strip("`") for row in rows_of(sections("cli.md")["run"])[1:]}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").split("### Settings")[1].split("### ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", readme, flags=re.MULTILINE))
+    for name in ("idle_minutes", "max_rejected", "batch", "persistence", "pool", "min_users", "iterations"):
+        assert defaults[f"--{name.replace('_', '-')}"] == told[name], name
+
+
+# ---- docs/questions.md ------------------------------------------------------------------------
+
+
+def test_the_committed_page_of_questions_is_that_of_today():
+    page = (DOCS / "questions.md").read_text(encoding="utf-8")
+    assert page == script("make_questions").questions_page(), AGAIN
+
+
+def test_the_page_has_every_question_with_its_words_and_its_sql():
+    parts = sections("questions.md")
+    files = sorted((ROOT / "sql" / "explore").glob("*.sql"))
+    assert list(parts) == [file.stem for file in files]
+    for file in files:
+        first, _, statement = file.read_text(encoding="utf-8").partition("\n")
+        assert first.removeprefix("-- ") in parts[file.stem]
+        assert f"```sql\n{statement.strip()}\n```" in parts[file.stem]
+
+
+def test_the_answer_on_coverage_is_what_the_table_holds():
+    head, *rows = rows_of(sections("questions.md")["coverage"])
+    statistics = pl.read_parquet(SAMPLE / "statistics.parquet").sort("market", "depth", "judge")
+    assert len(rows) == min(statistics.height, 10)
+    for row, kept in zip(rows, statistics.iter_rows(named=True), strict=False):
+        found = dict(zip(head, row, strict=True))
+        assert (found["market"], int(found["depth"])) == (kept["market"], kept["depth"])
+        assert int(found["n_sessions"]) == kept["n_sessions"]
+        assert float(found["coverage"]) == pytest.approx(
+            kept["n_sessions"] / kept["n_all_sessions"], abs=5e-5
+        )
+
+
+def test_a_cell_shows_its_text_and_nothing_else():
+    cell = script("make_questions").markdown_cell
+    assert cell("AP(rel=2) 0.12") == "AP(rel=2) 0.12"
+    assert cell("a|b") == "`a\\|b`"
+    assert cell("<b>") == "`<b>`"
+    assert cell("https://a.example/1") == "`https://a.example/1`"
+    assert cell("a`b") == "`` a`b ``"
+    assert cell("x" * 61) == "`" + "x" * 59 + "…`"
+    assert cell("x" * 60) == "x" * 60
+
+
+def test_every_row_of_an_answer_has_as_many_cells_as_its_head():
+    for name, text in sections("questions.md").items():
+        if "\n| " in text:
+            head, *rows = rows_of(text)
+            assert {len(row) for row in rows} == {len(head)}, name
+            assert 1 <= len(rows) <= 10, name
+
+
+def test_a_question_without_an_answer_says_so(tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(SAMPLE, run, ignore=shutil.ignore_patterns("tables", "report.*", "run.duckdb"))
+    empty = pl.read_parquet(run / "statistics.parquet").clear()
+    empty.write_parquet(run / "statistics.parquet")
+    page = script("make_questions").questions_page(run)
+    part = page.split("\n## coverage\n")[1].split("\n## ")[0]
+    assert part.endswith("```\n\nNo rows.\n")
+
+
+def test_the_answers_here_are_those_of_duckdb_alone():
+    head, *rows = rows_of(sections("questions.md")["worst_disagreements"])
+    with duckdb.connect() as connection:
+        for table in ("configurations", "correlations", "patterns"):
+            connection.read_parquet(str(SAMPLE / f"{table}.parquet")).create_view(table)
+        sql = (ROOT / "sql" / "explore" / "worst_disagreements.sql").read_text(encoding="utf-8")
+        answer = connection.sql(sql)
+        assert head == answer.columns
+        for row, kept in zip(rows, answer.limit(10).fetchall(), strict=True):
+            found, theirs = dict(zip(head, row, strict=True)), dict(zip(head, kept, strict=True))
+            assert found["query"].strip("`") == theirs["query"]
+            assert float(found["ERR"]) == pytest.approx(theirs["ERR"], rel=1e-3)
+            assert float(found["rank_gap"]) == pytest.approx(theirs["rank_gap"], rel=1e-3)

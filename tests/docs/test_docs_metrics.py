@@ -1,0 +1,688 @@
+"""docs/metrics.md and docs/why.md against the code, other tools, and arithmetic done here."""
+
+import ast
+import itertools
+import math
+import operator
+import re
+import shutil
+import statistics
+
+import ir_measures
+import numpy as np
+import polars as pl
+import pytest
+import pytrec_eval
+import rankkit
+from rankkit.data import Run
+from scipy import stats
+from sklearn.metrics import dcg_score, ndcg_score
+
+from clickassay.core.records import Split
+from clickassay.core.settings import Settings
+from clickassay.correlation.jackknife import holm
+from clickassay.correlation.rankers import exact_correlations, monte_carlo, query_covariances, within_queries
+from clickassay.correlation.tables import correlations
+from clickassay.correlation.weighted import weighted_correlation
+from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures
+from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
+from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.metrics.names import parse
+from support.places import ROOT
+from support.runs.given_sample import sample_of
+
+PAGE, WHY = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\N{MINUS SIGN}", "-")
+    for name in ("metrics.md", "why.md")
+)
+VARIANTS = ("AP(rel=2)", "RR(rel=2)")
+SETTINGS = Settings()
+DEPTH = 5
+
+# the example of the page
+SHOWN = [2, 4, 0, 3, 1]
+JUDGED = [*SHOWN, 4, 2]
+CLICKED = [()] * 3 + [(2,)] * 3 + [(3,)] + [(1, 4)] * 2 + [(2, 5)]
+SOME = [clicked for clicked in CLICKED if clicked]
+
+
+def parts(text, marker):
+    """Return {heading: text} of one level of headings."""
+    pieces = re.split(rf"^{marker} (.+)$", text, flags=re.MULTILINE)[1:]
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def rows(text):
+    """Return the cells of the rows of pipe tables, rules left out."""
+    lines = [line.strip().strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    stripped = [[cell.strip() for cell in line] for line in lines]
+    return [row for row in stripped if set("".join(row)) - set("-:")]
+
+
+CHAPTERS = parts(PAGE, "##")
+SECTIONS = {
+    name: text
+    for chapter in ("Click metrics", "Editorial metrics", "Baselines")
+    for name, text in parts(CHAPTERS[chapter], "###").items()
+}
+
+
+def facts(name):
+    """Return the rows of the first table of a metric: {what: text}."""
+    return dict(rows(SECTIONS[name].split("| elsewhere")[0]))
+
+
+def elsewhere(name):
+    """Return the rows of the second table of a metric: (tool, number, why)."""
+    return [tuple(row) for row in rows("| elsewhere" + SECTIONS[name].split("| elsewhere")[1])[1:]]
+
+
+def ours(name, grades=None, judged=None):
+    """The metrics of the package for one list, or for the sessions of the example."""
+    if name in CLICK_METRICS:
+        return of_clicks([sum(1 << (place - 1) for place in clicked) for clicked in CLICKED])[name]
+    grades = SHOWN if grades is None else grades
+    pool = np.bincount(JUDGED if judged is None else judged, minlength=5)[None]
+    names, found = editorial_values(np.array([grades], dtype=np.int8), pool, SETTINGS)
+    return dict(zip(names, found[0], strict=True))[name]
+
+
+def of_clicks(masks):
+    good = sum(1 << place for place, grade in enumerate(SHOWN) if grade >= SETTINGS.success_grade)
+    zeros, ones = np.zeros(len(masks), dtype=np.int64), np.ones(len(masks), dtype=np.int64)
+    found = click_values(zeros, np.array(masks, dtype=np.int64), ones, np.array([good]), depth=DEPTH)
+    return dict(zip(found.names, found.means[0], strict=True))
+
+
+# ---- arithmetic written out on the pages --------------------------------------------------------
+
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+FUNCTIONS = {"log2": math.log2, "sqrt": math.sqrt, "asin": math.asin}
+SPELLINGS = {"·": "*", "log₂": "log2", "√": "sqrt", "π": str(math.pi), "²": "**2"}
+
+
+def calculated(text):
+    """Compute an expression of numbers, + - · / ², brackets, log₂(), √() and asin()."""
+    for sign, spelling in SPELLINGS.items():
+        text = text.replace(sign, spelling)
+    return value_of(ast.parse(text.strip(), mode="eval").body)
+
+
+def value_of(node):
+    if isinstance(node, ast.BinOp):
+        return OPERATORS[type(node.op)](value_of(node.left), value_of(node.right))
+    if isinstance(node, ast.Call):
+        return FUNCTIONS[node.func.id](*(value_of(part) for part in node.args))
+    return ast.literal_eval(node)
+
+
+def worked(text):
+    """Return the expression and the bold result of a worked example; words before a colon are left out."""
+    expression, result = re.fullmatch(r"(?:.*: )?([^:]+) = \*\*([\d.]+)\*\*", text).groups()
+    return calculated(expression), float(result)
+
+
+# ---- docs/metrics.md: what there is -------------------------------------------------------------
+
+
+def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
+    assert tuple(SECTIONS) == (*CLICK_METRICS, *EDITORIAL_METRICS, *VARIANTS, *BASELINES)
+    assert tuple(SECTIONS)[len(CLICK_METRICS) :] == tuple(map(str, report_measures(SETTINGS)))
+
+
+def test_the_committed_run_has_the_metrics_of_the_page():
+    columns = pl.read_parquet_schema(ROOT / "reports" / "sample" / "configurations.parquet")
+    assert set(SECTIONS) == {name for name, kind in columns.items() if kind == pl.Float64}
+
+
+def test_the_overview_names_every_metric_once():
+    named = re.findall(r"`([^`]+)`", " ".join(row[0] for row in rows(PAGE.split("\n## ")[0])[1:]))
+    assert sorted(named) == sorted(SECTIONS)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_metric_says_the_same_things_in_the_same_order(name):
+    expected = ["formula", "range", "settings", "from judgments", "edge cases", "example", "source"]
+    assert list(facts(name)) == expected
+    assert all(facts(name).values())
+
+
+def declared(name):
+    return next(metric for metric in (*CLICKS, *METRICS) if metric.name == re.split(r"[(@]", name)[0])
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_settings_and_source_of_a_metric_are_those_it_declares(name):
+    metric, said = declared(name), facts(name)
+    assert metric.source in said["source"]
+    expected = {parameter.setting for parameter in metric.parameters} - {None}
+    expected |= {"pool"} if "pool" in metric.needs else set()
+    expected |= {"success_grade"} if "good" in metric.needs else set()
+    assert expected == set(re.findall(r"`(\w+)`", said["settings"])).intersection(Settings.model_fields)
+    for setting in expected - {"pool"}:
+        assert f"`{setting}` ({getattr(SETTINGS, setting)})" in said["settings"]
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_range_is_that_of_all_lists_and_all_sessions_at_depth_5(name):
+    low, high = re.match(r"(\d) … ([\d.]+) at depth 5", facts(name)["range"]).groups()
+    if name in CLICK_METRICS:
+        found = [of_clicks([mask])[name] for mask in range(1 << DEPTH)]
+    else:
+        lists = np.array(list(itertools.product(range(5), repeat=DEPTH)), dtype=np.int8)
+        names, values = editorial_values(lists, None, Settings(pool="shown"))
+        found = values[:, names.index(name)].tolist()
+    assert min(found) == float(low)
+    assert max(found) == pytest.approx(float(high), abs=5e-5)
+
+
+# ---- docs/metrics.md: worked examples -----------------------------------------------------------
+
+
+def test_the_example_on_the_page_is_the_example_of_these_tests():
+    said = dict(rows(CHAPTERS["One example for all"])[1:])
+    numbers = {what: [int(number) for number in re.findall(r"\d+", text)] for what, text in said.items()}
+    assert numbers.pop("grades of its results, first to fifth") == SHOWN
+    assert numbers.pop("two more judged results of the query, which this configuration does not show") == [
+        4,
+        2,
+    ]
+    sessions = []
+    for what, (count,) in numbers.items():
+        sessions += [tuple(map(int, re.findall(r"\d", what)))] * count
+    assert sessions == CLICKED
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_worked_example_is_what_its_arithmetic_gives_and_what_the_package_computes(name):
+    by_hand, said = worked(facts(name)["example"])
+    assert said == pytest.approx(by_hand, abs=5e-5)
+    assert ours(name) == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_edge_cases_with_numbers_hold():
+    assert "1 and 4 give 0.625" in facts("MeanRR")["edge cases"]
+    assert of_clicks([0b1001])["MeanRR"] == 0.625
+    assert "g_max 5 the example has 0.3348" in facts("ERR")["edge cases"]
+    assert ours_with(scale=tuple("abcdef"))["ERR"] == pytest.approx(0.3348, abs=5e-5)
+    assert "p = 0.9 the example has 0.1391" in facts("RBP")["edge cases"]
+    assert ours_with(persistence=0.9)["RBP"] == pytest.approx(0.1391, abs=5e-5)
+    assert "(1 + 1)/1 = 2" in facts("AP")["edge cases"]
+    assert ours("AP", [3, 3, 0, 0, 0], [3, 0, 0, 0]) == 2
+
+
+def ours_with(**settings):
+    chosen = Settings(pool="shown", **settings)
+    names, found = editorial_values(np.array([SHOWN], dtype=np.int8), None, chosen)
+    return dict(zip(names, found[0], strict=True))
+
+
+def test_without_a_relevant_result_nothing_is_nan_and_the_page_says_0():
+    for name in (*EDITORIAL_METRICS, *VARIANTS):
+        assert ours(name, [0] * DEPTH, [0] * 7) == 0
+        assert name in VARIANTS or re.search(r"\b0\b", facts(name)["edge cases"])
+
+
+def test_the_variants_follow_the_settings_as_the_page_says():
+    assert list(map(str, report_measures(Settings(relevant_grade=2))))[6:8] == ["AP(rel=1)", "RR(rel=1)"]
+    assert list(map(str, report_measures(Settings(relevant_grade=1))))[6:] == list(BASELINES)
+
+
+OWN = dict(row for row in rows(CHAPTERS["Values of your own"]) if row[0].startswith("`") and len(row) == 2)
+
+
+def test_every_parameter_of_values_has_an_example():
+    assert {re.match(r"`(\w+)", name)[1] for name in OWN} == {"ERR", "RBP", "DCG", "NDCG"}
+    assert any("utilities" in name for name in OWN)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_example_of_values_of_your_own_is_what_the_package_computes(name):
+    by_hand, said = worked(OWN[name])
+    pool, measure = np.bincount(JUDGED, minlength=5)[None], parse(name.strip("`"), METRICS)
+    _, found = editorial_values(np.array([SHOWN], dtype=np.int8), pool, SETTINGS, (measure,))
+    assert said == pytest.approx(by_hand, abs=5e-5)
+    assert found[0, 0] == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_linear_gains_are_those_of_the_tools_that_the_page_names():
+    _, linear = worked(OWN["`NDCG(gains='0 1 2 3 4')`"])
+    for found in (by_trec_eval("ndcg_cut_5"), by_ir_measures("nDCG@5")):
+        assert found == pytest.approx(linear, abs=5e-5)
+
+
+# ---- docs/metrics.md: other tools ---------------------------------------------------------------
+
+
+def falling(grades):
+    return sorted(grades, reverse=True)
+
+
+def discounted(gains):
+    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
+
+
+def exponential(grades):
+    return [2**grade - 1 for grade in grades]
+
+
+def patience(gains, p=0.8):
+    return (1 - p) * sum(gain * p**place for place, gain in enumerate(gains))
+
+
+def stops(grades, top):
+    """ERR as a user who goes down the list: the chance to reach each rank, times the chance to stop there."""
+    reached, total = 1.0, 0.0
+    for rank, grade in enumerate(grades, start=1):
+        chance = (2**grade - 1) / 2**top
+        total, reached = total + reached * chance / rank, reached * (1 - chance)
+    return total
+
+
+def by_trec_eval(measure, level=1):
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels(), {measure}, relevance_level=level)
+    return evaluator.evaluate(run())["1"][measure]
+
+
+def by_ir_measures(measure):
+    needs_perl = measure.startswith("ERR") or "exp" in measure
+    if needs_perl and shutil.which("perl") is None:
+        pytest.skip("gdeval is a Perl script")
+    found = [item.value for item in ir_measures.parse_measure(measure).iter_calc(qrels(), run())]
+    return found[0]
+
+
+def by_rankkit(measure, **options):
+    ranking = tuple(f"d{place}" for place in range(DEPTH))
+    return rankkit.score(Run("1", ranking, qrels()["1"]), measure, k=DEPTH, **options)
+
+
+def qrels():
+    return {"1": {f"d{place}": grade for place, grade in enumerate(JUDGED)}}
+
+
+def run():
+    return {"1": {f"d{place}": float(-place) for place in range(DEPTH)}}
+
+
+def by_scikit_learn(score, gains):
+    return score([gains], [[-place for place in range(DEPTH)]])
+
+
+def mean(values):
+    return statistics.fmean(values)
+
+
+RAN = {
+    ("DCG", "scikit-learn `dcg_score` of the grades"): lambda: by_scikit_learn(dcg_score, SHOWN),
+    ("DCG", "rankkit `dcg` of gains 2^g - 1"): lambda: rankkit.dcg(exponential(SHOWN), DEPTH),
+    ("NDCG", "trec_eval `ndcg_cut_5`"): lambda: by_trec_eval("ndcg_cut_5"),
+    ("NDCG", "trec_eval `ndcg`"): lambda: by_trec_eval("ndcg"),
+    ("NDCG", "ir_measures `nDCG@5`"): lambda: by_ir_measures("nDCG@5"),
+    ("NDCG", "ir_measures `nDCG(dcg='exp-log2')@5`"): lambda: by_ir_measures("nDCG(dcg='exp-log2')@5"),
+    ("NDCG", "rankkit `ndcg`"): lambda: by_rankkit("ndcg"),
+    ("NDCG", "scikit-learn `ndcg_score` of the grades"): lambda: by_scikit_learn(ndcg_score, SHOWN),
+    ("NDCG", "ideal of the results shown"): lambda: by_scikit_learn(ndcg_score, exponential(SHOWN)),
+    ("AP", "trec_eval `map_cut_5`"): lambda: by_trec_eval("map_cut_5"),
+    ("AP", "ir_measures `AP@5`"): lambda: by_ir_measures("AP@5"),
+    ("AP", "ir_measures `AP(rel=3)@5`"): lambda: by_ir_measures("AP(rel=3)@5"),
+    ("AP", "rankkit `map`"): lambda: by_rankkit("map"),
+    ("RR", "trec_eval `recip_rank`"): lambda: by_trec_eval("recip_rank"),
+    ("RR", "ir_measures `RR@5`"): lambda: by_ir_measures("RR@5"),
+    ("RR", "ir_measures `RR(rel=3)@5`"): lambda: by_ir_measures("RR(rel=3)@5"),
+    ("RR", "rankkit `mrr`"): lambda: by_rankkit("mrr"),
+    ("ERR", "ir_measures `ERR@5` (gdeval)"): lambda: by_ir_measures("ERR@5"),
+    ("ERR", "rankkit `err` with `max_grade=4`"): lambda: by_rankkit("err", max_grade=4),
+    ("AP(rel=2)", "ir_measures `AP(rel=2)@5`"): lambda: by_ir_measures("AP(rel=2)@5"),
+    ("AP(rel=2)", "trec_eval `map_cut_5` with `-l 2`"): lambda: by_trec_eval("map_cut_5", level=2),
+    ("RR(rel=2)", "ir_measures `RR(rel=2)@5`"): lambda: by_ir_measures("RR(rel=2)@5"),
+    ("P@1", "trec_eval `P_1`"): lambda: by_trec_eval("P_1"),
+    ("P@1", "ir_measures `P(rel=3)@1`"): lambda: by_ir_measures("P(rel=3)@1"),
+}
+"""What the tools give for the example when they are run."""
+
+EXP = exponential(SHOWN)
+IDEAL = discounted(exponential(falling(JUDGED)[:DEPTH]))
+BY_RULE = {
+    ("UCTR", "abandonment rate"): CLICKED.count(()) / len(CLICKED),
+    ("UCTR", "click-through rate per result"): sum(map(len, CLICKED)) / (len(CLICKED) * DEPTH),
+    ("MaxRR", "mean reciprocal rank of clicked sessions"): mean(1 / min(places) for places in SOME),
+    ("MaxRR", "mean rank of the highest click"): mean(min(places) for places in SOME),
+    ("MeanRR", "mean reciprocal rank of clicked sessions"): mean(
+        mean(1 / place for place in places) for places in SOME
+    ),
+    ("MeanRR", "mean reciprocal rank of clicks"): mean(1 / place for places in SOME for place in places),
+    ("MinRR", "mean reciprocal rank of clicked sessions"): mean(1 / max(places) for places in SOME),
+    ("MinRR", "mean rank of the lowest click"): mean(max(places) for places in SOME),
+    ("PLC", "skip rate"): sum(max(places) - len(places) for places in SOME) / sum(map(max, SOME)),
+    ("PLC", "PLC of clicked sessions"): mean(len(places) / max(places) for places in SOME),
+    ("SS", "success of clicked sessions"): mean(
+        any(SHOWN[place - 1] >= SETTINGS.success_grade for place in places) for places in SOME
+    ),
+    ("QCTR", "click-through rate per result"): sum(map(len, CLICKED)) / (len(CLICKED) * DEPTH),
+    ("DCG", "ranx `dcg`"): discounted(SHOWN),
+    ("DCG", "Elasticsearch, OpenSearch, Quepid"): discounted(EXP),
+    ("DCG", "natural logarithm"): sum(gain / math.log(place + 2) for place, gain in enumerate(EXP)),
+    ("NDCG", "ranx `ndcg@5`"): discounted(SHOWN) / discounted(falling(JUDGED)[:DEPTH]),
+    ("NDCG", "Quepid `ndcg@10` cut at 5"): discounted(EXP) / discounted(exponential(falling(JUDGED))),
+    ("NDCG", "Elasticsearch `dcg` with `normalize`"): discounted(EXP) / IDEAL,
+    ("NDCG", "OpenSearch Search Relevance Workbench"): round(discounted(EXP) / IDEAL, 2),
+    ("AP", "Quepid `ap@10`"): (1 + 1 + 3 / 4 + 4 / 5) / sum(grade > 0 for grade in JUDGED),
+    ("AP", "divided by the relevant results shown"): (1 / 2 + 2 / 4) / sum(grade >= 3 for grade in SHOWN),
+    ("RR", "ranx `mrr`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
+    ("RR", "Elasticsearch `mean_reciprocal_rank`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
+    ("ERR", "Elasticsearch `expected_reciprocal_rank`"): stops(SHOWN, 4),
+    ("ERR", "Quepid `err@10` cut at 5"): stops(SHOWN, 4),
+    ("ERR", "g_max 5"): stops(SHOWN, 5),
+    ("RBP", "ir_measures `RBP(p=0.8,rel=3)`, cwl_eval"): patience([grade >= 3 for grade in SHOWN]),
+    ("RBP", "trec_eval 10 `rbp` with p = 0.8"): patience([grade / 4 for grade in SHOWN]),
+    ("RBP", "ranx `rbp.80`, trectools with graded relevance"): patience(SHOWN),
+    ("RBP", "gain (2^g - 1) / 15"): patience([gain / 15 for gain in EXP]),
+    ("MeanGrade", "cumulated gain"): sum(SHOWN),
+    ("MeanGrade@1", "gain 2^g - 1 of the first result"): EXP[0],
+    ("P@1", "Elasticsearch `precision` at 1"): float(SHOWN[0] >= 1),
+}
+"""What their rules give for it; on the page these numbers have a star."""
+
+NUMBERS = [(name, tool, text) for name in SECTIONS for tool, text, _ in elsewhere(name) if text]
+
+
+def test_every_number_of_another_tool_is_checked_and_stars_mark_those_from_rules():
+    assert {(name, tool) for name, tool, text in NUMBERS if text.endswith("*")} == set(BY_RULE)
+    assert {(name, tool) for name, tool, text in NUMBERS if not text.endswith("*")} == set(RAN)
+
+
+@pytest.mark.parametrize(("name", "tool", "text"), NUMBERS)
+def test_the_number_of_another_tool_is_what_it_gives(name, tool, text):
+    found = BY_RULE[name, tool] if text.endswith("*") else RAN[name, tool]()
+    assert float(text.rstrip("*")) == pytest.approx(found, abs=5.5e-5)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_tool_is_said_not_to_differ_exactly_where_its_number_is_ours(name):
+    for tool, text, why in elsewhere(name):
+        if text:
+            same = abs(float(text.rstrip("*")) - ours(name)) < 6e-5
+            assert same == bool(re.search(r"\b(it does|they do) not\b", why)), tool
+
+
+def test_the_other_settings_that_explain_a_number_give_it():
+    ranking = tuple(f"d{place}" for place in range(DEPTH))
+    linear = rankkit.ndcg(Run("1", ranking, qrels()["1"]), DEPTH, gain="linear")
+    assert linear == pytest.approx(0.6422, abs=5e-5)
+    assert by_scikit_learn(dcg_score, EXP) == pytest.approx(15.8655, abs=5e-5)
+    assert by_trec_eval("map_cut_5", level=3) == pytest.approx(0.3333, abs=5e-5)
+    assert patience([grade / 4 for grade in SHOWN], p=0.9) == pytest.approx(0.2111, abs=5e-5)
+
+
+def test_the_names_for_ir_measures_give_our_values():
+    table = [row for row in rows(CHAPTERS["Before numbers are compared with another tool"]) if len(row) == 3]
+    named = [row for row in table if row[1].startswith("`") and row[0].startswith("`")]
+    assert len(named) == 7
+    for name, theirs, _ in named:
+        found = by_ir_measures(theirs.strip("`").replace("@k", f"@{DEPTH}"))
+        assert found == pytest.approx(ours(name.strip("`")), abs=6e-6)
+
+
+# ---- docs/why.md: made-up examples --------------------------------------------------------------
+
+REASONS = parts(WHY, "##")
+
+
+def reason(word):
+    """Return the text of the one section whose heading has `word`."""
+    (text,) = [text for heading, text in REASONS.items() if word in heading]
+    return text
+
+
+def tables(text):
+    """Return the pipe tables of a text: each a list of rows of numbers, words left as they are."""
+    blocks = re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE)
+    return [[[number_or(cell) for cell in row] for row in rows(block)[1:]] for block in blocks]
+
+
+def number_or(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def plain_correlation(x, y, weights=None):
+    """The weighted Pearson correlation, as loops from the definition."""
+    weights = [1.0] * len(x) if weights is None else weights
+    size = sum(weights)
+    m_x = sum(w * a for w, a in zip(weights, x, strict=True)) / size
+    m_y = sum(w * b for w, b in zip(weights, y, strict=True)) / size
+    triples = list(zip(weights, x, y, strict=True))
+    s_xy = sum(w * (a - m_x) * (b - m_y) for w, a, b in triples)
+    return s_xy / math.sqrt(
+        sum(w * (a - m_x) ** 2 for w, a, _ in triples) * sum(w * (b - m_y) ** 2 for w, _, b in triples)
+    )
+
+
+def overall(sample):
+    """The one weighted correlation of a sample with one click metric and one editorial metric."""
+    whole = Split("all", ("all",), np.zeros(len(sample.queries), dtype=np.int64))
+    return correlations(sample, (whole,))
+
+
+def bold(text):
+    return [float(number) for number in re.findall(r"\*\*(-?[\d.]*\d)\*\*", text)]
+
+
+def test_every_calculation_on_the_page_gives_its_bold_result():
+    found = re.findall(r"([\d√(][\d\s.·+\-/²√()]*) = \*\*([\d.]+)\*\*", " ".join(WHY.split()))
+    assert len(found) == 6
+    for expression, result in found:
+        digits = len(result.partition(".")[2])
+        assert calculated(expression) == pytest.approx(float(result), abs=0.501 * 10**-digits), expression
+
+
+def test_configurations_tell_the_metrics_apart_and_means_over_queries_do_not():
+    lists, found = tables(reason("configurations"))
+    for _, grades, err, mean_grade, _ in lists:
+        levels = [int(grade) for grade in grades.split(",")]
+        assert err == pytest.approx(stops(levels, 4), abs=5e-5)
+        assert err == pytest.approx(ours("ERR", levels), abs=5e-5)
+        assert mean_grade == mean(levels)
+    columns = [[row[column] for row in lists] for column in (2, 3, 4)]
+    averaged = [[mean(column[first : first + 2]) for first in (0, 2, 4)] for column in columns]
+    for (_, of_err, of_mean), (err, mean_grade, clicks) in zip(found, (columns, averaged), strict=True):
+        assert of_err == pytest.approx(plain_correlation(err, clicks), abs=1e-4)
+        assert of_mean == pytest.approx(plain_correlation(mean_grade, clicks), abs=1e-4)
+
+
+def test_weights_keep_single_sessions_from_outvoting_thousands():
+    text = reason("weighted")
+    err, clicks, sessions = map(np.array, zip(*tables(text)[0], strict=True))
+    one, many, weighted, unweighted = bold(text)
+    assert one == pytest.approx(math.sqrt(0.6 * 0.4), abs=5e-5)
+    assert many == pytest.approx(math.sqrt(0.6 * 0.4 / 900), abs=5e-5)
+    assert weighted == pytest.approx(plain_correlation(err, clicks, sessions), abs=5e-5)
+    assert weighted == pytest.approx(weighted_correlation(err, clicks, sessions)[0], abs=5e-5)
+    assert unweighted == pytest.approx(plain_correlation(err, clicks), abs=5e-5)
+
+
+def test_intervals_that_take_configurations_as_independent_hold_the_truth_as_rarely_as_the_page_says():
+    assert "holds the truth in 72 %" in reason("left out")
+    assert 2 * stats.norm.cdf(1.96 / math.sqrt(3.25)) - 1 == pytest.approx(0.72, abs=0.005)
+    rng = np.random.default_rng(1)
+    samples, queries, each = 4000, 50, 10
+    shared = rng.standard_normal((2, samples, queries, 1))
+    values = (shared + rng.standard_normal((2, samples, queries, each))).reshape(2, samples, -1)
+    x, y = (values - values.mean(axis=2, keepdims=True)) / values.std(axis=2, keepdims=True)
+    found = (x * y).mean(axis=1)
+    holds = np.abs(np.arctanh(found)) < 1.96 / math.sqrt(queries * each - 3)
+    assert holds.mean() == pytest.approx(0.72, abs=0.02)
+
+
+def test_leaving_out_queries_sees_the_larger_error():
+    rng = np.random.default_rng(2)
+    queries, each = 400, 10
+    index = np.repeat(np.arange(queries), each)
+    values = rng.standard_normal((queries, 2))[index] + rng.standard_normal((queries * each, 2))
+    row = overall(sample_of(values[:, :1], values[:, 1:], query_index=index))
+    half = math.atanh(row["ci_high"][0]) - math.atanh(row["ci_low"][0])
+    independent = 2 * 1.96 / math.sqrt(queries * each - 3)
+    assert half / independent == pytest.approx(math.sqrt(3.25), rel=0.15)
+
+
+def test_the_twelve_draws_of_two_rankers_have_the_correlation_of_the_closed_form():
+    text = reason("closed form")
+    (table,) = tables(text)
+    lists = [[row[1:] for row in table if row[0] == name] for name in ("first", "second")]
+    pairs = [list(itertools.permutations(each, 2)) for each in lists]
+    draws = list(itertools.product(*pairs))
+    assert len(draws) == 12
+    d_e, d_c = ([sum(a[axis] - b[axis] for a, b in draw) / len(draw) for draw in draws] for axis in (0, 1))
+    enumerated = plain_correlation(d_e, d_c)
+    assert bold(text)[1:] == pytest.approx([enumerated] * 2, abs=5e-5)
+    within = within_queries(
+        sample_of([row[2:] for row in table], [row[1:2] for row in table], query_index=[0, 0, 1, 1, 1])
+    )
+    closed = exact_correlations(query_covariances(within).sum(axis=0), 1)[0, 0]
+    assert closed == pytest.approx(enumerated, abs=1e-12)
+    drawn = monte_carlo(within, iterations=40_000, rng=np.random.default_rng(3)).values[0, 0]
+    assert drawn == pytest.approx(enumerated, abs=0.015)
+
+
+def test_noise_lowers_the_correlation_of_a_perfect_metric_as_the_page_says():
+    for sessions, added, real, correlation in tables(reason("noise"))[0]:
+        assert added == pytest.approx(0.24 / sessions, abs=5e-5)
+        assert real == pytest.approx(0.01 / (0.01 + 0.24 / sessions), abs=5e-5)
+        assert correlation == pytest.approx(math.sqrt(0.01 / (0.01 + 0.24 / sessions)), abs=5e-5)
+
+
+def test_ten_sessions_each_show_the_lowered_value_and_the_correction_finds_the_perfect_one():
+    rng = np.random.default_rng(4)
+    truth = np.repeat([0.4, 0.6], 6000)
+    clicked = rng.random((len(truth), 10)) < truth[:, None]
+    sample = sample_of(
+        clicked.mean(axis=1)[:, None],
+        truth[:, None],
+        sessions=np.full(len(truth), 10),
+        variances=clicked.var(axis=1, ddof=1)[:, None],
+    )
+    row = overall(sample)
+    assert row["correlation"][0] == pytest.approx(tables(reason("noise"))[0][1][3], abs=0.02)
+    assert row["noise_corrected"][0] == pytest.approx(1, abs=0.03)
+
+
+def test_normal_differences_have_the_same_sign_as_often_as_the_table_says():
+    rng = np.random.default_rng(5)
+    first, other = rng.standard_normal((2, 200_000))
+    for correlation, same in tables(reason("sign"))[0]:
+        assert same == pytest.approx(0.5 + math.asin(correlation) / math.pi, abs=5e-5)
+        second = correlation * first + math.sqrt(1 - correlation**2) * other
+        assert np.mean((first > 0) == (second > 0)) == pytest.approx(same, abs=0.005)
+
+
+def test_the_two_comparisons_have_the_p_values_and_intervals_of_the_table():
+    for difference, error, p, interval in tables(reason("intervals"))[0]:
+        assert p == pytest.approx(2 * stats.norm.sf(difference / error), abs=5e-5)
+        ends = [number_or(end) for end in interval.split(" to ")]
+        assert ends == pytest.approx([difference - 1.96 * error, difference + 1.96 * error], abs=5e-5)
+
+
+def test_of_55_pairs_the_smallest_p_value_must_lie_below_a_55th_of_5_percent():
+    assert math.comb(len(report_measures(SETTINGS)), 2) == 55
+    others = [0.5] * 54
+    assert (
+        holm(np.array([0.05 / 55 * 0.99, *others]))[0] < 0.05 < holm(np.array([0.05 / 55 * 1.01, *others]))[0]
+    )
+
+
+def test_clicks_fall_as_quality_rises_when_the_page_answers():
+    text = reason("validity")
+    (table,) = tables(text)
+    for _, answered, click, clicks in table:
+        assert clicks == pytest.approx((1 - answered) * click, abs=5e-5)
+    assert bold(text) == [
+        pytest.approx(plain_correlation([row[0] for row in table], [row[3] for row in table]), abs=5e-5)
+    ]
+
+
+# ---- docs/why.md: the sample run ----------------------------------------------------------------
+
+
+def sample_rows(name, **where):
+    """Return the rows of the sample run that the page speaks of."""
+    table = pl.read_parquet(ROOT / "reports" / "sample" / f"{name}.parquet")
+    chosen = {"market": "north", "depth": 5, "split": "all", "click_metric": "MeanRR"} | where
+    return table.filter(**{column: value for column, value in chosen.items() if column in table.columns})
+
+
+def one(name, column, **where):
+    return sample_rows(name, **where)[column].item()
+
+
+def said(pattern, word):
+    """Return the numbers that a section says in words, in the groups of a pattern."""
+    found = re.search(pattern, re.sub(r"\s+", " ", reason(word)))
+    assert found, pattern
+    return [float(number) for number in found.groups()]
+
+
+def test_the_page_says_how_sessions_lie_in_the_sample_run():
+    table = sample_rows("configurations")
+    few = table.filter(pl.col("n_sessions") <= 3)
+    shares = [100 * few.height / table.height, 100 * few["n_sessions"].sum() / table["n_sessions"].sum()]
+    pattern = r"(\d+) % of the configurations have at most 3 sessions; together they have (\d+) %"
+    assert said(pattern, "weighted") == pytest.approx(shares, abs=0.5)
+    queries = table.group_by("query").agg(pl.col("n_sessions").sum()).sort("n_sessions", descending=True)
+    count, share = said(r"the (\d+) queries with most sessions, a tenth, have (\d+) %", "weighted")
+    assert count == round(queries.height / 10)
+    top = queries["n_sessions"].head(int(count)).sum() / queries["n_sessions"].sum()
+    assert share == pytest.approx(100 * top, abs=0.51)
+
+
+def test_the_page_says_what_the_two_rankers_of_the_sample_run_gave():
+    drawn, limit, apart = said(
+        r"DCG has ([\d.]+) by 1000 draws and ([\d.]+) in the limit, "
+        r"and the limits of DCG and ERR differ by ([\d.]+),",
+        "closed form",
+    )
+    dcg, err = (one("differences", "exact", editorial_metric=name) for name in ("DCG", "ERR"))
+    assert drawn == pytest.approx(one("differences", "monte_carlo", editorial_metric="DCG"), abs=5e-4)
+    assert (limit, apart) == (pytest.approx(dcg, abs=5e-4), pytest.approx(abs(dcg - err), abs=5e-4))
+    correlation, agreement = said(r"DCG has ([\d.]+): ([\d.]+) %", "sign")
+    assert correlation == pytest.approx(dcg, abs=5e-4)
+    assert agreement == pytest.approx(50 + 100 * math.asin(dcg) / math.pi, abs=0.05)
+
+
+def test_the_page_says_what_the_correction_of_the_sample_run_gave():
+    plain, corrected = said(r"ERR has ([\d.]+), and ([\d.]+) corrected", "noise")
+    assert plain == pytest.approx(one("correlations", "correlation", editorial_metric="ERR"), abs=5e-4)
+    assert corrected == pytest.approx(
+        one("correlations", "noise_corrected", editorial_metric="ERR"), abs=5e-4
+    )
+    ends = sample_rows("differences").select("noise_corrected_low", "noise_corrected_high")
+    assert ends.drop_nulls().is_empty()
+    table = sample_rows("correlations")
+    assert (table["noise_corrected"] / table["correlation"]).std() < 1e-9
+
+
+def test_the_page_says_what_the_comparison_of_err_and_dcg_in_the_sample_run_gave():
+    row = sample_rows("comparisons", metric_a="DCG", metric_b="ERR").row(0, named=True)
+    found = said(r"ERR differs from DCG by ([\d.]+), p = ([\d.]+) alone and ([\d.]+) among 55", "intervals")
+    assert found == pytest.approx([-row["difference"], row["p_value"], row["p_adjusted"]], abs=5e-4)
+    assert sample_rows("comparisons").height == 55
+
+
+def test_the_page_says_what_baselines_and_the_null_of_success_are_in_the_sample_run():
+    first, err = said(r"the grade of the first result alone has ([\d.]+), ERR ([\d.]+)\.", "validity")
+    assert first == pytest.approx(
+        one("correlations", "correlation", editorial_metric="MeanGrade@1"), abs=5e-4
+    )
+    assert err == pytest.approx(one("correlations", "correlation", editorial_metric="ERR"), abs=5e-4)
+    success, null = said(r"has ([\d.]+) with RR\(rel=2\), and it would have ([\d.]+)", "validity")
+    where = {"click_metric": "SS", "editorial_metric": "RR(rel=2)"}
+    assert success == pytest.approx(one("correlations", "correlation", **where), abs=5e-4)
+    assert null == pytest.approx(one("correlations", "null_correlation", **where), abs=5e-4)

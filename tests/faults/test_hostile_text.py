@@ -1,0 +1,345 @@
+"""Text that means to do harm, in every place that holds text, comes through every output as plain text."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from support.logs import tiny
+
+HARMS = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"><svg onload='alert(1)'>",
+    "'; DROP TABLE configurations; --",
+    '=HYPERLINK("http://evil.example/x","y")',
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "+1+1",
+    "-2+3",
+    "a\nb\r\nc",
+    "\u202eegap lapyap",
+    "\x1b[31mred\x1b[0m\x1b]0;title\x07",
+    "nul\x00byte",
+    "\\input{/etc/passwd} $x^2$ 50% #1 _a_ & ~b {c}",
+    "{{ 7*7 }} {% raw %} ${7*7}",
+    "[link](javascript:alert(1)) ![i](http://evil.example/i.png) `c`",
+    "| table | cell |\n|---|---|",
+    "javascript:alert(1)",
+    "<style>@import 'http://evil.example/e.css'</style>",
+    "<!-- ]]> -->",
+    "\u2028line\u2029end",
+    "&lt;b&gt;&amp;",
+    "\\u003cscript\\u003e",
+)
+ATTRIBUTE = "<b>kind</b>\x1b[31m\u202e'\"=1"
+MARKETS = (HARMS[0], HARMS[4], HARMS[10])
+JUDGE = HARMS[5]
+KINDS = (HARMS[1], HARMS[6], HARMS[9], HARMS[12])
+OUT = "o b'c\"d[1]*$(x)\u202e <b>"
+PLACES = ("a b'c\"d[1]*?$(x)", "ünï <b>&amp;\u202e=1")
+
+
+def hostile_log(folder: Path) -> tuple[tiny.Log, Path]:
+    """Make a log whose every query, URL, user, market, judge, attribute and folder is a harm."""
+    searches, clicks, judgments = [], [], []
+    number = 0
+    for place, harm in enumerate(HARMS):
+        urls = [f"{harm}{page}" for page in range(3)]
+        judgments += [(harm, url, 4 - 2 * page, JUDGE) for page, url in enumerate(urls)]
+        for copy in range(24):
+            number += 1
+            shown = urls if copy % 2 else [urls[1], urls[0], urls[2]]
+            searches.append(
+                (number, f"{harm}{number}", harm, tiny.NOON_MS + number, shown, MARKETS[place % 3])
+            )
+            if copy % 3 or place % 2:
+                clicks.append((str(number), tiny.NOON_MS + number + 1, shown[copy % 2 if copy % 5 else 2]))
+    deep = folder / PLACES[0]
+    log = tiny.write_log(
+        deep,
+        searches=pl.DataFrame(
+            searches, schema=["search_id", "user_id", "query", "timestamp", "results", "market"], orient="row"
+        ),
+        clicks=pl.DataFrame(clicks, schema=["search_id", "timestamp", "url"], orient="row"),
+        judgments=pl.DataFrame(judgments, schema=["query", "url", "grade", "judge"], orient="row"),
+    )
+    queries = deep / f"{PLACES[1]}.parquet"
+    kinds = [KINDS[place % 4] for place in range(len(HARMS))]
+    pl.DataFrame({"query": HARMS, "navigational": [True, False] * 11, ATTRIBUTE: kinds}).write_parquet(
+        queries
+    )
+    return log, queries
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """Make the run of the hostile log as a process of its own; beside it lies what the terminal saw."""
+    folder = tmp_path_factory.mktemp("hostile")
+    log, queries = hostile_log(folder)
+    out = folder / OUT / "run"
+    outcome = tiny.outside(*log.options(), "--queries", str(queries), "--out", str(out))
+    assert outcome.code == 0, outcome
+    (folder / OUT / "terminal.txt").write_text(outcome.out + outcome.err, encoding="utf-8")
+    return out
+
+
+class Page(HTMLParser):
+    """Collects what a browser would run or load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: dict[str, list[dict[str, str | None]]] = {}
+        self.seen: list[str] = []
+        self.scripts: list[str] = []
+        self._inside = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.elements.setdefault(tag, []).append(dict(attrs))
+        self._inside = tag
+
+    def handle_endtag(self, tag) -> None:
+        self._inside = ""
+
+    def handle_data(self, data) -> None:
+        (self.scripts if self._inside == "script" else self.seen).append(data)
+
+    @property
+    def attributes(self) -> list[tuple[str, str, str]]:
+        return [
+            (tag, name, value or "")
+            for tag, all_ in self.elements.items()
+            for one in all_
+            for name, value in one.items()
+        ]
+
+
+@pytest.fixture(scope="module")
+def page(run) -> Page:
+    return Page((run / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def good_page(tmp_path_factory) -> Page:
+    log = tiny.write_log(tmp_path_factory.mktemp("good"))
+    outcome = tiny.inside(*log.options())
+    assert outcome.code == 0, outcome
+    return Page((log.out / "report.html").read_text(encoding="utf-8"))
+
+
+def test_the_report_has_only_the_elements_that_we_write(page, good_page):
+    harmful = {
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "input",
+        "audio",
+        "video",
+        "frame",
+        "applet",
+        "template",
+    }
+    assert set(page.elements) & harmful == set()
+    ours = {"title", "h1", "h2", "h3", "table", "tr", "td", "p", "svg", "script", "style"}
+    assert ours & set(good_page.elements) <= set(page.elements) | {"table"}
+    assert len(page.elements.get("img", [])) == len(good_page.elements.get("img", []))
+
+
+def test_the_report_shows_the_hostile_text_as_text(page):
+    seen = "".join(page.seen)
+    assert MARKETS[0] in seen
+    assert MARKETS[1] in seen
+    assert "\\x1b[31mred" in seen
+    assert JUDGE in seen
+
+
+def test_the_only_script_of_the_report_is_ours_and_the_rest_is_data(page, good_page):
+    kinds = [one.get("type") for one in page.elements["script"]]
+    programs = [text for kind, text in zip(kinds, page.scripts, strict=True) if kind == "module"]
+    good = zip(good_page.elements["script"], good_page.scripts, strict=True)
+    assert programs == [text for one, text in good if one.get("type") == "module"]
+    assert len(programs) == 1
+    data = [
+        json.loads(text) for kind, text in zip(kinds, page.scripts, strict=True) if kind == "application/json"
+    ]
+    assert len(data) + len(programs) == len(kinds)
+
+
+def test_the_report_has_no_event_handlers(page):
+    assert [found for found in page.attributes if found[1].startswith("on")] == []
+    assert [found for found in page.attributes if found[2].strip().lower().startswith("javascript:")] == []
+
+
+def test_the_report_loads_nothing_from_elsewhere(page):
+    loading = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background", "formaction")
+    outside = [
+        found for found in page.attributes
+        if found[1] in loading and re.match(r"\s*(https?:|//|ftp:)", found[2], re.I) and found[0] != "a"
+    ]  # fmt: skip
+    assert outside == []
+    assert page.elements.get("link", []) == []
+    styles = [value for _, name, value in page.attributes if name == "style"]
+    assert [style for style in styles if "url(" in style or "@import" in style] == []
+    assert [value for _, name, value in page.attributes if name in loading and "evil.example" in value] == []
+
+
+def test_the_report_forbids_the_network(page):
+    policies = [one.get("content") or "" for one in page.elements["meta"] if "http-equiv" in one]
+    assert any("default-src 'none'" in policy for policy in policies)
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "terminal"])
+def test_no_control_character_and_no_mark_of_direction_reaches_a_reader(run, name):
+    file = run.parent / "terminal.txt" if name == "terminal" else run / name
+    text = re.sub('<script type="module">.*?</script>', "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    hidden = [
+        sign
+        for sign in set(text)
+        if not sign.isprintable() and sign not in "\n\t\u200c\u200d\xa0\u2009\u202f"
+    ]
+    assert hidden == []
+
+
+def test_markdown_holds_no_html_and_no_links_of_others(run):
+    text = (run / "report.md").read_text(encoding="utf-8")
+    prose = re.sub(r"(?ms)^```.*?^```", "", text)
+    assert re.findall(r"(?i)<\s*(script|img|svg|style|iframe|b)\b", prose) == []
+    assert re.findall(r"(?<!\\)\]\((?:javascript|http://evil)", prose) == []
+
+
+def test_no_csv_cell_is_a_formula(run):
+    files = sorted((run / "tables").glob("*.csv"))
+    assert files
+    cells = [
+        cell for file in files for row in csv.reader(file.open(newline="", encoding="utf-8")) for cell in row
+    ]
+    texts = [cell for cell in cells if not re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?|-inf|nan", cell)]
+    assert f"'{MARKETS[1]}" in texts
+    assert [cell for cell in texts if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
+
+
+def test_latex_runs_no_command_of_others(run):
+    texts = [file.read_text(encoding="utf-8") for file in (run / "tables").glob("*.tex")]
+    assert texts
+    assert [
+        text for text in texts if re.search(r"(?<!\\textbackslash)\\input\b", text) or "\x1b" in text
+    ] == []
+
+
+def test_the_database_and_the_tables_hold_the_queries_as_they_were(run):
+    spelled = {" ".join(harm.split()).lower() for harm in HARMS}
+    stored = set(pl.read_parquet(run / "configurations.parquet", glob=False)["query"])
+    assert stored == spelled
+    with duckdb.connect(str(run / "run.duckdb"), read_only=True) as database:
+        table = database.table("configurations")
+        assert {row[0] for row in table.select("query").fetchall()} == spelled
+
+
+def test_the_settings_are_json_that_names_the_inputs(run):
+    info = json.loads((run / "settings.json").read_text(encoding="utf-8"))
+    assert info["inputs"]["queries"]["names"] == [f"{PLACES[1]}.parquet"]
+    assert PLACES[0] in info["command"].replace("'\"'\"'", "'")
+
+
+def test_an_answer_to_a_question_is_harmless_on_the_terminal(run):
+    outcome = tiny.outside("query", str(run), "SELECT DISTINCT query, market, judge FROM configurations")
+    assert outcome.code == 0
+    assert [sign for sign in set(outcome.out) if not sign.isprintable() and sign != "\n"] == []
+
+
+def test_the_progress_bar_shows_hostile_text_as_text(tmp_path):
+    searches = tiny.searches().with_columns(market=pl.lit("[bold]\x1b]0;title\x07\x1b[31m\u202e"))
+    log = tiny.write_log(tmp_path, searches=searches)
+    control, terminal = os.openpty()
+    command = tiny.started_with(*log.options(), "--iterations", "150000")
+    environment = {**tiny.environment(), "TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b"".join(iter(lambda: read_terminal(control), b"")).decode()
+    os.close(control)
+    assert process.returncode == 0
+    assert "correlating market [bold]\\x1b]0;title" in re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", shown)
+    assert "\x1b]0;title" not in shown
+    assert "\u202e" not in shown
+
+
+def read_terminal(control: int) -> bytes:
+    """Read what was written to a terminal; nothing once its last writer is gone."""
+    try:
+        return os.read(control, 65_536)
+    except OSError:
+        return b""
+
+
+# ---- names of files and folders ---------------------------------------------------------------
+
+NAMES = (
+    "a b'c\"d[1]*?$(x)",
+    "*",
+    "[a-z]",
+    "日本語 ünï",
+    "-leading",
+    "per%20cent%",
+    "new\nline",
+    "semi;colon&amp",
+    "\\back\\",
+    "~",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_a_file_of_any_name_is_read_and_no_other(tmp_path, name, ending):
+    inner = tmp_path / "in" / name
+    inner.mkdir(parents=True)
+    file = inner / f"{name}{ending}"
+    clicks = tiny.clicks().with_columns(pl.col("timestamp").dt.epoch("ms"))
+    write = {".parquet": clicks.write_parquet, ".csv": clicks.write_csv, ".jsonl": clicks.write_ndjson}[
+        ending
+    ]
+    write(file)
+    for other in ("x", "aab'cd1", "a"):  # what a glob of those names would match, too
+        (inner / f"{other}{ending}").write_text("broken")
+    log = tiny.write_log(tmp_path / name.replace("?", ""), clicks=file)
+    assert tiny.counted(log)["clicks", "kept", ""] == tiny.CLICKS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_of_any_name_is_read(tmp_path, name):
+    folder = tmp_path / "in" / name
+    folder.mkdir(parents=True)
+    tiny.clicks().write_parquet(folder / "1.parquet")
+    assert tiny.counted(tiny.write_log(tmp_path / "log", clicks=folder))["clicks", "kept", ""] == tiny.CLICKS
+
+
+@pytest.mark.parametrize("command", ["run", "patterns"])
+@pytest.mark.parametrize(
+    ("name", "why"), [("what?", "there is a ? in its path"), ("no\udcfftext", "is not UTF-8")]
+)
+def test_an_output_that_no_library_can_write_is_refused(tmp_path, command, name, why):
+    log = tiny.write_log(tmp_path)
+    before = tiny.tree(tmp_path)
+    outcome = tiny.outside(*log.options(command), "--out", str(tmp_path / name / "run"))
+    assert why in tiny.one_line(outcome)
+    assert tiny.tree(tmp_path) == before
+
+
+def test_a_name_that_is_no_text_is_read_or_refused_without_a_traceback(tmp_path):
+    file = tmp_path / "in\udcff.parquet"
+    try:
+        tiny.clicks().write_parquet(tmp_path / "c.parquet")
+        (tmp_path / "c.parquet").rename(file)
+    except (OSError, UnicodeError):
+        pytest.skip("the file system takes no such name")
+    outcome = tiny.outside(*tiny.write_log(tmp_path, clicks=file).options("patterns"))
+    assert outcome.code == 0 or tiny.one_line(outcome)

@@ -1,0 +1,182 @@
+"""Judgments off the scale, contradicting each other, of no query of the log, of no judge or of several."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import JudgmentError
+from support.logs import tiny
+
+MAPS_FIRST = ("maps", tiny.url_of("maps", 0))
+
+
+def judged(*rows: tuple, names: tuple[str, ...] = ("query", "url", "grade")) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), schema=list(names), orient="row", strict=False)
+
+
+def graded(first: object, dtype: pl.DataType = pl.Float64) -> pl.DataFrame:
+    """Return the good judgments with another grade in the first row."""
+    grades = [first, *tiny.judgments()["grade"].to_list()[1:]]
+    return tiny.judgments().with_columns(pl.Series("grade", grades, dtype=dtype, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("grade", "dtype", "words"),
+    [
+        (5, pl.Int64, ("grade 5 of row 1", "outside 0..4 (--max-grade)")),
+        (1_000_000, pl.Int64, ("outside 0..4", "--max-grade")),
+        (2**63 - 1, pl.Int64, ("outside 0..4", "--max-grade")),
+        (-1, pl.Int8, ("grade -1 of row 1", "outside 0..4")),
+        (255, pl.UInt8, ("grade 255 of row 1", "outside 0..4")),
+        (2.5, pl.Float64, ("grade 2.5 of row 1", "not a whole number 0..4", "round it")),
+        (float("inf"), pl.Float64, ("grade inf of row 1", "outside 0..4")),
+        (float("-inf"), pl.Float32, ("outside 0..4",)),
+        ("splendid", pl.String, ("grade 'splendid' of row 1", "bad,fair,good,excellent,perfect (--scale)")),
+        ("true", pl.String, ("grade 'true'", "not a label of the scale")),
+        ("2.5", pl.String, ("grade", "not a whole number")),
+        ("-2", pl.String, ("outside 0..4",)),
+        ("0x3", pl.String, ("not a label of the scale",)),
+    ],
+)
+def test_a_grade_off_the_scale_is_shown_with_its_row(tmp_path, grade, dtype, words):
+    log = tiny.write_log(tmp_path, judgments=graded(grade, dtype))
+    line = tiny.refused(log, *words, "'maps'", "1 such rows in all")
+    assert tiny.url_of("maps", 0) in line
+
+
+def test_grades_that_are_true_or_false_are_refused(tmp_path):
+    frame = tiny.judgments().with_columns(pl.col("grade") > 2)
+    tiny.refused(
+        tiny.write_log(tmp_path, judgments=frame), "judgments: column grade is Boolean", "integers or labels"
+    )
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.String])
+def test_whole_grades_of_any_type_are_the_same(tmp_path, dtype):
+    good = tiny.analysed(tiny.write_log(tmp_path / "good"))
+    cast = tiny.write_log(
+        tmp_path / "cast", judgments=tiny.judgments().with_columns(pl.col("grade").cast(dtype))
+    )
+    assert tiny.analysed(cast)["configurations"].equals(good["configurations"])
+
+
+def test_labels_of_the_scale_are_grades_whatever_their_case(tmp_path):
+    labels = {0: "Bad", 2: " GOOD ", 4: "perfect"}
+    good = tiny.analysed(tiny.write_log(tmp_path / "good"))
+    frame = tiny.judgments().with_columns(pl.col("grade").replace_strict(labels))
+    assert tiny.analysed(tiny.write_log(tmp_path / "labels", judgments=frame))["configurations"].equals(
+        good["configurations"]
+    )
+
+
+def test_a_scale_of_ones_own_names_its_grades(tmp_path):
+    frame = tiny.judgments().with_columns(pl.col("grade").replace_strict({0: "no", 2: "maybe", 4: "yes"}))
+    log = tiny.write_log(tmp_path, judgments=frame)
+    own = {"scale": ("no", "maybe", "yes"), "relevant_grade": 2, "success_grade": 1}
+    grades = tiny.analysed(log, **own)["configurations"]["grades"].to_list()
+    assert sorted(map(tuple, grades)) == [(1, 2, 0)] * 3 + [(2, 1, 0)] * 3
+    tiny.refused(log, "grade 'yes' of row 1", "not a label of the scale")
+
+
+# Worked by hand: grades of one (query, url) in the order of rows, and what each rule makes of them
+CONFLICTS = [
+    ((1, 2), {"max": 2, "latest": 2, "mean-rounded": 2}),
+    ((2, 1), {"max": 2, "latest": 1, "mean-rounded": 2}),
+    ((4, 0, 0), {"max": 4, "latest": 0, "mean-rounded": 1}),
+    ((0, 3, 1), {"max": 3, "latest": 1, "mean-rounded": 1}),
+    ((3, 4, 4, 3), {"max": 4, "latest": 3, "mean-rounded": 4}),
+    ((0, 0, 0, 1), {"max": 1, "latest": 1, "mean-rounded": 0}),
+]
+RULED = [(grades, rule, grade) for grades, by_rule in CONFLICTS for rule, grade in by_rule.items()]
+
+
+def contradicting(grades: tuple[int, ...]) -> pl.DataFrame:
+    """Return the good judgments with several grades of the first result of ``maps``, in two spellings."""
+    spelled = [("maps", "  MAPS ")[number % 2] for number in range(len(grades))]
+    rows = [(query, MAPS_FIRST[1], grade) for query, grade in zip(spelled, grades, strict=True)]
+    others = tiny.judgments().filter(pl.col("url") != MAPS_FIRST[1])
+    return pl.concat([judged(*rows), others.cast({"grade": pl.Int64})])
+
+
+@pytest.mark.parametrize(("grades", "rule", "grade"), RULED)
+def test_each_rule_settles_conflicts_as_it_says(tmp_path, grades, rule, grade):
+    log = tiny.write_log(tmp_path, judgments=contradicting(grades))
+    table = tiny.analysed(log, conflicts=rule)["configurations"].filter(query="maps")
+    assert {row["grades"][row["results"].index(MAPS_FIRST[1])] for row in table.to_dicts()} == {grade}
+
+
+def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
+    log = tiny.write_log(tmp_path, judgments=contradicting((1, 2)))
+    tiny.refused(
+        log,
+        "1 contradict each other",
+        "has grades 1, 2",
+        MAPS_FIRST[1],
+        "--conflicts max|mean-rounded|latest",
+    )
+
+
+def test_equal_judgments_collapse(tmp_path):
+    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=contradicting((4, 4, 4))))
+    again = frames["funnel"].filter(source="judgments", step="repeated")["rows"].to_list()
+    assert again == [2]
+
+
+def test_different_judges_may_disagree(tmp_path):
+    frame = pl.concat(
+        [
+            tiny.judgments().with_columns(judge=pl.lit("ann")),
+            graded(0, pl.Int64).with_columns(judge=pl.lit("llm")),
+        ]
+    )
+    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
+    shown = frames["configurations"].filter(query="maps")
+    first = {row["judge"]: row["grades"][row["results"].index(MAPS_FIRST[1])] for row in shown.to_dicts()}
+    assert first == {"ann": 4, "llm": 0}
+
+
+def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
+    frame = tiny.judgments().with_columns(query=pl.format("other {}", "query"))
+    log = tiny.write_log(tmp_path, judgments=frame)
+    outcome = tiny.inside(*log.options())
+    assert outcome.code == 1, outcome
+    assert "are they spelled alike?" in outcome.out
+    assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
+    assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
+    assert (
+        "not judged" in (log.out / "report.md").read_text()
+        or "no grade" in (log.out / "report.md").read_text()
+    )
+
+
+def test_judgments_of_other_results_only_leave_nothing_judged(tmp_path):
+    frame = tiny.judgments().with_columns(url=pl.format("{}/elsewhere", "url"))
+    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
+    assert frames["configurations"].is_empty()
+    assert frames["statistics"]["coverage"].to_list() in ([0.0], [])
+
+
+def test_judgments_without_a_row_leave_nothing_judged(tmp_path):
+    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=tiny.judgments().clear()))
+    assert frames["configurations"].is_empty()
+
+
+def test_judgments_of_a_market_that_the_log_lacks_judge_nothing(tmp_path):
+    log = tiny.write_log(tmp_path, judgments=tiny.judgments().with_columns(market=pl.lit("mars")))
+    assert tiny.analysed(log)["configurations"].is_empty()
+
+
+def test_what_was_read_of_judgments_is_what_left_and_what_was_kept(tmp_path):
+    holes = judged(("maps", None, 1), (None, "u", 2))
+    frame = pl.concat([contradicting((4, 4)), judged(("elsewhere", "u", 1)), holes.cast({"grade": pl.Int64})])
+    log = tiny.write_log(tmp_path, judgments=frame)
+    funnel = tiny.analysed(log, max_rejected=0.5)["funnel"].filter(source="judgments", depth=0)
+    counts = {(row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)}
+    assert counts.pop(("read", "")) == sum(counts.values()) == frame.height
+
+
+def test_a_hostile_judgment_is_quoted_in_the_message(tmp_path):
+    frame = pl.concat([tiny.judgments(), judged(("a\x1b[31m\nb", "u\u202e", 9)).cast({"grade": pl.Int64})])
+    with pytest.raises(JudgmentError, match="outside"):
+        tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
+    line = tiny.refused(tiny.write_log(tmp_path, judgments=frame), "outside 0..4")
+    assert line.isprintable()

@@ -1,0 +1,145 @@
+"""Settings that are unknown, mistyped, out of range or contradict each other; options win over the file."""
+
+import json
+
+import polars as pl
+import pytest
+
+from support.logs import tiny
+
+
+def with_file(folder, text: str) -> tuple[str, ...]:
+    (folder / "settings.toml").write_text(text)
+    return ("--settings", str(folder / "settings.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dept = 5", ("unknown setting dept", "known are depth, idle_minutes")),
+        ("[sessions]\nidle_minutes = 30", ("unknown setting sessions",)),
+        ('idle_minutes = "an hour"', ("setting idle_minutes", "'an hour'")),
+        ("idle_minutes = -1", ("setting idle_minutes", "-1")),
+        ("idle_minutes = inf", ("setting idle_minutes",)),
+        ("idle_minutes = nan", ("setting idle_minutes",)),
+        ("depth = [5, 63]", ("setting depth", "1..62")),
+        ("depth = []", ("setting depth", "1..62")),
+        ('depth = ["five"]', ("setting depth", "'five'")),
+        ("depth = 0", ("setting depth", "1..62")),
+        ("depth = 5.5", ("setting depth",)),
+        ("pool = 3", ("setting pool", "judged")),
+        ('conflicts = "min"', ("setting conflicts", "'max'", "'min'")),
+        ("max_grade = 31", ("setting max_grade",)),
+        ("relevant_grade = 5", ("relevant_grade 5 is above max_grade 4",)),
+        ('scale = ["bad"]', ("setting scale", "at least two distinct labels")),
+        ('scale = ["bad", "good", "Bad "]', ("setting scale", "distinct")),
+        ('scale = ["a", "b"]\nmax_grade = 7', ("scale has 2 labels but max_grade is 7",)),
+        ("memory_limit = 4", ("setting memory_limit",)),
+        ('memory_limit = "lots"', ("setting memory_limit", "'lots'")),
+        ("seed = -1", ("setting seed", "-1")),
+        ("threads = 0", ("setting threads",)),
+        ("depth = [5", ("settings file", "settings.toml")),
+        ("\x00", ("settings file", "settings.toml")),
+    ],
+)
+def test_a_faulty_settings_file_is_said_in_one_line(tmp_path, text, words):
+    log = tiny.write_log(tmp_path)
+    before = tiny.tree(tmp_path)
+    options = [part for part in log.options("patterns") if part not in ("--depth", "3", "--threads", "1")]
+    outcome = tiny.inside(*options, *with_file(tmp_path, text))
+    line = tiny.one_line(outcome)
+    assert [word for word in words if word not in line] == []
+    assert tiny.tree(tmp_path) == sorted([*before, "settings.toml"])
+
+
+def test_a_settings_file_that_is_missing_is_named(tmp_path):
+    more = ("--settings", str(tmp_path / "none.toml"))
+    tiny.refused(tiny.write_log(tmp_path), "settings file", "none.toml", more=more)
+
+
+def test_a_settings_file_that_is_a_folder_is_named(tmp_path):
+    tiny.refused(tiny.write_log(tmp_path), "settings file", str(tmp_path), more=("--settings", str(tmp_path)))
+
+
+def test_a_settings_file_that_is_not_utf_8_is_named(tmp_path):
+    (tmp_path / "latin.toml").write_bytes('pool = "\u00e9"'.encode("latin-1"))
+    more = ("--settings", str(tmp_path / "latin.toml"))
+    tiny.refused(tiny.write_log(tmp_path), "settings file", "latin.toml", more=more)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("--depth", depth) for depth in ("0", "63", "-1")),
+        *(("--max-rejected", part) for part in ("-0.1", "1.1", "nan")),
+        *(("--idle-minutes", minutes) for minutes in ("0", "nan", "inf", "1e9")),
+        *(("--memory-limit", limit) for limit in ("", "4", "-4GB", "4 gigabytes")),
+        *(("--threads", "0"), ("--folds", "0")),
+    ],
+)
+def test_an_option_out_of_range_is_said_in_one_line(tmp_path, option, value):
+    name = option.removeprefix("--").replace("-", "_")
+    tiny.refused(tiny.write_log(tmp_path), f"setting {name}", command="patterns", more=(f"{option}={value}",))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--depth", "five"), ("--conflicts", "min"), ("--nonsense",), ("--idle-scope", "page"), ("stray",)],
+)
+def test_options_that_cannot_be_parsed_end_with_code_2_and_no_traceback(tmp_path, more):
+    log = tiny.write_log(tmp_path)
+    before = tiny.tree(tmp_path)
+    outcome = tiny.inside(*log.options(), *more)
+    assert outcome.code == 2
+    assert more[0] in outcome.err
+    assert "Traceback" not in outcome.err
+    assert tiny.tree(tmp_path) == before
+
+
+def test_options_win_over_the_settings_file(tmp_path):
+    log = tiny.write_log(tmp_path)
+    file = with_file(tmp_path, "depth = [1, 2]\nidle-minutes = 30\nfolds = 4\nmax_rejected = 0.5\n")
+    outcome = tiny.inside(*log.options("patterns"), *file, "--folds", "2")
+    assert outcome.code == 0, outcome
+    used = json.loads((log.out / "settings.json").read_text())["settings"]
+    chosen = {name: used[name] for name in ("depth", "idle_minutes", "folds", "max_rejected", "threads")}
+    assert chosen == {"depth": [3], "idle_minutes": 30.0, "folds": 2, "max_rejected": 0.5, "threads": 1}
+    assert set(pl.read_parquet(log.out / "patterns.parquet")["fold"]) <= {0, 1}
+
+
+def test_the_deepest_depth_works(tmp_path):
+    deep = [[f"r{number}" for number in range(62)]] * tiny.ROWS
+    clicks = tiny.clicks().with_columns(url=pl.lit("r61"))
+    log = tiny.write_log(
+        tmp_path, searches=tiny.searches().with_columns(pl.Series("results", deep)), clicks=clicks
+    )
+    outcome = tiny.inside(*log.options("patterns"), "--depth", "62")
+    assert outcome.code == 0, outcome
+    assert 2**61 in pl.read_parquet(log.out / "patterns.parquet")["click_mask"].to_list()
+
+
+@pytest.mark.parametrize("limit", ["1B", "100KB", "1MB"])
+def test_too_little_memory_names_the_option(tmp_path, limit):
+    tiny.refused(
+        tiny.write_log(tmp_path), "--memory-limit", command="patterns", more=("--memory-limit", limit)
+    )
+
+
+def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
+    log = tiny.write_log(tmp_path)
+    tiny.counted(log)
+    outcome = tiny.inside(
+        *(
+            "report",
+            "--patterns",
+            str(log.out),
+            "--judgments",
+            log.judgments,
+            "--out",
+            str(tmp_path / "r"),
+            "--depth",
+            "9",
+        )
+    )
+    assert "holds 3 results a list, but depth 9" in tiny.one_line(outcome)
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,138 @@
+"""Ctrl-C and SIGTERM: one line, exit code 2, nothing left behind, wherever the work stands."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import polars as pl
+import pytest
+
+from clickassay.cli.exit import run_command
+from clickassay.core.tables import writing_tables
+from support.logs import tiny
+
+COPIES = 15_000
+LONG = ("--iterations", "1000000")
+
+# the command line, with a mark on stdout whenever a stage begins; the work itself is not touched
+MARKED = """
+import sys
+import clickassay.cli.commands.run as commands
+import clickassay.cli.progress as progress
+from contextlib import contextmanager
+
+@contextmanager
+def marked(*, quiet):
+    def mark(message, part=None):
+        print(message, flush=True)
+    with progress.interruptible():
+        yield mark
+
+from clickassay.cli.app import main
+commands.shown_progress = marked
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory) -> tiny.Log:
+    """Make a log of 360,000 searches: the good one many times, each copy with users and ids of its own."""
+    copies = pl.DataFrame({"copy": range(COPIES)}, schema={"copy": pl.Int64})
+    shift = 100_000 * pl.col("copy")
+    searches = tiny.searches().join(copies, how="cross").with_columns(pl.col("search_id", "user_id") + shift)
+    clicks = tiny.clicks().join(copies, how="cross").with_columns(pl.col("search_id") + shift)
+    return tiny.write_log(
+        tmp_path_factory.mktemp("long"), searches=searches.drop("copy"), clicks=clicks.drop("copy")
+    )
+
+
+def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str, ...] = ()) -> tiny.Outcome:
+    """Run the log and send a signal when progress first says `message`."""
+    command = [sys.executable, "-c", MARKED, *log.options(), *more]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment(), text=True
+    )
+    try:
+        for line in process.stdout:
+            if line.startswith(message):
+                time.sleep(0.05)  # into the work itself
+                process.send_signal(number)
+                break
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    return tiny.Outcome(process.returncode, out, err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("message", "more"),
+    [
+        ("looking at the log", ()),
+        ("batch 1 of 1", ()),
+        ("joining clicks", ()),
+        ("forming sessions", ()),
+        ("correlating", LONG),
+        ("writing tables", ()),
+        ("drawing the report", ()),
+    ],
+)
+def test_a_signal_ends_a_run_with_one_line_and_nothing_left(long_log, message, more, number):
+    before = tiny.tree(long_log.folder)
+    try:
+        outcome = interrupted_at(long_log, message, number, more=more)
+        assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
+        assert tiny.tree(long_log.folder) == before
+    finally:
+        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+
+
+def test_a_killed_run_leaves_nothing_that_looks_like_a_result(long_log):
+    try:
+        outcome = interrupted_at(long_log, "drawing the report", signal.SIGKILL)
+        assert outcome.code == -signal.SIGKILL
+        assert not long_log.out.exists()
+        assert all(path.name.startswith(".") for path in long_log.out.parent.iterdir())
+    finally:
+        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+
+
+def test_what_a_killed_run_left_does_not_disturb_the_next(tmp_path):
+    log = tiny.write_log(tmp_path)
+    (log.out.parent / ".run.abcdefgh").mkdir(parents=True)
+    (log.out.parent / ".run.abcdefgh" / "settings.json").write_text("{")
+    tiny.counted(log)
+
+
+def test_an_interrupt_outside_the_stages_is_one_line_too(capsys):
+    def pressed() -> None:
+        raise KeyboardInterrupt
+
+    assert run_command(pressed) == 2
+    assert capsys.readouterr().err == "clickassay: interrupted; nothing was left behind\n"
+
+
+@pytest.mark.parametrize(
+    "met",
+    [
+        duckdb.InterruptException("Interrupted!"),
+        duckdb.InvalidInputException("reading the schema of the Arrow source failed: KeyboardInterrupt:"),
+    ],
+)
+def test_an_interrupt_that_duckdb_meets_while_tables_are_written_is_no_full_disk(met):
+    with pytest.raises(KeyboardInterrupt), writing_tables():
+        raise met
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly(tmp_path):
+    command = [*tiny.started_with("--help")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment()
+    )
+    process.stdout.close()
+    assert b"Traceback" not in process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=30)

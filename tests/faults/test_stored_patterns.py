@@ -1,0 +1,73 @@
+"""A stored pattern table that is missing, incomplete, broken or something else: one line, nothing left."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from support.logs import tiny
+
+
+@pytest.fixture
+def stored(tmp_path) -> tiny.Log:
+    log = tiny.write_log(tmp_path)
+    tiny.counted(log)
+    return log
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def overwritten(file: Path) -> None:
+    content = file.read_bytes()
+    third = len(content) // 3
+    file.write_bytes(content[:4] + b"\xff" * third + content[4 + third :])
+
+
+def edited(**changes: object):
+    """Return a function that changes settings.json; None takes an entry away."""
+
+    def edit(file: Path) -> None:
+        info = {**json.loads(file.read_text(encoding="utf-8")), **changes}
+        file.write_text(json.dumps({name: value for name, value in info.items() if value is not None}))
+
+    return edit
+
+
+FAULTS = [
+    ("settings.json", Path.unlink, "is not a pattern table"),
+    ("run.duckdb", lambda file: file.write_bytes(b""), "folder of a run, not a pattern table"),
+    ("settings.json", lambda file: file.write_text("{"), "is broken"),
+    ("settings.json", lambda file: file.write_bytes(b"\xff\xfe"), "is broken"),
+    ("settings.json", lambda file: file.write_text("[]"), "no pattern table"),
+    ("settings.json", edited(stored_depth="ten"), "is broken"),
+    ("settings.json", edited(stored_depth=None), "stored_depth"),
+    ("settings.json", edited(inputs=None), "is broken"),
+    *(("settings.json", edited(settings=used), "is broken") for used in ({}, 5, ["folds"])),
+    *(
+        (f"{name}.parquet", fault, "is broken")
+        for name in ("configurations", "patterns", "queries", "funnel")
+        for fault in (Path.unlink, cut, overwritten, lambda file: file.write_bytes(b""))
+    ),
+    ("patterns.parquet", lambda file: pl.DataFrame({"a": [1]}).write_parquet(file), "missing columns"),
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "words"), FAULTS)
+def test_a_broken_pattern_table_is_refused(stored, tmp_path, name, fault, words):
+    fault(stored.out / name)
+    before = tiny.tree(tmp_path)
+    options = ("--judgments", stored.judgments, *tiny.QUICK[:6], "--out", str(tmp_path / "report"))
+    line = tiny.one_line(tiny.inside("report", "--patterns", str(stored.out), *options))
+    assert words in line
+    assert str(stored.out) in line
+    assert tiny.tree(tmp_path) == before
+
+
+def test_the_report_of_a_whole_pattern_table_is_made(stored, tmp_path):
+    options = ("--judgments", stored.judgments, *tiny.QUICK[:6], "--out", str(tmp_path / "report"))
+    outcome = tiny.inside("report", "--patterns", str(stored.out), *options)
+    assert outcome.code == 0, outcome
+    assert (tmp_path / "report" / "report.html").stat().st_size > 100_000

@@ -1,0 +1,222 @@
+"""Rows that cannot be used: a few are counted by reason and the run goes on, many stop it."""
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from support.logs import tiny
+
+FEW = ("--max-rejected", "0.2")
+NULLABLE = {
+    "searches": ("search_id", "user_id", "query", "timestamp", "results", "market", "page"),
+    "clicks": ("search_id", "timestamp", "url"),
+}
+CASES = [(table, column) for table, columns in NULLABLE.items() for column in columns]
+
+
+def with_optional(table: str) -> pl.DataFrame:
+    frame = getattr(tiny, table)()
+    return frame.with_columns(market=pl.lit("us"), page=pl.lit(1)) if table == "searches" else frame
+
+
+def with_nulls(frame: pl.DataFrame, column: str, rows: int) -> pl.DataFrame:
+    """Take the values of the first rows away."""
+    spared = pl.int_range(pl.len()) >= rows
+    return frame.with_columns(pl.when(spared).then(pl.col(column)).alias(column))
+
+
+def changed(frame: pl.DataFrame, column: str, value: object) -> pl.DataFrame:
+    """Put `value` into the first row."""
+    first = pl.int_range(pl.len()) == 0
+    return frame.with_columns(
+        pl.when(first).then(pl.lit(value, dtype=frame.schema[column])).otherwise(pl.col(column)).alias(column)
+    )
+
+
+@pytest.mark.parametrize(("table", "column"), CASES)
+def test_a_few_nulls_are_counted_by_reason(tmp_path, table, column):
+    frame = with_optional(table)
+    counts = tiny.counted(tiny.write_log(tmp_path, **{table: with_nulls(frame, column, 3)}), *FEW)
+    assert counts[table, "read", ""] == frame.height
+    assert counts[table, "rejected", f"null {column}"] == 3
+    assert (
+        sum(rows for (source, step, _), rows in counts.items() if (source, step) == (table, "rejected")) == 3
+    )
+
+
+@pytest.mark.parametrize(("table", "column"), CASES)
+def test_many_nulls_stop_the_run(tmp_path, table, column):
+    frame = with_optional(table)
+    log = tiny.write_log(tmp_path, **{table: with_nulls(frame, column, 3)})
+    line = tiny.refused(log, f"{table}: 3 of {frame.height} rows are unusable", "--max-rejected")
+    assert f"3 with null {column}" in line
+
+
+def test_clicks_by_place_without_a_place_are_counted(tmp_path):
+    clicks = tiny.clicks().drop("url").with_columns(position=pl.lit(1))
+    few = with_nulls(clicks, "position", 2)
+    few = few.with_columns(
+        pl.when(pl.int_range(pl.len()) == 2).then(0).otherwise("position").alias("position")
+    )
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=few), *FEW)
+    assert counts["clicks", "rejected", "null position"] == 2
+    assert counts["clicks", "rejected", "position below 1"] == 1
+
+
+@pytest.mark.parametrize("column", ["query", "url", "grade", "judge"])
+def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
+    frame = with_nulls(tiny.judgments().with_columns(judge=pl.lit("ann")), column, 1)
+    log = tiny.write_log(tmp_path, judgments=frame)
+    tiny.refused(log, f"judgments: 1 of 9 rows are unusable (1 with null {column})", "--max-rejected")
+    funnel = tiny.analysed(log, max_rejected=0.2)["funnel"]
+    counts = {
+        (row["source"], row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)
+    }
+    assert counts["judgments", "read", ""] == 9
+    assert counts["judgments", "rejected", f"null {column}"] == 1
+    assert counts["judgments", "kept", ""] == 8
+
+
+@pytest.mark.parametrize("value", [float("nan"), None])
+def test_grades_that_are_not_a_number_are_nulls(tmp_path, value):
+    frame = tiny.judgments().with_columns(pl.col("grade").cast(pl.Float64))
+    log = tiny.write_log(tmp_path, judgments=changed(frame, "grade", value))
+    tiny.refused(log, "judgments: 1 of 9 rows are unusable (1 with null grade)")
+
+
+@pytest.mark.parametrize(("value", "reason"), [([], "empty results"), (["a", None], "null in results")])
+def test_results_with_a_hole_are_counted_and_many_stop(tmp_path, value, reason):
+    results = [value] * 2 + tiny.searches()["results"].to_list()[2:]
+    frame = tiny.searches().with_columns(pl.Series("results", results, dtype=pl.List(pl.String)))
+    log = tiny.write_log(tmp_path, searches=frame)
+    tiny.refused(log, f"2 with {reason}")
+    assert tiny.counted(log, *FEW)["searches", "rejected", reason] == 2
+
+
+def test_all_searches_unusable_stops_even_where_all_may_be_rejected(tmp_path):
+    frame = tiny.searches().with_columns(pl.lit(None, dtype=pl.String).alias("query"))
+    log = tiny.write_log(tmp_path, searches=frame)
+    tiny.refused(log, "searches: none of the 24 rows is usable", more=("--max-rejected", "1"))
+
+
+def test_a_search_delivered_twice_counts_once(tmp_path):
+    frame = pl.concat([tiny.searches(), tiny.searches().head(5)])
+    once, twice = tiny.write_log(tmp_path / "once"), tiny.write_log(tmp_path / "twice", searches=frame)
+    tiny.counted(once)
+    counts = tiny.counted(twice)
+    assert counts["searches", "repeated", "delivered again"] == 5
+    assert counts["searches", "kept", ""] == tiny.ROWS
+    assert tiny.patterns(once.out) == tiny.patterns(twice.out)
+
+
+def other_search(**values: object) -> pl.DataFrame:
+    """Return the good searches and one more, which takes the id of the first (it has one click)."""
+    first = tiny.searches().head(1).with_columns(pl.lit(value).alias(name) for name, value in values.items())
+    return pl.concat([tiny.searches(), first.select(tiny.searches().columns).cast(tiny.searches().schema)])
+
+
+def test_clicks_of_an_id_that_two_searches_share_are_rejected(tmp_path):
+    log = tiny.write_log(tmp_path, searches=other_search(user_id=5))
+    tiny.refused(log, f"clicks: 1 of {tiny.CLICKS} rows are unusable (1 with ambiguous search_id)")
+    counts = tiny.counted(log, *FEW)
+    assert counts["clicks", "rejected", "ambiguous search_id"] == 1
+    assert counts["searches", "kept", ""] == tiny.ROWS + 1
+
+
+def test_clicks_of_no_search_are_counted_and_never_stop(tmp_path):
+    clicks = tiny.clicks().with_columns(
+        pl.when(pl.int_range(pl.len()) < 9).then(-1).otherwise("search_id").alias("search_id")
+    )
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=clicks))
+    assert counts["clicks", "unmatched", "no usable search"] == 9
+    assert counts["clicks", "kept", ""] == tiny.CLICKS - 9
+
+
+def test_a_log_without_any_click_is_a_log(tmp_path):
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().clear()))
+    assert counts["sessions", "formed", ""] == tiny.ROWS
+
+
+# ---- times ------------------------------------------------------------------------------------
+
+FACTORS = {"seconds": 1 / 1000, "microseconds": 1000, "nanoseconds": 1_000_000}
+
+
+@pytest.mark.parametrize("table", ["searches", "clicks"])
+@pytest.mark.parametrize("unit", FACTORS)
+def test_integer_times_that_are_no_milliseconds_stop_with_a_hint(tmp_path, table, unit):
+    frame = getattr(tiny, table)()
+    times = (pl.col("timestamp").dt.epoch("ms") * FACTORS[unit]).cast(pl.Int64)
+    log = tiny.write_log(tmp_path, **{table: frame.with_columns(times)})
+    tiny.refused(
+        log, f"{table}: {frame.height} of {frame.height} rows", "time out of range", "seconds or microseconds"
+    )
+
+
+@pytest.mark.parametrize("table", ["searches", "clicks"])
+@pytest.mark.parametrize(
+    ("time", "usable"),
+    [
+        (datetime(1970, 1, 1, tzinfo=UTC), False),
+        (datetime(1989, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), False),
+        (datetime(1990, 1, 1, tzinfo=UTC), True),
+        (datetime(2100, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC), True),
+        (datetime(2101, 1, 1, tzinfo=UTC), False),
+        (datetime(2500, 1, 1, tzinfo=UTC), False),
+        (datetime(1, 1, 1, tzinfo=UTC), False),
+        (datetime(9999, 12, 31, tzinfo=UTC), False),
+    ],
+)
+def test_times_outside_1990_to_2100_are_counted(tmp_path, table, time, usable):
+    frame = changed(getattr(tiny, table)(), "timestamp", time)
+    counts = tiny.counted(tiny.write_log(tmp_path, **{table: frame}), *FEW)
+    assert counts.get((table, "rejected", "time out of range"), 0) == (0 if usable else 1)
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 0, -1])
+def test_integer_times_at_the_ends_of_64_bits_are_counted(tmp_path, value):
+    frame = tiny.searches().with_columns(pl.col("timestamp").dt.epoch("ms"))
+    counts = tiny.counted(tiny.write_log(tmp_path, searches=changed(frame, "timestamp", value)), *FEW)
+    assert counts["searches", "rejected", "time out of range"] == 1
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York", None])
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_the_same_instants_give_the_same_patterns_in_every_zone_and_unit(tmp_path, zone, unit):
+    times = pl.col("timestamp").dt.convert_time_zone(zone or "UTC").dt.cast_time_unit(unit)
+    times = times if zone else times.dt.replace_time_zone(None)
+    plain = tiny.write_log(tmp_path / "plain")
+    tables = {"searches": tiny.searches().with_columns(times), "clicks": tiny.clicks().with_columns(times)}
+    zoned = tiny.write_log(tmp_path / "zoned", **tables)
+    assert tiny.counted(plain) == tiny.counted(zoned)
+    assert tiny.patterns(plain.out) == tiny.patterns(zoned.out)
+
+
+def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
+    late = pl.col("timestamp") + timedelta(hours=2)
+    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(late)))
+    assert counts["clicks", "out of time", "beyond the idle limit"] == tiny.CLICKS
+
+
+# ---- sizes ------------------------------------------------------------------------------------
+
+
+def test_a_query_of_100_000_characters_is_a_query(tmp_path):
+    long = "Maps  " * 16_667
+    searches = changed(tiny.searches(), "query", long)
+    judgments = pl.concat([tiny.judgments(), tiny.judgments().head(3).with_columns(query=pl.lit(long))])
+    log = tiny.write_log(tmp_path, searches=searches, judgments=judgments)
+    outcome = tiny.inside(*log.options())
+    assert outcome.code == 0, outcome
+    table = pl.read_parquet(log.out / "configurations.parquet")
+    assert " ".join(["maps"] * 16_667) in table["query"].to_list()
+    assert max(map(len, (log.out / "report.md").read_text().splitlines())) < 20_000
+
+
+def test_a_list_of_10_000_results_is_cut(tmp_path):
+    results = [[f"r{number}" for number in range(10_000)], *tiny.searches()["results"].to_list()[1:]]
+    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(pl.Series("results", results)))
+    tiny.counted(log)
+    stored = pl.read_parquet(log.out / "configurations.parquet")
+    assert stored["results"].list.len().max() == 3

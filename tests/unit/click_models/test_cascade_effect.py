@@ -1,0 +1,242 @@
+"""Results whose clicks collapse under a better one: worked by hand, and against plain Python."""
+
+import math
+import random
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from clickassay.click_models.cascade_effect import collapses
+from clickassay.core.contracts.clicks import COLLAPSES
+from clickassay.core.settings import load_settings
+from clickassay.jobs.analyse import analyse
+from clickassay.patterns.identity import configuration_id
+from support.logs.tiny_table import judged_at, judgment_rows, table_of
+from support.oracle.oracle_collapses import collapses as collapses_by_loops
+from support.oracle.oracle_metrics import Configuration
+
+REACH = 1.9599639845400545
+"""The normal quantile of 0.975: one pair is compared."""
+
+# the www of myspace is alone in first place, and second below uk; the others make the average of first place
+# 240/400, twice that of second place: 120/400
+MYSPACE = [
+    ("all", "myspace", "wx", {0: 3, 1: 97}),
+    ("all", "myspace", "uw", {0: 1, 1: 88, 2: 2, 3: 9}),
+    ("all", "other", "ab", {0: 45, 1: 46, 2: 109}),
+]
+GRADES = [
+    *(("myspace", "u", 4), ("myspace", "w", 3), ("myspace", "x", 0)),
+    *(("other", "a", 2), ("other", "b", 2)),
+]
+FLAT = [("p", "a", 0), ("p", "b", 0), ("p", "c", 0)]
+
+
+def found_in(rows, grades, *, depth=2, **options):
+    """Return the collapses of configurations (market, query, letters, sessions by mask)."""
+    table = table_of([row[:3] for row in rows], [row[3] for row in rows], stored_depth=depth)
+    graded = judgment_rows(grades, **options.pop("columns", {}))
+    return collapses(judged_at(depth, table, graded, **options), judge="all", depth=depth)
+
+
+def test_the_myspace_of_the_paper_falls_more_than_positions_do():
+    (row,) = found_in(MYSPACE, GRADES).to_dicts()
+    error = math.sqrt(1 / 97.5 - 1 / 101 + 1 / 11.5 - 1 / 101)
+    assert row.pop("least_excess") == pytest.approx(97.5 / 11.5 / 2 * math.exp(-REACH * error), rel=1e-12)
+    assert row == {
+        "market": "all",
+        "depth": 2,
+        "judge": "all",
+        "rank": 1,
+        "query": "myspace",
+        "url": "w",
+        "grade": 3,
+        "position_alone": 1,
+        "sessions_alone": 100,
+        "ctr_alone": 0.97,
+        "average_ctr_alone": 0.6,
+        "configuration_alone": configuration_id("all", "myspace", ["w", "x"]),
+        "better_url": "u",
+        "better_grade": 4,
+        "better_position": 1,
+        "position_below": 2,
+        "sessions_below": 100,
+        "ctr_below": 0.11,
+        "average_ctr_below": 0.3,
+        "configuration_below": configuration_id("all", "myspace", ["u", "w"]),
+    }
+
+
+def test_a_fall_that_is_no_larger_than_that_of_the_average_is_not_named():
+    assert found_in(MYSPACE[:2], GRADES).is_empty()  # the average falls from 0.97 to 0.055
+
+
+def test_a_result_of_the_same_grade_is_no_better_one():
+    level = [(query, url, 3) for query, url, _ in GRADES]
+    assert found_in(MYSPACE, level).equals(COLLAPSES.empty())
+
+
+def test_a_result_that_no_one_clicks_alone_is_left_out():
+    others = ("all", "other", "ab", {0: 1, 1: 1, 2: 9999})  # the average of second place is nearly 1
+    untouched = [("all", "myspace", "wx", {0: 20}), ("all", "myspace", "uw", {1: 10_000}), others]
+    assert found_in(untouched, GRADES).is_empty()
+    once = [("all", "myspace", "wx", {0: 19, 1: 1}), *untouched[1:]]
+    assert found_in(once, GRADES)["ctr_alone"].to_list() == [0.05]
+
+
+def test_of_the_cells_of_a_result_those_without_a_click_alone_are_left_out():
+    rows = [
+        ("all", "myspace", "wxy", {0: 10, 1: 10}),
+        ("all", "myspace", "xyw", {0: 20}),  # here the average is so small that 0 of 20 would be a lot
+        ("all", "myspace", "uwx", {1: 10_000}),
+        ("all", "p", "abc", {1: 9999, 2: 9999, 4: 3}),
+    ]
+    found = found_in(rows, [*GRADES, ("myspace", "y", 0), *FLAT], depth=3)
+    assert found.select("url", "position_alone").rows() == [("w", 1)]
+
+
+def test_a_position_that_no_one_clicks_has_no_average_to_fall_with():
+    rows = [("all", "myspace", "wx", {1: 100}), ("all", "myspace", "uw", {1: 10, 0: 990})]
+    assert found_in(rows, GRADES).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("shown", "better", "position"), [("uvw", "u", 1), ("vuw", "v", 1), ("xvw", "v", 2), ("xuw", "u", 2)]
+)
+def test_the_better_result_is_the_first_of_those_with_the_highest_grade(shown, better, position):
+    grades = [("q", "u", 4), ("q", "v", 4), ("q", "w", 3), ("q", "x", 3), *FLAT]
+    rows = [("all", "q", "wxx", {1: 500}), ("all", "q", shown, {0: 400, 4: 5}), ("all", "p", "abc", {4: 500})]
+    found = found_in(rows, grades, depth=3)
+    assert found.select("url", "better_url", "better_position").rows() == [("w", better, position)]
+
+
+def test_a_url_shown_twice_counts_at_its_first_place():
+    grades = [("q", "u", 4), ("q", "w", 3), *FLAT]
+    others = ("all", "p", "abc", {7: 500})
+    # with its second place, w would be below u in third place, without a click
+    assert found_in([("all", "q", "wuw", {1: 400, 0: 100}), others], grades, depth=3).is_empty()
+    rows = [("all", "q", "wuw", {1: 400, 0: 100}), ("all", "q", "uww", {0: 40, 2: 5}), others]
+    found = found_in(rows, grades, depth=3)
+    assert found.select("url", "position_alone", "position_below").rows() == [("w", 1, 2)]
+
+
+def test_a_cell_adds_up_its_configurations_and_names_that_with_most_sessions():
+    grades = [*GRADES, ("myspace", "y", 0), ("myspace", "z", 1)]
+    more = [
+        ("all", "myspace", "wy", {0: 60, 1: 60}),
+        ("all", "myspace", "wz", {0: 40, 1: 80}),
+        ("all", "other", "ba", {2: 300, 1: 50}),
+    ]
+    (row,) = found_in(MYSPACE + more, grades).to_dicts()
+    assert (row["sessions_alone"], row["ctr_alone"]) == (340, 237 / 340)
+    ids = [configuration_id("all", "myspace", list(letters)) for letters in ("wy", "wz")]
+    assert row["configuration_alone"] == min(ids)
+
+
+@pytest.mark.parametrize(("alone", "below", "named"), [(20, 20, 1), (19, 20, 0), (20, 19, 0), (19, 99, 0)])
+def test_a_cell_counts_with_twenty_sessions_of_all_its_configurations_and_not_with_nineteen(
+    alone, below, named
+):
+    rows = [
+        *(("all", "myspace", "wxy", {1: 10}), ("all", "myspace", "wyx", {1: alone - 10})),
+        *(("all", "myspace", "uwx", {1: 10}), ("all", "myspace", "uwy", {1: below - 10})),
+        ("all", "p", "abc", {0: 45, 1: 46, 2: 109, 4: 20}),
+    ]
+    found = found_in(rows, [*GRADES, ("myspace", "y", 0), *FLAT], depth=3)
+    assert found.select("url", "sessions_alone", "sessions_below").rows() == [("w", alone, below)] * named
+
+
+def test_a_cell_of_too_few_sessions_still_counts_in_the_average_of_its_position():
+    few = ("all", "few", "wx", {0: 1, 1: 9, 2: 9})  # 9 of 19 in both places
+    (row,) = found_in([*MYSPACE, few], [*GRADES, ("few", "w", 1), ("few", "x", 1)]).to_dicts()
+    assert (row["average_ctr_alone"], row["average_ctr_below"]) == (249 / 419, 129 / 419)
+
+
+def test_twenty_queries_of_a_market_are_named_the_largest_fall_first_equal_ones_by_query():
+    queries = [f"q{number:02d}" for number in range(23, 0, -1)]
+    rows = [(market, query, *shown[2:]) for market in "ns" for query in queries for shown in MYSPACE[:2]]
+    rows[1] = ("n", "q23", "uw", {0: 2, 1: 97, 2: 1})  # fewer clicks on w below u
+    rows += [(market, "other", "ab", {1: 9999, 2: 9999}) for market in "ns"]
+    grades = [(query, url, grade) for query in queries for _, url, grade in GRADES[:3]]
+    found = found_in(rows, grades + GRADES[3:])
+    assert found["market"].to_list() == ["n"] * 20 + ["s"] * 20
+    assert found["rank"].to_list() == [*range(1, 21)] * 2
+    assert found["query"].to_list() == ["q23", *sorted(queries)[:19], *sorted(queries)[:20]]
+
+
+def test_no_judged_configuration_gives_no_row():
+    assert found_in([], GRADES).equals(COLLAPSES.empty())
+    assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(COLLAPSES.empty())
+
+
+# ---- against plain Python ---------------------------------------------------------------------
+
+MARKETS, JUDGES, DEPTHS = ("de", "us"), ("editor", "llm"), (2, 4)
+URLS = "abcdefg"
+
+
+def random_log(rng):
+    """Return lists with sessions by mask, of users who stop at a good result mostly, and all grades."""
+    grades = {
+        (judge, query, url): rng.choice((0, 1, 3, 4)) for judge in JUDGES for query in "pqrs" for url in URLS
+    }
+    lists, masks = [], []
+    for market in MARKETS:
+        for query in "pqrs":
+            for letters in sorted({tuple(rng.choices(URLS, k=4)) for _ in range(8)}):
+                own = [grades["editor", query, url] for url in letters]
+                sessions = [mask_of(rng, letters, own) for _ in range(rng.choice((19, 20, 60, 200)))]
+                lists.append((market, query, "".join(letters)))
+                masks.append({mask: sessions.count(mask) for mask in set(sessions)})
+    return lists, masks, grades
+
+
+def mask_of(rng, letters, grades):
+    """Return what one user clicks, never on the second place of a URL."""
+    mask = 0
+    for place, (url, grade) in enumerate(zip(letters, grades, strict=True)):
+        if url not in letters[:place] and rng.random() < 0.4 + grade / 8:
+            mask |= 1 << place
+            if rng.random() < grade / 4:
+                break
+    return mask
+
+
+def configurations_at(depth, market, judge, lists, masks, grades):
+    """Return the configurations that the oracle needs."""
+    clicked = {}
+    for (of_market, query, letters), own in zip(lists, masks, strict=True):
+        if of_market == market:
+            for mask, sessions in own.items():
+                places = tuple(place for place in range(1, depth + 1) if mask >> (place - 1) & 1)
+                clicked.setdefault((query, tuple(letters[:depth])), []).extend([places] * sessions)
+    return [
+        Configuration(
+            market, query, results, tuple(grades[judge, query, url] for url in results), tuple(places), ()
+        )
+        for (query, results), places in clicked.items()
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_table_of_a_run_is_that_of_plain_loops_over_places_cells_and_pairs(seed, tmp_path):
+    lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret
+    rows = [(judge, query, url, grade) for (judge, query, url), grade in grades.items()]
+    names = ["judge", "query", "url", "grade"]
+    pl.DataFrame(rows, schema=names, orient="row").write_parquet(tmp_path / "judgments.parquet")
+    settings = load_settings(depth=DEPTHS, iterations=2, click_models=("NONE",))
+    table = table_of(lists, masks, stored_depth=4)
+    run = analyse(table, tmp_path / "judgments.parquet", None, settings)
+    expected = [
+        {"market": market, "depth": depth, "judge": judge, "rank": rank, **row}
+        for market in MARKETS
+        for depth in DEPTHS
+        for judge in JUDGES
+        for rank, row in collapses_by_loops(
+            configurations_at(depth, market, judge, lists, masks, grades)
+        ).items()
+    ]
+    assert len(expected) > 5
+    expected = pl.DataFrame(expected, schema=COLLAPSES.empty().schema)
+    assert_frame_equal(run["collapses"], expected, rel_tol=1e-12, abs_tol=0)

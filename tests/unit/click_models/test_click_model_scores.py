@@ -1,0 +1,148 @@
+"""Likelihoods, marginals, examination and perplexities against sums over everything hidden, one by one."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clickassay.click_models.cascade.model import Chain
+from clickassay.click_models.comparison import log_likelihoods, score
+from clickassay.click_models.factorised import Product
+from support.logs import click_oracle as oracle
+from support.logs.click_logs import as_sessions, random_log
+
+POOL, DEPTH = 8, 4
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def chains(rng):
+    """Return a model of each form of chain, with its oracle."""
+    a, s = rng.uniform(0.05, 0.95, (2, POOL))
+    gamma, lambdas, alphas = rng.uniform(0.1, 0.95), rng.uniform(0.05, 0.95, DEPTH), rng.uniform(0.1, 0.9, 3)
+    ones = np.ones(POOL)
+    ccm = alphas[1] * (1 - a) + alphas[2] * a
+    return {
+        "dcm": (Chain(a, ones, lambdas[None, :], 1.0, {}, 0), lambda d, r: lambdas[r], 1.0),
+        "sdbn": (Chain(a, s, (1 - s)[:, None], 1.0, {}, 0), lambda d, r: 1 - s[d], 1.0),
+        "dbn": (
+            Chain(a, s, (gamma * (1 - s))[:, None], gamma, {}, 0),
+            lambda d, r: gamma * (1 - s[d]),
+            gamma,
+        ),
+        "ccm": (Chain(a, ones, ccm[:, None], alphas[0], {}, 0), lambda d, r: ccm[d], alphas[0]),
+    }
+
+
+def models(rng):
+    """Return (model, function of a session that gives its probability) by name."""
+    found = {
+        name: (
+            model,
+            lambda session, model=model, after=after, skip=skip: oracle.chain_probability(
+                session, model.attraction, after, skip
+            ),
+        )
+        for name, (model, after, skip) in chains(rng).items()
+    }
+    gamma = rng.uniform(0.05, 1.0, (DEPTH, DEPTH))
+    gamma[0, 0] = 1.0
+    product = Product(rng.uniform(0.05, 0.95, POOL), gamma, 0)
+    found["ubm"] = (
+        product,
+        lambda session: oracle.product_probability(
+            session, product.attraction, lambda r, last: gamma[r, last]
+        ),
+    )
+    return found
+
+
+@given(seed=SEEDS)
+def test_the_likelihood_of_a_pattern_is_the_sum_over_what_is_hidden(seed):
+    rng = np.random.default_rng(seed)
+    log = random_log(rng, pool=POOL, depth=DEPTH)
+    for name, (model, probability) in models(rng).items():
+        found = log_likelihoods(model, log)
+        wanted = [math.log(probability(session[:2])) for session in as_sessions(log)]
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9), name
+
+
+@given(seed=SEEDS)
+def test_marginals_are_sums_over_all_patterns(seed):
+    rng = np.random.default_rng(seed)
+    log = random_log(rng, pool=POOL, depth=DEPTH)
+    for name, (model, probability) in models(rng).items():
+        found = model.marginal(log.lists)
+        for row, shown in enumerate(log.lists):
+            there = tuple(int(code) for code in shown if code >= 0)
+            wanted = oracle.marginals(there, probability)
+            assert found[row, : len(there)] == pytest.approx(wanted, abs=1e-12), name
+            assert not found[row, len(there) :].any()
+
+
+@given(seed=SEEDS)
+def test_a_click_is_an_examined_document_that_attracts(seed):
+    rng = np.random.default_rng(seed)
+    log = random_log(rng, pool=POOL, depth=DEPTH, shorter=0)
+    for model, _ in models(rng).values():
+        examined = model.examined(log.lists)
+        assert examined[:, 0] == pytest.approx(1.0)
+        assert ((examined >= 0) & (examined <= 1 + 1e-12)).all()
+        assert examined * model.attraction[log.lists] == pytest.approx(model.marginal(log.lists))
+
+
+@given(seed=SEEDS)
+def test_probabilities_of_all_patterns_of_a_list_add_up_to_one(seed):
+    rng = np.random.default_rng(seed)
+    log = random_log(rng, number=1, pool=POOL, depth=DEPTH, shorter=0, patterns=1)
+    every = np.arange(1 << DEPTH)
+    whole = type(log)(log.lists, 0 * every, every, 0 * every + 1, log.documents)
+    for model, _ in models(rng).values():
+        assert math.fsum(np.exp(log_likelihoods(model, whole))) == pytest.approx(1.0, abs=1e-12)
+
+
+@given(seed=SEEDS)
+def test_scores_are_averages_over_sessions(seed):
+    rng = np.random.default_rng(seed)
+    log = random_log(rng, pool=POOL, depth=DEPTH)
+    sessions = as_sessions(log)
+    total = sum(times for _, _, times in sessions)
+    for model, probability in models(rng).values():
+        found = score(model, log)
+        wanted = oracle.log_likelihood(sessions, probability) / total
+        assert (found.sessions, found.excluded) == (total, 0)
+        assert found.log_likelihood == pytest.approx(wanted, abs=1e-9)
+        for place in range(DEPTH):
+            bits, seen = 0.0, 0
+            for documents, clicks, times in sessions:
+                if place < len(documents):
+                    chance = oracle.marginals(documents, probability)[place]
+                    bits += times * math.log2(chance if clicks[place] else 1 - chance)
+                    seen += times
+            wanted_there = 2 ** (-bits / seen) if seen else math.nan
+            assert found.perplexities[place] == pytest.approx(wanted_there, rel=1e-9, nan_ok=True)
+        assert found.perplexity == pytest.approx(float(np.nanmean(found.perplexities)))
+
+
+def test_what_is_impossible_is_counted_and_has_no_likelihood():
+    log = random_log(np.random.default_rng(1), pool=POOL, depth=DEPTH)
+    cascade = Chain(np.full(POOL, 0.4), np.ones(POOL), np.zeros((1, DEPTH)), 1.0, {}, 0)
+    found = score(cascade, log)
+    twice = sum(times for _, clicks, times in as_sessions(log) if sum(clicks) > 1)
+    assert twice > 0
+    assert (found.excluded, found.log_likelihood) == (twice, -math.inf)
+    assert np.isfinite(found.perplexities).all()
+
+
+def test_chunks_change_nothing(monkeypatch):
+    rng = np.random.default_rng(2)
+    log = random_log(rng, pool=POOL, depth=DEPTH)
+    whole = [score(model, log) for model, _ in models(rng).values()]
+    monkeypatch.setattr("clickassay.click_models.click_log._CHUNK", 3)
+    rng = np.random.default_rng(2)
+    random_log(rng, pool=POOL, depth=DEPTH)
+    for one, (model, _) in zip(whole, models(rng).values(), strict=True):
+        again = score(model, log)
+        assert again.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-12)
+        assert (again.perplexities == one.perplexities).all()

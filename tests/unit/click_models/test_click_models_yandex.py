@@ -1,0 +1,96 @@
+"""Real clicks: 56,477 result pages of 20 queries; fitted on one file, tried on the other."""
+
+import re
+from collections import Counter
+
+import polars as pl
+import pytest
+
+from clickassay.click_models.cascade.model import counted_dcm, counted_sdbn, counts
+from clickassay.click_models.catalogue import CLICK_MODELS
+from clickassay.click_models.click_log import click_log
+from clickassay.click_models.comparison import compare, halves_by_users, score
+from support.places import ROOT
+
+DATA = ROOT.parent / "shared" / "data" / "yandex_pyclick_sample"
+PAGE = ROOT / "docs" / "click-models.md"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data to read")
+
+
+def pages(name):
+    """Return how often each (query, results, mask) occurs."""
+    text = (DATA / name).read_text(encoding="utf-8")
+    found = Counter()
+    for query, shown, clicked in re.findall(r"(\S+)\t([\d,]+) ?:([^;\n]*)", text):
+        urls = tuple(shown.split(","))
+        places = {urls.index(url) for url in re.findall(r"\d+", clicked) if url in urls}
+        found[query, urls, sum(1 << place for place in places)] += 1
+    return found
+
+
+@pytest.fixture(scope="module")
+def halves():
+    counted = [pages("trainSample"), pages("testSample")]
+    assert sum(sum(part.values()) for part in counted) == 56_477
+    lists = sorted({key[:2] for part in counted for key in part})
+    ids = {key: f"c{number}" for number, key in enumerate(lists)}
+    configurations = pl.DataFrame(
+        {
+            "configuration_id": list(ids.values()),
+            "market": "all",
+            "query": [query for query, _ in lists],
+            "results": [list(urls) for _, urls in lists],
+        }
+    )
+    frames = [
+        pl.DataFrame(
+            [(ids[query, urls], mask, times) for (query, urls, mask), times in part.items()],
+            {"configuration_id": pl.String, "click_mask": pl.Int64, "sessions": pl.Int64},
+            orient="row",
+        )
+        for part in counted
+    ]
+    return halves_by_users(*(click_log(configurations, frame, depth=10) for frame in frames))
+
+
+@pytest.fixture(scope="module")
+def tried(halves):
+    return {one.kind.name: one for one in compare(halves, CLICK_MODELS, smoothing=1.0)}
+
+
+def rows_of_the_page():
+    """Return {model: (perplexity, log-likelihood or None)} that the page on click models states."""
+    text = PAGE.read_text(encoding="utf-8").replace("\N{MINUS SIGN}", "-").split("## On a real log")[1]
+    found = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([-\w.]+) \|$", text, flags=re.MULTILINE)
+    return {name: (float(perplexity), said) for name, perplexity, said in found}
+
+
+def test_the_page_has_what_comes_out(tried):
+    said = rows_of_the_page()
+    assert said.keys() == tried.keys()
+    for name, one in tried.items():
+        assert one.fit.converged
+        perplexity, likelihood = said[name]
+        assert one.score.perplexity == pytest.approx(perplexity, abs=6e-4), name
+        if likelihood == "none":
+            assert one.score.excluded > 0
+        else:
+            assert one.score.log_likelihood == pytest.approx(float(likelihood), abs=6e-4), name
+
+
+def test_closed_forms_foretell_worse_as_the_page_says(halves):
+    dcm, sdbn = (score(count(counts(halves.fit)), halves.test) for count in (counted_dcm, counted_sdbn))
+    said = f"{dcm.log_likelihood:.3f} and {sdbn.log_likelihood:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert f"Their closed forms would have {said} for log-likelihood" in PAGE.read_text(encoding="utf-8")
+
+
+def test_models_are_ordered_as_the_literature_has_them(tried):
+    """UBM foretells whole sessions best, then chains and PBM; what counts one thing only comes last."""
+    likelihood = {name: one.score.log_likelihood for name, one in tried.items()}
+    assert sorted(likelihood, key=likelihood.get, reverse=True) == [
+        "UBM", "CCM", "DBN", "PBM", "DCM", "SDBN", "DCTR", "RCTR", "GCTR", "CM",
+    ]  # fmt: skip
+    perplexity = {name: one.score.perplexity for name, one in tried.items()}
+    assert max(perplexity[name] for name in ("PBM", "UBM", "DBN", "CCM", "DCM", "SDBN")) < perplexity["DCTR"]
+    assert perplexity["DCTR"] < perplexity["RCTR"] < perplexity["GCTR"]
+    assert perplexity["CM"] > perplexity["RCTR"]

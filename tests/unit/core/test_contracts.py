@@ -1,0 +1,102 @@
+"""The form of tables: columns, types, order and keys."""
+
+import itertools
+
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.form import Column, ContractError, Table
+from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.run import CONFIGURATIONS, RUN_TABLES
+
+TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
+PAIR = Table(
+    "pair", "one row per name", (Column("name", pl.String, "n"), Column("size", pl.Int8, "s")), ("name",)
+)
+OPEN = Table("open", "one row per name", PAIR.columns, ("name",), more_floats=True)
+
+# contract 10, by hand: columns (at least)
+CONTRACT_TEN = {
+    "statistics": "market depth n_queries n_configurations n_sessions coverage",
+    "funnel": "step reason rows",
+    "configurations": "market depth judge configuration_id query results grades n_sessions",
+    "patterns": "configuration_id click_mask sessions",
+    "correlations": "market depth judge split class click_metric editorial_metric "
+    "correlation ci_low ci_high n_configurations n_queries n_sessions",
+    "differences": "market depth judge click_metric editorial_metric "
+    "monte_carlo monte_carlo_se exact ci_low ci_high noise_corrected sign_agreement n_queries",
+    "comparisons": "market depth judge click_metric metric_a metric_b difference ci_low ci_high p_value",
+    "queries": "market query users_at_least digest",
+    "draws": "market depth judge iteration",
+    "collapses": "market depth judge rank query url better_url least_excess",
+}
+
+
+def test_a_run_has_the_tables_and_columns_of_the_contract():
+    columns = {table.name: {column.name for column in table.columns} for table in RUN_TABLES}
+    for name, expected in CONTRACT_TEN.items():
+        assert set(expected.split()) <= columns[name]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: f"{table.name}-{len(table.columns)}")
+def test_keys_are_columns_and_every_column_says_what_it_means(table):
+    names = [column.name for column in table.columns]
+    assert set(table.key) <= set(names)
+    assert len(names) == len(set(names))
+    assert all(len(column.meaning.split()) >= 2 for column in table.columns)
+    assert table.empty().columns == names
+    assert table.canonical(table.empty()).equals(table.empty())
+
+
+def test_a_frame_is_put_into_order_of_columns_types_and_key():
+    frame = pl.DataFrame({"size": [3, 1, 2], "name": ["b", None, "a"]})
+    expected = pl.DataFrame(
+        {"name": [None, "a", "b"], "size": [1, 2, 3]}, schema={"name": pl.String, "size": pl.Int8}
+    )
+    for rows in itertools.permutations(range(3)):
+        assert PAIR.canonical(frame[list(rows)]).equals(expected)
+        assert PAIR.canonical(frame[list(rows)]).schema == expected.schema
+
+
+@pytest.mark.parametrize(
+    "columns", [{"name": ["a"]}, {"name": ["a"], "size": [1], "more": [2]}, {"size": [1]}]
+)
+def test_missing_and_unknown_columns_are_refused(columns):
+    with pytest.raises(ContractError, match=r"table pair: missing columns .* unknown columns"):
+        PAIR.canonical(pl.DataFrame(columns))
+
+
+def test_a_key_that_occurs_twice_is_refused():
+    with pytest.raises(ContractError, match="table pair: the key name is not unique"):
+        PAIR.canonical(pl.DataFrame({"name": ["a", "a"], "size": [1, 2]}))
+
+
+@pytest.mark.parametrize("size", [1000, "x", [1]])
+def test_a_value_that_does_not_fit_its_type_is_refused(size):
+    with pytest.raises((ContractError, pl.exceptions.PolarsError)):
+        PAIR.canonical(pl.DataFrame({"name": ["a"], "size": [size]}))
+
+
+def test_where_metrics_may_follow_they_keep_their_order_as_floats():
+    result = OPEN.canonical(pl.DataFrame({"z": [1], "size": [1], "a": [True], "name": ["x"]}))
+    assert list(result.schema.items()) == [
+        ("name", pl.String), ("size", pl.Int8), ("z", pl.Float64), ("a", pl.Float64),
+    ]  # fmt: skip
+
+
+def test_only_configurations_and_draws_have_a_column_per_metric():
+    assert [table.name for table in TABLES if table.more_floats] == ["configurations", "draws"]
+    assert CONFIGURATIONS.more_floats
+
+
+def test_text_keys_sort_by_code_point():
+    frame = PATTERNS.canonical(
+        pl.DataFrame(
+            {"configuration_id": ["b", "B", "\u00e9", "a"], "fold": 0, "click_mask": 0, "sessions": 1}
+        )
+    )
+    assert frame["configuration_id"].to_list() == ["B", "a", "b", "\u00e9"]
+
+
+def test_the_funnel_is_keyed_by_all_but_its_count():
+    assert FUNNEL.key == tuple(column.name for column in FUNNEL.columns)[:-1]

@@ -1,0 +1,145 @@
+"""A folder appears whole or not at all, and what is there is not lost."""
+
+import errno
+import os
+
+import pytest
+
+from clickassay.core.errors import OutputError
+from clickassay.core.output import MARK, check_free, published_folder
+
+
+def publish(place, text="new", **options):
+    with published_folder(place, **options) as folder:
+        (folder / MARK).write_text("{}")
+        (folder / "file").write_text(text)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_folder_appears_when_the_block_ends(tmp_path):
+    place = tmp_path / "deep" / "er" / "out"
+    with published_folder(place) as folder:
+        (folder / "file").write_text("x")
+        assert not place.exists()
+    assert (place / "file").read_text() == "x"
+    assert names(place.parent) == ["out"]
+
+
+def test_the_folder_can_be_read_by_others(tmp_path):
+    publish(tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
+def test_a_block_that_fails_leaves_nothing_behind(tmp_path, error):
+    def fail():
+        with published_folder(tmp_path / "out") as folder:
+            (folder / "file").write_text("half")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert names(tmp_path) == []
+
+
+def test_a_block_that_fails_leaves_the_old_folder_as_it_was(tmp_path):
+    publish(tmp_path / "out", "old")
+
+    def fail():
+        with published_folder(tmp_path / "out", force=True) as folder:
+            (folder / "file").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (tmp_path / "out" / "file").read_text() == "old"
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_place_that_is_taken_is_refused_before_any_work(tmp_path):
+    publish(tmp_path / "out", "old")
+    with (
+        pytest.raises(
+            OutputError, match="out exists already; choose another --out, or replace it with --force"
+        ),
+        published_folder(tmp_path / "out"),
+    ):
+        pytest.fail("the block must not begin")
+    assert (tmp_path / "out" / "file").read_text() == "old"
+
+
+def test_force_replaces_a_folder_of_ours_whole(tmp_path):
+    publish(tmp_path / "out", "old")
+    (tmp_path / "out" / "left over").write_text("x")
+    publish(tmp_path / "out", "new", force=True)
+    assert names(tmp_path / "out") == ["file", MARK]
+    assert (tmp_path / "out" / "file").read_text() == "new"
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_an_empty_folder_is_free(tmp_path, force):
+    (tmp_path / "out").mkdir()
+    publish(tmp_path / "out", force=force)
+    assert names(tmp_path / "out") == ["file", MARK]
+    assert names(tmp_path) == ["out"]
+
+
+def folder_of_others(place):
+    place.mkdir()
+    (place / "precious").write_text("x")
+
+
+def file_of_others(place):
+    place.write_text("precious")
+
+
+def broken_link(place):
+    place.symlink_to(place.parent / "nowhere")
+
+
+def folder_whose_mark_is_a_folder(place):
+    (place / MARK).mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    "taken", [folder_of_others, file_of_others, broken_link, folder_whose_mark_is_a_folder]
+)
+def test_force_does_not_replace_what_is_not_ours(tmp_path, taken):
+    taken(tmp_path / "out")
+    with pytest.raises(OutputError, match="exists already"):
+        check_free(tmp_path / "out")
+    with pytest.raises(OutputError, match=r"was not made by clickassay .*--force does not replace it"):
+        publish(tmp_path / "out", force=True)
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_place_below_a_file_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError, match=r"cannot write .*choose another --out"):
+        publish(tmp_path / "file" / "out")
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [(errno.ENOSPC, "disk full while writing"), (errno.EDQUOT, "disk full"), (errno.EIO, "cannot write")],
+)
+def test_a_write_that_fails_is_told_in_one_line(tmp_path, number, message):
+    with pytest.raises(OutputError, match=message), published_folder(tmp_path / "out"):
+        raise OSError(number, os.strerror(number))
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_appears_meanwhile_is_not_written_over(tmp_path):
+    def race():
+        with published_folder(tmp_path / "out") as folder:
+            (folder / "file").write_text("late")
+            folder_of_others(tmp_path / "out")
+
+    with pytest.raises(OutputError):
+        race()
+    assert names(tmp_path / "out") == ["precious"]
+    assert names(tmp_path) == ["out"]

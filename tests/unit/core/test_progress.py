@@ -1,0 +1,154 @@
+"""Progress of a log never goes back, and the bar shows batch, rows per second, time left and memory."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clickassay.cli.progress import clock_time, resident_bytes, shown_progress
+from clickassay.core.progress import LogPart, Note, steady
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.jobs.stores import grow_store
+from support.logs.small_logs import click, search, write_rows
+
+DAY = 24 * 60
+DAYS, SEARCHES_A_DAY, CLICKS_A_DAY = 4, 30, 10
+BY_DAY = load_settings(depth=[5], batch=str(SEARCHES_A_DAY), threads=1)
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory):
+    """Return the folders of searches and clicks of a log with one file a day; visits go on over midnight."""
+    folder = tmp_path_factory.mktemp("days")
+    for day in range(DAYS):
+        times = [day * DAY + 48 * number for number in range(SEARCHES_A_DAY)]
+        shown = [search(1000 * day + number, time) for number, time in enumerate(times)]
+        clicked = [click(1000 * day + number, times[number] + 1, "a") for number in range(CLICKS_A_DAY)]
+        for what, rows in (("searches", shown), ("clicks", clicked)):
+            file = write_rows(folder / str(day), **{what: rows})[what]
+            (folder / what).mkdir(exist_ok=True)
+            Path(file).rename(folder / what / f"{day}.parquet")
+    return folder / "searches", folder / "clicks"
+
+
+def read_whole(days):
+    told = []
+    log_to_patterns(*days, BY_DAY, progress=lambda message, part=None: told.append((message, part)))
+    return told
+
+
+def test_the_part_of_a_log_rises_from_0_to_1_over_all_batches(days):
+    parts = [part for _, part in read_whole(days) if part is not None]
+    assert parts == sorted(parts)
+    assert (parts[0], parts[-1]) == (0, 1)
+    assert len(set(parts)) > 2 * DAYS  # searches and clicks of each batch, at least
+
+
+def test_each_batch_begins_where_the_share_of_rows_before_it_ends(days):
+    told = [part for _, part in read_whole(days) if isinstance(part, LogPart)]
+    begun = {part.batch: float(part) for part in reversed(told)}
+    assert begun == {f"batch {number + 1} of {DAYS}": number / DAYS for number in range(DAYS)}
+    assert {part.rows for part in told} == {DAYS * (SEARCHES_A_DAY + CLICKS_A_DAY)}
+
+
+def test_steps_within_a_batch_do_not_reset_the_part(days):
+    told = read_whole(days)
+    first = next(number for number, (_, part) in enumerate(told) if part is not None)
+    steps = [message for message, part in told[first:] if part is None]
+    assert steps == []
+    assert "forming sessions" in {message for message, _ in told[first:]}
+
+
+def test_the_part_of_a_store_rises_and_publishing_does_not_reset_it(days, tmp_path):
+    told = []
+    grow_store(*map(str, days), tmp_path / "store", BY_DAY, progress=lambda *of: told.append(of))
+    parts = [part for _, part in told if part is not None]
+    assert parts == sorted(parts)
+    assert parts[0] == 0
+    after = told[next(number for number, (_, part) in enumerate(told) if part is not None) :]
+    assert sum(message.startswith("publishing") for message, part in after if part is not None) == DAYS
+
+
+def test_a_part_once_told_stays_until_another_is():
+    told = []
+    progress = steady(lambda *of: told.append(of))
+    for of in (("a", None), ("b", 0.25), ("c",), ("d", None), ("e", 0.5), ("f", None)):
+        progress(*of)
+    assert told == [("a", None), ("b", 0.25), ("c", 0.25), ("d", 0.25), ("e", 0.5), ("f", 0.5)]
+
+
+def test_rows_per_second_and_time_left_are_those_of_the_whole_log():
+    # a quarter of 1,200,000 rows in 10 s: 30,000 a second; three quarters take 30 s more
+    assert LogPart(0.25, "batch 1 of 4", 1_200_000).pace(10) == pytest.approx((30_000, 30))
+    assert LogPart(1, "batch 4 of 4", 1_200_000).pace(10) == pytest.approx((120_000, 0))
+    assert LogPart(0, "batch 1 of 4", 1_200_000).pace(10) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0, "0:00"), (59.6, "1:00"), (83, "1:23"), (3599, "59:59"), (7384, "2:03:04")]
+)
+def test_times_are_shown_as_on_a_clock(seconds, shown):
+    assert clock_time(seconds) == shown
+
+
+def test_memory_is_what_the_process_holds():
+    before = resident_bytes()
+    held = np.ones(25_000_000)  # 200 MB
+    assert resident_bytes() - before > 150e6
+    assert held[-1] == 1
+
+
+# ---- the bar ----------------------------------------------------------------------------------
+
+
+def drawn(monkeypatch, capsys, *calls, width=120, terminal=True, quiet=False):
+    """Return what is drawn on stderr, without colours and movements."""
+    monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    with shown_progress(quiet=quiet) as progress:
+        for of in calls:
+            progress(*of)
+    said = capsys.readouterr()
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    assert said.out == ""
+    return re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", said.err)
+
+
+def of_47(part):
+    return LogPart(part, "batch 3 of 47", 50_000_000)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_bar_shows_batch_step_part_rows_per_second_time_left_and_memory(monkeypatch, capsys, width):
+    calls = (("batch 3 of 47", of_47(0.0)), ("joining clicks", of_47(0.125)))
+    shown = drawn(monkeypatch, capsys, *calls, width=width)
+    assert re.search(
+        r"batch 3 of 47  joining clicks .*━.* 12% [\d,]+ rows/s  \d+:\d\d left  \d+\.\d GB", shown
+    )
+
+
+def test_the_name_of_a_batch_is_not_said_twice(monkeypatch, capsys):
+    shown = drawn(monkeypatch, capsys, ("publishing batch 3 of 47", of_47(0.5)))
+    assert "publishing batch 3 of 47 " in shown
+    assert "batch 3 of 47  publishing" not in shown
+
+
+def test_a_step_of_unknown_length_shows_the_time_so_far_and_memory(monkeypatch, capsys):
+    shown = drawn(monkeypatch, capsys, ("reading judgments", None))
+    assert re.search(r"reading judgments .*0:0\d  \d+\.\d GB", shown)
+    assert "rows/s" not in shown
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_note_is_a_line_of_its_own_on_a_terminal_or_not(monkeypatch, capsys, terminal):
+    long = "sorted " * 40
+    shown = drawn(monkeypatch, capsys, (Note(f"not {long}\x1b[31m"), None), terminal=terminal)
+    assert f"clickassay: not {long}\\x1b[31m\n" in shown
+
+
+def test_what_is_no_note_is_not_said_off_a_terminal_and_quiet_says_nothing(monkeypatch, capsys):
+    calls = (("batch 3 of 47", of_47(0.5)), ("writing", None))
+    assert drawn(monkeypatch, capsys, *calls, terminal=False) == ""
+    assert drawn(monkeypatch, capsys, *calls, (Note("not sorted"), None), quiet=True) == ""

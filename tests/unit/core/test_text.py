@@ -1,0 +1,136 @@
+"""Words and escapes: what a reader, a browser, a spreadsheet and a Markdown reader make of hostile text."""
+
+import csv
+import io
+import json
+import math
+
+import polars as pl
+import pytest
+from markdown_it import MarkdownIt
+
+from clickassay.core.escape import csv_cell, markdown, script_json
+from clickassay.core.text import capital, listed, number, percent, plural, sentence, signed, span, visible
+from clickassay.report.model import Table
+from clickassay.report.writers.csv import csv_text
+from support.reports.report_world import HOSTILE
+
+SPREADSHEET_STARTS = "=+-@\t\r"
+
+
+def test_hidden_characters_are_spelled_out():
+    assert visible("a\x1b[2Jb\u202ec\nd\u200be\udcff") == "a\\x1b[2Jb\\u202ec\\x0ad\\u200be\\udcff"
+
+
+def test_text_of_many_scripts_passes_unchanged():
+    for text in ("naïve café", "日本語", "नमस्\u200dते", "Ελλάδα", "👩\u200d🔬"):
+        assert visible(text) == text
+
+
+def test_long_text_is_cut_to_its_limit():
+    assert visible("x" * 100, limit=10) == "x" * 9 + "…"
+    assert visible("x" * 10, limit=10) == "x" * 10
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.4804, "0.480"),
+        (-0.0126, "\N{MINUS SIGN}0.013"),
+        (-0.0001, "0.000"),
+        (0.0, "0.000"),
+        (None, "\N{EN DASH}"),
+        (1234.5, "1,234.500"),
+    ],
+)
+def test_numbers_have_three_decimals_and_a_true_minus(value, text):
+    assert number(value) == text
+
+
+def test_small_words_read_as_english():
+    assert [signed(0.05), signed(-0.05), signed(0.0)] == ["+0.050", "\N{MINUS SIGN}0.050", "0.000"]
+    assert [percent(0.0583), percent(None), percent(1.0)] == ["5.8 %", "\N{EN DASH}", "100.0 %"]
+    assert [listed([]), listed("a"), listed("ab"), listed("abc", "or")] == ["", "a", "a and b", "a, b or c"]
+    assert [plural(1, "query", "queries"), plural(2000, "query", "queries")] == ["1 query", "2,000 queries"]
+    assert [span(-0.1, 0.25), span(None, 0.2)] == ["\N{MINUS SIGN}0.100 to 0.250", "no interval"]
+    assert [sentence("eRR leads"), sentence("Is it?"), capital("market LLM")] == [
+        "ERR leads.",
+        "Is it?",
+        "Market LLM",
+    ]
+
+
+def test_json_for_a_script_element_means_the_same_but_has_no_markup_and_no_line_separator():
+    value = {"text": HOSTILE + "</script><!--", "number": -0.25}
+    text = script_json(value)
+    assert json.loads(text) == value
+    assert not set(text) & set("<>&\u2028\u2029\n")
+
+
+def test_json_for_a_script_element_refuses_what_json_cannot_say():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script_json({"value": math.nan})
+
+
+def rendered_text(source):
+    """What a CommonMark reader with tables shows of `source`, and the kinds of elements it makes."""
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(source)
+    inline = [child for token in tokens if token.type == "inline" for child in token.children]
+    text = "".join("\n" if child.type.endswith("break") else child.content for child in inline)
+    return text, {token.type for token in tokens} | {child.type for child in inline}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOSTILE,
+        "[a](http://b)",
+        "![x](y)",
+        "<b>&amp;",
+        "`code`",
+        "a*b*_c_",
+        "1. x",
+        "- x",
+        "+ x",
+        "# x",
+        "=== x",
+        "~~a~~",
+        "$x$",
+    ],
+)
+def test_markdown_shows_hostile_text_as_text(text):
+    shown, kinds = rendered_text(markdown(text))
+    assert shown == visible(text, limit=10_000)
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "text_special"}
+
+
+def test_markdown_leaves_numbers_as_they_are():
+    for text in ("0.480", "+0.050", "\N{MINUS SIGN}0.013", "5.8 %", "1.5", "AP(rel=2)", "-3"):
+        assert markdown(text) == text
+
+
+def test_markdown_breaks_links_that_make_themselves():
+    shown, kinds = rendered_text(markdown("see http://evil.example and www.evil.example"))
+    assert shown == "see http://evil.example and www.evil.example"
+    assert "http:/" not in markdown("http://evil.example")
+    assert "link_open" not in kinds
+
+
+@pytest.mark.parametrize("start", SPREADSHEET_STARTS)
+def test_no_csv_text_starts_like_a_formula(start):
+    assert csv_cell(start + "1+1") == "'" + start + "1+1"
+
+
+def test_csv_numbers_stay_numbers_even_when_negative():
+    assert [csv_cell(-0.1), csv_cell(-7), csv_cell(None), csv_cell("a=b")] == ["-0.1", -7, "", "a=b"]
+
+
+def test_csv_reads_back_to_the_same_values_to_the_last_bit():
+    floats = [0.1 + 0.2, -1e-17, 1 / 3, 2.0]
+    frame = pl.DataFrame({"text": [HOSTILE, 'a,"b"', "c\nd", "=1"], "value": floats, "none": [None, 1, 2, 3]})
+    table = Table("t", "Title", "Name", (), (), data=frame)
+    rows = list(csv.reader(io.StringIO(csv_text(table), newline="")))
+    assert rows[0] == ["text", "value", "none"]
+    assert [row[0] for row in rows[1:]] == [HOSTILE, 'a,"b"', "c\nd", "'=1"]
+    assert [float(row[1]) for row in rows[1:]] == floats
+    assert [row[2] for row in rows[1:]] == ["", "1", "2", "3"]

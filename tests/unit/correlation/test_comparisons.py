@@ -1,0 +1,227 @@
+"""Comparisons of editorial metrics against loops, published tests of dependent correlations, and power."""
+
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import DescrStatsW
+
+from clickassay.core.records import Split
+from clickassay.correlation.comparisons import comparisons, queries_needed
+from clickassay.correlation.comparisons import tested as columns_and_cautions
+from clickassay.correlation.jackknife import Spread
+from clickassay.correlation.tables import correlations
+from support.runs.given_sample import sample_of
+
+
+def overall(sample):
+    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
+
+
+@pytest.fixture(scope="module")
+def sample(make_sample):
+    return make_sample(1, queries=60, configurations=150)
+
+
+def difference_of(sample, rows, click, a, b):
+    columns = sample.click_values[:, [click]], sample.editorial_values[:, [a, b]]
+    found = DescrStatsW(np.concatenate(columns, axis=1)[rows], weights=sample.sessions[rows]).corrcoef
+    return found[0, 1] - found[0, 2]
+
+
+def test_differences_errors_and_p_values_are_those_of_a_loop_over_queries(sample):
+    table = comparisons(sample)
+    for click, (a, b) in itertools.product(range(2), itertools.combinations(range(3), 2)):
+        (row,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
+        difference = difference_of(sample, slice(None), click, a, b)
+        left_out = [difference_of(sample, sample.query_index != query, click, a, b) for query in range(60)]
+        squares = (np.array(left_out) - np.mean(left_out)) ** 2
+        error = math.sqrt(59 / 60 * squares.sum())
+        degrees = min(59, 4 * 2 / ((squares**2).sum() / squares.sum() ** 2 - 1 / 60))
+        reach = stats.t.ppf(0.975, degrees) * error
+        assert row["difference"] == pytest.approx(difference, rel=1e-9)
+        assert row["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
+        assert row["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
+        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, degrees), rel=1e-6)
+        assert row["n_queries"] == 60
+
+
+def test_comparisons_are_differences_of_the_overall_correlations_in_the_order_of_the_metrics(sample):
+    table = comparisons(sample)
+    value = {
+        row[:2]: row[2] for row in overall(sample)["click_metric", "editorial_metric", "correlation"].rows()
+    }
+    assert table.select("click_metric", "metric_a", "metric_b").rows() == [
+        (click, a, b) for click in ("C0", "C1") for a, b in (("E0", "E1"), ("E0", "E2"), ("E1", "E2"))
+    ]
+    for row in table.iter_rows(named=True):
+        a, b = (value[row["click_metric"], row[name]] for name in ("metric_a", "metric_b"))
+        assert row["difference"] == pytest.approx(a - b, rel=1e-12)
+        assert row["ci_low"] <= row["difference"] <= row["ci_high"]
+        assert (row["p_value"] < 0.05) == (row["ci_low"] > 0 or row["ci_high"] < 0)
+
+
+def test_the_pairs_of_a_click_metric_are_one_family_for_holm(sample):
+    for _, family in comparisons(sample).group_by("click_metric"):
+        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
+        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
+
+
+def test_a_comparison_that_cannot_be_made_is_not_counted_in_its_family(sample):
+    values = sample.editorial_values.copy()
+    values[:, 2] = 4
+    table = comparisons(dataclasses.replace(sample, editorial_values=values))
+    made = table.filter(pl.col("metric_b") == "E1")
+    assert made["p_adjusted"].to_list() == made["p_value"].to_list()
+    left = table.filter(pl.col("metric_b") == "E2")
+    columns = ("difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed", "caution")
+    assert left.select(columns).null_count().row(0) == (len(left),) * len(columns)
+
+
+def test_two_metrics_that_are_one_have_no_difference_and_p_value_1(sample):
+    twice = np.repeat(sample.editorial_values[:, :1], 2, axis=1) * [1, 3]
+    same = dataclasses.replace(sample, editorial_names=("DCG", "three DCG"), editorial_values=twice)
+    table = comparisons(same)
+    assert table.select("difference", "p_value", "p_adjusted").unique().rows() == [(0.0, 1.0, 1.0)]
+    assert table["queries_needed"].null_count() == 2
+
+
+def test_swapping_two_metrics_mirrors_their_comparison(sample):
+    other = dataclasses.replace(sample, editorial_values=sample.editorial_values[:, [1, 0, 2]])
+    found = comparisons(other).filter(metric_a="E0", metric_b="E1")
+    expected = comparisons(sample).filter(metric_a="E0", metric_b="E1")
+    for column, mirror in (("difference", "difference"), ("ci_low", "ci_high"), ("ci_high", "ci_low")):
+        np.testing.assert_allclose(found[column].to_numpy(), -expected[mirror].to_numpy(), rtol=1e-9)
+    np.testing.assert_allclose(found["p_value"].to_numpy(), expected["p_value"].to_numpy(), rtol=1e-9)
+
+
+# ---- independent configurations: the published formulas ------------------------------------------
+
+
+def trivariate(rng, n, r_ya, r_yb, r_ab):
+    """A sample of n queries with one configuration each: normal clicks and two metrics."""
+    matrix = [[1, r_ya, r_yb], [r_ya, 1, r_ab], [r_yb, r_ab, 1]]
+    values = rng.multivariate_normal(np.zeros(3), matrix, size=n)
+    return sample_of(values[:, :1], values[:, 1:])
+
+
+def observed(sample):
+    r = np.corrcoef(np.concatenate([sample.click_values, sample.editorial_values], axis=1), rowvar=False)
+    return r[0, 1], r[0, 2], r[1, 2], len(sample.sessions)
+
+
+def williams(r12, r13, r23, n):
+    """Williams 1959, as Steiger 1980 (7) recommends it: t with n - 3 degrees of freedom."""
+    determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    mean = (r12 + r13) / 2
+    below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r23) ** 3
+    return (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
+
+
+def steiger_error(r12, r13, r23, n):
+    """Asymptotic error of r12 - r13 (Steiger 1980, (1) to (3)): both variances less twice the covariance."""
+    covariance = r23 * (1 - r12**2 - r13**2) - r12 * r13 * (1 - r12**2 - r13**2 - r23**2) / 2
+    return math.sqrt(((1 - r12**2) ** 2 + (1 - r13**2) ** 2 - 2 * covariance) / n)
+
+
+def error_of(row):
+    """The error behind a row: half its interval over the quantile, here of many degrees of freedom."""
+    return (row["ci_high"] - row["ci_low"]) / 2 / stats.norm.ppf(0.975)
+
+
+@pytest.mark.parametrize(("r", "r_ab"), [(0.5, 0.3), (0.3, 0.8), (0.0, 0.0), (0.7, 0.9)])
+def test_equal_correlations_have_the_errors_and_p_values_of_williams(r, r_ab):
+    rng = np.random.default_rng(7)
+    for _ in range(4):
+        sample = trivariate(rng, 4000, r, r, r_ab)
+        (row,) = comparisons(sample).to_dicts()
+        t = williams(*observed(sample))
+        assert error_of(row) == pytest.approx(row["difference"] / t, rel=0.12)
+        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), 3997), abs=0.06)
+
+
+@pytest.mark.parametrize(("r_ya", "r_yb", "r_ab"), [(0.6, 0.2, 0.1), (0.8, 0.6, 0.7), (0.5, -0.5, 0.0)])
+def test_different_correlations_have_the_error_of_steiger(r_ya, r_yb, r_ab):
+    sample = trivariate(np.random.default_rng(9), 6000, r_ya, r_yb, r_ab)
+    (row,) = comparisons(sample).to_dicts()
+    assert error_of(row) == pytest.approx(steiger_error(*observed(sample)), rel=0.08)
+
+
+def test_without_a_difference_one_p_value_in_20_is_below_5_percent_and_their_ranks_are_williamss():
+    rng = np.random.default_rng(21)
+    ours, theirs = [], []
+    for _ in range(300):
+        sample = trivariate(rng, 80, 0.4, 0.4, 0.6)
+        ours.append(comparisons(sample)["p_value"][0])
+        theirs.append(2 * stats.t.sf(abs(williams(*observed(sample))), 77))
+    assert 0.02 <= np.mean(np.array(ours) < 0.05) <= 0.085
+    assert stats.spearmanr(ours, theirs).statistic > 0.98
+
+
+def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
+    """Ten near copies of each query tell no more than one: independent rows would alarm far more often."""
+    rng = np.random.default_rng(22)
+    ours, independent = [], []
+    for _ in range(200):
+        once = trivariate(rng, 60, 0.4, 0.4, 0.6)
+        rows = np.repeat(np.arange(60), 10)
+        clicks, editorial = (
+            values[rows] + 0.05 * rng.normal(size=(600, values.shape[1]))
+            for values in (once.click_values, once.editorial_values)
+        )
+        ours.append(comparisons(sample_of(clicks, editorial, query_index=rows))["p_value"][0])
+        independent.append(comparisons(sample_of(clicks, editorial))["p_value"][0])
+    assert np.mean(np.array(ours) < 0.05) <= 0.095
+    assert np.mean(np.array(independent) < 0.05) > 0.3
+
+
+# ---- queries needed ------------------------------------------------------------------------------
+
+
+def needed(difference, error, degrees=np.inf, queries=100, tests=1, **more):
+    arrays = (np.array([[value]], dtype=np.float64) for value in (difference, error, min(degrees, 1e9)))
+    d, e, df = arrays
+    return queries_needed(d, Spread(e, df, 10**12), queries, tests=np.array([tests]), **more)[0, 0]
+
+
+def test_the_queries_needed_are_those_worked_by_hand():
+    # 1.95996 + 0.84162 = 2.80159 errors; now 0.5 errors at 100 queries: 100 (2.80159 / 0.5)^2 = 3139.55
+    assert needed(0.05, 0.1) == 3140
+    assert needed(-0.05, 0.1) == 3140
+    # ten tests: 2.80703 at 0.005 (both sides) + 0.84162 = 3.64865; 100 (3.64865/0.5)^2 = 5325.06
+    assert needed(0.05, 0.1, tests=10) == 5326
+    # twice the power's z: chance 0.9 is 1.28155: 100 ((1.95996 + 1.28155) / 0.5)^2 = 4202.97
+    assert needed(0.05, 0.1, power=0.9) == 4203
+    # 4 degrees count as 16: t(16) = 2.11991: 100 ((2.11991 + 0.84162) / 0.5)^2 = 3508.26
+    assert needed(0.05, 0.1, degrees=4) == 3509
+
+
+def test_a_large_difference_needs_two_queries_and_none_no_number():
+    assert needed(5.0, 0.001) == 2
+    assert math.isnan(needed(0.0, 0.1))
+    assert math.isnan(needed(0.1, math.nan))
+    assert math.isnan(needed(math.nan, 0.1))
+
+
+def test_as_many_queries_as_are_needed_detect_the_difference_4_times_out_of_5():
+    rng = np.random.default_rng(31)
+    r = 0.55, 0.35, 0.5
+    n = math.ceil(needed(r[0] - r[1], steiger_error(*r, 100)))
+    assert 100 < n < 600
+    p_values = [comparisons(trivariate(rng, n, *r))["p_value"][0] for _ in range(250)]
+    assert 0.72 <= np.mean(np.array(p_values) < 0.05) <= 0.88
+
+
+def test_a_difference_without_an_error_has_no_column_but_itself_and_a_caution():
+    difference = np.array([[0.2, np.nan, 0.1]])
+    spread = Spread(np.array([[0.05, np.nan, np.nan]]), np.array([[20.0, np.nan, np.nan]]), 100)
+    columns, doubts = columns_and_cautions(difference, spread)
+    assert doubts == [None, None, "no interval: too few queries vary"]
+    assert columns["p_value"][0, 0] == pytest.approx(2 * stats.t.sf(4, 80), rel=1e-9)
+    for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed"):
+        assert np.isnan(columns[name]).tolist() == [[False, True, True]], name

@@ -1,0 +1,84 @@
+"""The queries that a correlation hangs on, against leaving them out from scratch."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clickassay.core.contracts.correlation import INFLUENCE
+from clickassay.correlation.influence import MOST, influence
+from clickassay.correlation.weighted import weighted_correlation
+
+
+def without(sample, queries, click=0, editorial=0):
+    kept = ~np.isin(sample.query_index, [sample.queries.index(query) for query in queries])
+    value, _ = weighted_correlation(
+        sample.editorial_values[kept, editorial], sample.click_values[kept, click], sample.sessions[kept]
+    )
+    return value
+
+
+def test_the_queries_named_are_those_whose_removal_moves_the_correlation_most(make_sample):
+    sample = make_sample(4, queries=40, configurations=90)
+    whole = without(sample, [])
+    changes = {query: without(sample, [query]) - whole for query in sample.queries}
+    rows = influence(sample).filter(click_metric="C0", editorial_metric="E0")
+    for side, sign in (("raises", 1), ("lowers", -1)):
+        expected = sorted(changes, key=lambda query: sign * changes[query])[:MOST]
+        assert rows.filter(side=side)["query"].to_list() == expected
+
+
+def test_correlations_without_one_and_without_several_are_recomputed_exactly(make_sample):
+    sample = make_sample(7, queries=30, configurations=70)
+    for (click, editorial, _), rows in influence(sample).group_by("click_metric", "editorial_metric", "side"):
+        places = sample.click_names.index(click), sample.editorial_names.index(editorial)
+        names = rows.sort("rank")["query"].to_list()
+        for row in rows.iter_rows(named=True):
+            assert row["without"] == pytest.approx(without(sample, [row["query"]], *places), abs=1e-10)
+            these = names[: row["rank"]]
+            assert row["without_these"] == pytest.approx(without(sample, these, *places), abs=1e-10)
+
+
+def test_the_share_of_the_error_is_that_of_the_squared_changes(make_sample):
+    sample = make_sample(2, queries=80, configurations=160, clicks=1, editorial=1)
+    whole = without(sample, [])
+    squares = {query: (without(sample, [query]) - whole) ** 2 for query in sample.queries}
+    for row in influence(sample).iter_rows(named=True):
+        assert row["error_share"] == pytest.approx(squares[row["query"]] / sum(squares.values()), abs=1e-9)
+
+
+def test_a_correlation_that_hangs_on_one_query_says_so(make_sample):
+    sample = make_sample(2, queries=80, configurations=80, clicks=1, editorial=1)
+    rng = np.random.default_rng(0)
+    clicks, editorial = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
+    plain = replace(sample, click_values=clicks, editorial_values=editorial, sessions=np.full(80, 10))
+    assert influence(plain)["error_share"].max() < 0.3
+    clicks[3], editorial[3] = 9, 9
+    first = influence(replace(plain, click_values=clicks, editorial_values=editorial)).row(5, named=True)
+    assert (first["side"], first["rank"], first["query"]) == ("raises", 1, sample.queries[3])
+    assert first["error_share"] > 0.8
+
+
+def test_sessions_are_those_of_the_query_and_ranks_ascend_without_gaps(make_sample):
+    sample = make_sample(5, queries=25, configurations=60)
+    rows = influence(sample)
+    totals = np.bincount(sample.query_index, weights=sample.sessions)
+    for row in rows.iter_rows(named=True):
+        assert row["n_sessions"] == totals[sample.queries.index(row["query"])]
+    for _, group in rows.group_by("click_metric", "editorial_metric", "side"):
+        assert sorted(group["rank"]) == list(range(1, group.height + 1))
+        assert group.height <= MOST
+
+
+def test_a_query_without_which_there_is_no_correlation_ranks_first(make_sample):
+    sample = make_sample(6, queries=60, configurations=60, clicks=1, editorial=1)
+    editorial = np.zeros((60, 1))
+    editorial[10] = 1
+    first = influence(replace(sample, editorial_values=editorial)).filter(side="raises", rank=1)
+    assert first["query"].to_list() == [sample.queries[10]]
+    assert first.select("without", "without_these", "error_share").row(0) == (None, None, None)
+
+
+def test_one_query_alone_gives_an_empty_table(make_sample):
+    sample = make_sample(1, queries=1, configurations=8)
+    assert influence(sample).equals(INFLUENCE.empty())

@@ -1,0 +1,399 @@
+"""Intervals of correlations against loops over queries, SciPy's bootstrap, and cases without an interval."""
+
+import dataclasses
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy import stats
+from statsmodels.stats.weightstats import DescrStatsW
+
+from clickassay.core.records import Split
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from support.places import ROOT
+from support.runs.given_sample import rows_of, sample_of
+
+NO_INTERVAL = "no interval: too few queries vary"
+ENDS = ("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high")
+
+
+def overall(sample):
+    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
+
+
+def ranked(sample):
+    return differences(sample, iterations=20, rng=np.random.default_rng(3))
+
+
+def tables_of(sample):
+    return overall(sample), ranked(sample), comparisons(sample)
+
+
+def finite(frame):
+    return not frame.select(pl.any_horizontal(pl.col(pl.Float64).is_finite().not_().any())).item()
+
+
+def weighted(sample, rows, click=0, editorial=0):
+    both = np.stack([sample.click_values[rows, click], sample.editorial_values[rows, editorial]], axis=1)
+    return DescrStatsW(both, weights=sample.sessions[rows]).corrcoef[0, 1]
+
+
+def without_each_query(sample):
+    return [np.flatnonzero(sample.query_index != query) for query in range(len(sample.queries))]
+
+
+def fisher_error(left_out):
+    """Jackknife error of artanh r and its degrees of freedom, in loops."""
+    z = [math.atanh(value) for value in left_out]
+    centre = sum(z) / len(z)
+    squares = [(value - centre) ** 2 for value in z]
+    variance = sum(square**2 for square in squares) / sum(squares) ** 2 - 1 / len(z)
+    error = math.sqrt((len(z) - 1) / len(z) * sum(squares))
+    return error, 2 / max(variance, 2 / (len(z) - 1))
+
+
+def test_the_interval_of_a_weighted_correlation_is_that_of_a_loop_over_queries(make_sample):
+    sample = make_sample(1, queries=30, configurations=75)
+    table = overall(sample)
+    for click in range(2):
+        for editorial in range(3):
+            (row,) = table.filter(click_metric=f"C{click}", editorial_metric=f"E{editorial}").to_dicts()
+            left_out = [weighted(sample, rows, click, editorial) for rows in without_each_query(sample)]
+            error, degrees = fisher_error(left_out)
+            reach = stats.t.ppf(0.975, degrees) * error
+            z = math.atanh(weighted(sample, slice(None), click, editorial))
+            assert row["ci_low"] == pytest.approx(math.tanh(z - reach), rel=1e-8)
+            assert row["ci_high"] == pytest.approx(math.tanh(z + reach), rel=1e-8)
+            assert row["caution"] == "fewer than 50 queries"
+
+
+def test_the_interval_is_near_that_of_scipys_bootstrap_of_queries(make_sample):
+    sample = make_sample(4, queries=80, configurations=160)
+    of_query = [np.flatnonzero(sample.query_index == query) for query in range(80)]
+
+    def z(drawn):
+        return math.atanh(weighted(sample, np.concatenate([of_query[query] for query in drawn.astype(int)])))
+
+    found = stats.bootstrap(
+        (np.arange(80),), z, vectorized=False, n_resamples=799, method="BCa", rng=np.random.default_rng(6)
+    )
+    (row,) = overall(sample).filter(click_metric="C0", editorial_metric="E0").to_dicts()
+    left_out = [weighted(sample, rows) for rows in without_each_query(sample)]
+    error, degrees = fisher_error(left_out)
+    low, high = math.atanh(row["ci_low"]), math.atanh(row["ci_high"])
+    assert (high - low) / 2 / stats.t.ppf(0.975, degrees) == pytest.approx(error, rel=1e-7)
+    assert found.standard_error == pytest.approx(error, rel=0.2)
+    assert low == pytest.approx(found.confidence_interval.low, abs=0.6 * error)
+    assert high == pytest.approx(found.confidence_interval.high, abs=0.6 * error)
+
+
+def test_the_interval_of_the_closed_form_is_that_of_a_loop_over_queries(make_sample):
+    sample = make_sample(2, queries=25, configurations=80)
+    y, x = sample.click_values[:, 1], sample.editorial_values[:, 2]
+
+    def closed_form(kept):
+        groups = [np.flatnonzero(sample.query_index == query) for query in kept]
+        each = [np.cov(y[rows], x[rows]) for rows in groups if len(rows) >= 2]
+        (s_cc, s_ec), (_, s_ee) = sum(each)
+        return s_ec / math.sqrt(s_cc * s_ee)
+
+    error, degrees = fisher_error([closed_form(set(range(25)) - {query}) for query in range(25)])
+    reach = stats.t.ppf(0.975, degrees) * error
+    z = math.atanh(closed_form(range(25)))
+    (row,) = ranked(sample).filter(click_metric="C1", editorial_metric="E2").to_dicts()
+    assert row["exact"] == pytest.approx(math.tanh(z), rel=1e-9)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (math.tanh(z - reach), math.tanh(z + reach)), rel=1e-8
+    )
+
+
+def test_19_of_20_intervals_hold_the_correlation_of_the_world():
+    rng, held, worlds = np.random.default_rng(8), 0, 300
+    for _ in range(worlds):
+        x = rng.normal(size=(60, 1))
+        sample = sample_of(0.5 * x + math.sqrt(0.75) * rng.normal(size=(60, 1)), x)
+        (row,) = overall(sample).to_dicts()
+        held += row["ci_low"] <= 0.5 <= row["ci_high"]
+    assert 0.91 <= held / worlds <= 0.985
+
+
+# ---- where there is no interval -------------------------------------------------------------
+
+
+def only_missing(frame, columns=ENDS):
+    return all(frame[column].null_count() == len(frame) for column in columns if column in frame.columns)
+
+
+def test_one_query_has_values_but_no_interval_and_says_so(make_sample):
+    sample = make_sample(1, queries=1, configurations=6)
+    for table, value in zip(tables_of(sample), ("correlation", "exact", "difference"), strict=True):
+        assert table[value].null_count() == 0
+        assert only_missing(table)
+        assert table["caution"].unique().to_list() == [NO_INTERVAL]
+        assert finite(table)
+    assert only_missing(comparisons(sample), ("p_value", "p_adjusted", "queries_needed"))
+
+
+@pytest.mark.parametrize("query_index", [[0, 1], [0, 1, 2], [0, 0, 1], [0, 0, 1, 1], [0, 0, 1, 2]])
+def test_two_configurations_left_correlate_perfectly_so_there_is_no_interval(query_index):
+    n = len(query_index)
+    x = np.array([0.1, 0.7, 0.2, 0.9])[:n, None]
+    y = np.array([0.3, 0.4, 0.8, 0.5])[:n, None]
+    sample = sample_of(y, np.concatenate([x, x**2], axis=1), query_index=query_index)
+    for table, value in ((overall(sample), "correlation"), (ranked(sample), "exact")):
+        assert only_missing(table, ("ci_low", "ci_high"))
+        assert set(table.filter(pl.col(value).is_not_null())["caution"]) <= {NO_INTERVAL}
+        assert table.filter(pl.col(value).is_null())["caution"].null_count() == table[value].null_count()
+        assert finite(table)
+    assert finite(comparisons(sample))
+
+
+def test_two_queries_with_enough_configurations_have_a_wide_interval_of_one_degree_of_freedom(make_sample):
+    sample = make_sample(3, queries=2, configurations=40)
+    sample = dataclasses.replace(sample, query_index=np.repeat([0, 1], 20))
+    (row,) = overall(sample).filter(click_metric="C0", editorial_metric="E0").to_dicts()
+    a, b = (math.atanh(weighted(sample, rows)) for rows in without_each_query(sample))
+    z = math.atanh(weighted(sample, slice(None)))
+    reach = math.tan(0.475 * math.pi) * abs(a - b) / 2  # the quantile of Student's t(1), which is Cauchy's
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (math.tanh(z - reach), math.tanh(z + reach)), rel=1e-8
+    )
+
+
+@pytest.mark.parametrize("slope", [3.0, -0.25])
+def test_a_correlation_that_is_perfect_whatever_query_is_left_out_is_its_own_interval(make_sample, slope):
+    x = make_sample(5, queries=40, configurations=90, editorial=1).editorial_values
+    index = make_sample(5, queries=40, configurations=90).query_index
+    sample = sample_of(slope * x + 7, x, query_index=index)
+    for table, value in ((overall(sample), "correlation"), (ranked(sample), "exact")):
+        assert table[value].to_list() == [pytest.approx(math.copysign(1, slope), abs=1e-12)]
+        assert table["ci_low"].to_list() == table["ci_high"].to_list() == table[value].to_list()
+        assert table["caution"].to_list() == ["fewer than 50 queries"]
+        assert finite(table)
+
+
+def test_one_query_that_alone_keeps_a_correlation_from_being_perfect_leaves_no_interval():
+    x = np.arange(12.0)[:, None]
+    y = x.copy()
+    y[5] = 9
+    table = overall(sample_of(y, x))
+    assert table["correlation"][0] < 0.99
+    assert table.select("ci_low", "ci_high", "caution").row(0) == (None, None, NO_INTERVAL)
+
+
+def test_a_metric_that_varies_in_one_query_only_has_a_value_but_no_interval(make_sample):
+    sample = make_sample(6, queries=60, configurations=150)
+    clicks = sample.click_values.copy()
+    clicks[:, 0] = 0.25
+    clicks[sample.query_index == 20, 0] = 0.5 + np.arange((sample.query_index == 20).sum())
+    sample = dataclasses.replace(sample, click_values=clicks)
+    for table in tables_of(sample):
+        rows = table.filter(click_metric="C0")
+        assert only_missing(rows)
+        assert rows["caution"].unique().to_list() == [NO_INTERVAL]
+        others = table.filter(click_metric="C1")
+        assert others["ci_low"].null_count() == 0
+        assert NO_INTERVAL not in others["caution"].to_list()
+
+
+@pytest.mark.parametrize("metric", ["click", "editorial"])
+def test_a_constant_metric_has_neither_value_nor_interval_nor_caution(make_sample, metric):
+    sample = make_sample(7, queries=60, configurations=150)
+    constant = np.full(150, 0.1)
+    values = getattr(sample, f"{metric}_values").copy()
+    values[:, 0] = constant
+    sample = dataclasses.replace(sample, **{f"{metric}_values": values})
+    name = {"click": "C0", "editorial": "E0"}[metric]
+    for table in (overall(sample), ranked(sample)):
+        rows = table.filter(pl.col(f"{metric}_metric") == name)
+        assert only_missing(rows, (*ENDS, "correlation", "exact", "noise_corrected", "caution"))
+        assert rows["reason"].null_count() == 0
+        assert finite(table)
+    compared = comparisons(sample)
+    chosen = pl.col("click_metric") == name if metric == "click" else pl.col("metric_a") == name
+    assert only_missing(compared.filter(chosen), ("difference", "p_value", "p_adjusted", "ci_low", "caution"))
+    assert compared.filter(~chosen)["p_value"].null_count() == 0
+
+
+def test_a_query_with_nearly_all_sessions_is_named_as_deciding(make_sample):
+    sample = make_sample(8, queries=80, configurations=200)
+    heavy = np.where(sample.query_index == 7, 10**6, sample.sessions)
+    table = overall(dataclasses.replace(sample, sessions=heavy))
+    assert "a handful of queries decide" in table["caution"].to_list()
+    assert overall(sample)["caution"].null_count() == 6
+    assert finite(table)
+
+
+@pytest.mark.parametrize(("queries", "caution"), [(49, "fewer than 50 queries"), (50, None)])
+def test_fewer_than_50_queries_are_named(make_sample, queries, caution):
+    sample = make_sample(9, queries=queries, configurations=queries * 2)
+    assert overall(sample)["caution"].unique().to_list() == [caution]
+    assert comparisons(sample)["caution"].unique().to_list() == [caution]
+
+
+# ---- laws -----------------------------------------------------------------------------------
+
+VALUE = st.integers(0, 12).map(lambda n: n / 4)
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(1, 40), st.tuples(VALUE, VALUE), st.tuples(VALUE, VALUE, VALUE)),
+    min_size=1,
+    max_size=14,
+)
+
+
+def of_rows(rows):
+    rows = sorted(rows)
+    _, index = np.unique([row[0] for row in rows], return_inverse=True)
+    sessions = np.array([row[1] for row in rows])
+    variances = np.where(sessions[:, None] > 1, [[row[1] / 50, 0.1] for row in rows], np.nan)
+    clicks, editorial = (np.array([row[part] for row in rows]) for part in (2, 3))
+    return sample_of(clicks, editorial, sessions, index, variances)
+
+
+@settings(max_examples=60)
+@given(ROWS)
+def test_no_table_of_any_small_sample_has_a_nan_or_a_value_out_of_range(rows):
+    sample = of_rows(rows)
+    for table in tables_of(sample):
+        assert finite(table)
+        half = table["ci_low"].is_null() == table["ci_high"].is_null()
+        assert half.all()
+    for table, value in zip(tables_of(sample), ("correlation", "exact", "difference"), strict=True):
+        known = table.filter(pl.col("ci_low").is_not_null())
+        assert (known["ci_low"] <= known[value] + 1e-12).all()
+        assert (known[value] <= known["ci_high"] + 1e-12).all()
+        # perfect, or two that are one, whatever query is left out: nothing else has no width
+        certain = known[value] == 0 if value == "difference" else known[value].abs() >= 1 - 1e-9
+        assert (certain | (known["ci_low"] < known["ci_high"])).all()
+        missing = table.filter(pl.col(value).is_not_null() & pl.col("ci_low").is_null())
+        assert set(missing["caution"]) <= {NO_INTERVAL}
+    compared = comparisons(sample)
+    assert compared["p_value"].drop_nulls().is_between(0, 1).all()
+    assert (compared["p_adjusted"].drop_nulls() >= compared["p_value"].drop_nulls()).all()
+    assert (compared["queries_needed"].drop_nulls() >= 2).all()
+
+
+def assert_nearly_equal(found, expected):
+    assert_frame_equal(found, expected, rel_tol=1e-7, abs_tol=1e-9)
+
+
+def test_a_change_of_scale_or_origin_of_a_metric_changes_no_number(make_sample):
+    sample = make_sample(10, queries=60, configurations=150, most_sessions=5)
+    changed = dataclasses.replace(
+        sample,
+        click_values=sample.click_values * [3.0, 0.01] + [5, -1],
+        click_variances=sample.click_variances * [9.0, 0.0001],
+        editorial_values=sample.editorial_values * [100, 1 / 7, 1] + [0, 1, -40],
+    )
+    for found, expected in zip(tables_of(changed), tables_of(sample), strict=True):
+        assert_nearly_equal(found, expected)
+
+
+def test_a_metric_times_minus_1_mirrors_values_and_intervals(make_sample):
+    sample = make_sample(10, queries=60, configurations=150)
+    mirrored = dataclasses.replace(sample, editorial_values=-sample.editorial_values)
+    found, expected = overall(mirrored), overall(sample)
+    for column, other in (
+        ("correlation", "correlation"),
+        ("ci_low", "ci_high"),
+        ("ci_high", "ci_low"),
+        ("noise_corrected_low", "noise_corrected_high"),
+    ):
+        np.testing.assert_allclose(found[column].to_numpy(), -expected[other].to_numpy(), rtol=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.permutations(range(12)))
+def test_the_order_of_queries_and_configurations_does_not_matter(order):
+    rng = np.random.default_rng(2)
+    size = np.arange(12) % 3 + 1
+    index = np.repeat(np.arange(12), size)
+    n = len(index)
+    sessions = rng.integers(1, 9, n)
+    variances = np.where(sessions[:, None] > 1, rng.random((n, 1)), np.nan)
+    sample = sample_of(rng.normal(size=(n, 1)), rng.normal(size=(n, 2)), sessions, index, variances)
+    rows = np.concatenate([np.flatnonzero(index == query)[::-1] for query in order])
+    shuffled = rows_of(dataclasses.replace(sample, query_index=np.argsort(order)[index]), rows)
+    for found, expected in zip(tables_of(shuffled), tables_of(sample), strict=True):
+        drop = [column for column in found.columns if column.startswith("monte_carlo")]
+        assert_nearly_equal(found.drop(drop), expected.drop(drop))
+
+
+@settings(max_examples=30)
+@given(ROWS, st.data())
+def test_splitting_a_configuration_in_two_of_the_same_values_changes_no_correlation_or_interval(rows, data):
+    rows = [row for row in rows if row[1] > 1]
+    if not rows:
+        return
+    place = data.draw(st.integers(0, len(rows) - 1))
+    query, sessions, *values = rows[place]
+    part = data.draw(st.integers(1, sessions - 1))
+    split = [*rows[:place], (query, part, *values), (query, sessions - part, *values), *rows[place + 1 :]]
+    columns = ("correlation", "ci_low", "ci_high", "n_queries", "n_sessions")
+    assert_nearly_equal(overall(of_rows(split)).select(columns), overall(of_rows(rows)).select(columns))
+
+
+def test_more_sessions_in_the_same_proportions_change_no_correlation_or_interval(make_sample):
+    sample = make_sample(12, queries=60, configurations=150)
+    more = dataclasses.replace(sample, sessions=sample.sessions * 1000)
+    columns = ("correlation", "ci_low", "ci_high", "caution")
+    assert_nearly_equal(overall(more).select(columns), overall(sample).select(columns))
+
+
+def test_twice_the_queries_have_an_error_smaller_by_the_root_of_2(make_sample):
+    sample = make_sample(13, queries=600, configurations=1300, most_sessions=3)
+    twice = np.concatenate([np.arange(1300), np.arange(1300)])
+    index = np.concatenate([sample.query_index, sample.query_index + 600])
+    doubled = sample_of(
+        sample.click_values[twice], sample.editorial_values[twice], sample.sessions[twice], index
+    )
+    once = sample_of(sample.click_values, sample.editorial_values, sample.sessions, sample.query_index)
+
+    def width(table):
+        return np.arctanh(table["ci_high"].to_numpy()) - np.arctanh(table["ci_low"].to_numpy())
+
+    assert overall(doubled)["correlation"].to_list() == pytest.approx(overall(once)["correlation"].to_list())
+    np.testing.assert_allclose(width(overall(once)) / width(overall(doubled)), math.sqrt(2), rtol=0.02)
+
+
+SCRIPT = """
+import json, sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+from support.runs.given_sample import sample_of
+from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.tables import correlations, differences
+from clickassay.core.records import Split
+rng = np.random.default_rng(0)
+index = np.sort(rng.integers(0, 3000, 9000)) // 2
+_, index = np.unique(index, return_inverse=True)
+sessions = rng.integers(1, 90, 9000)
+variances = np.where(sessions[:, None] > 1, rng.random((9000, 7)), np.nan)
+sample = sample_of(rng.random((9000, 7)), rng.random((9000, 9)), sessions, index, variances)
+splits = (Split("half", ("a", "b"), np.arange(len(sample.queries)) % 2),)
+tables = (
+    correlations(sample, splits),
+    differences(sample, iterations=50, rng=np.random.default_rng(1)),
+    comparisons(sample),
+)
+print(json.dumps([table.write_json() for table in tables]))
+"""
+
+
+def test_the_number_of_threads_does_not_change_a_bit_of_the_tables():
+    def run(threads):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests")]
+        return json.loads(subprocess.check_output(command, env=environment))
+
+    assert run("1") == run("2") == run("5")

@@ -1,0 +1,222 @@
+"""Agreement of judges against scikit-learn, and the paired comparison of judges against plain loops."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
+from clickassay.correlation.judges import agreement, confusion, judge_comparisons, kappa
+from clickassay.correlation.weighted import weighted_correlation
+
+TOP = 4
+
+
+def judged(judge, grades, *, queries=10, market="all"):
+    return pl.DataFrame(
+        {
+            "judge": [judge] * len(grades),
+            "market": [market] * len(grades),
+            "query": [f"query {row % queries}" for row in range(len(grades))],
+            "url": [f"url {row}" for row in range(len(grades))],
+            "grade": pl.Series(grades, dtype=pl.Int8),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def two():
+    rng = np.random.default_rng(5)
+    a = rng.integers(0, TOP + 1, 300)
+    b = np.clip(a + rng.choice([-1, 0, 0, 1], 300), 0, TOP)
+    return a, b
+
+
+def test_every_kappa_and_the_confusion_are_those_of_scikit_learn(two):
+    a, b = two
+    grades = pl.concat([judged("human", a), judged("model", b)])
+    row = agreement(grades, max_grade=TOP).row(0, named=True)
+    for name, weights in (("kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
+        assert row[name] == pytest.approx(cohen_kappa_score(a, b, weights=weights), abs=1e-12)
+    assert row["equal"] == pytest.approx((a == b).mean())
+    assert row["mean_difference"] == pytest.approx((a - b).mean())
+    assert (row["n_results"], row["n_queries"]) == (300, 10)
+    matrix = confusion_matrix(a, b)
+    found = confusion(grades)
+    assert found["rows"].sum() == 300
+    assert all(matrix[one["grade_a"], one["grade_b"]] == one["rows"] for one in found.iter_rows(named=True))
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
+@settings(deadline=None)
+def test_kappa_is_that_of_scikit_learn_whatever_the_grades(pairs):
+    a, b = zip(*pairs, strict=True)
+    table = np.zeros((4, 4))
+    np.add.at(table, (a, b), 1)
+    ours = kappa(table.ravel(), 4)
+    if len(set(a)) == len(set(b)) == 1 and a[0] == b[0]:
+        assert np.isnan(ours).all()
+        return
+    for value, weights in zip(ours, (None, "linear", "quadratic"), strict=True):
+        expected = cohen_kappa_score(a, b, weights=weights, labels=[0, 1, 2, 3])
+        assert value == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_interval_of_kappa_is_that_of_leaving_out_each_query_from_scratch(two):
+    a, b = two
+    query = np.arange(300) % 10
+    values = [
+        cohen_kappa_score(a[query != left], b[query != left], weights="quadratic") for left in range(10)
+    ]
+    error = np.sqrt(9 / 10 * np.sum((values - np.mean(values)) ** 2))
+    row = agreement(pl.concat([judged("human", a), judged("model", b)]), max_grade=TOP).row(0, named=True)
+    assert (row["ci_low"] + row["ci_high"]) / 2 == pytest.approx(row["kappa_quadratic"])
+    assert 1.96 * error < (row["ci_high"] - row["ci_low"]) / 2 < 2.4 * error  # t with at least 8 degrees
+    assert row["caution"] == "fewer than 50 queries"
+
+
+def test_only_results_that_both_judged_count_and_markets_stand_apart():
+    grades = pl.concat(
+        [
+            judged("a", [0, 1, 2, 3], market="north"),
+            judged("b", [0, 1, 2], market="north"),
+            judged("a", [4, 4], market="south"),
+            judged("c", [4, 0], market="south"),
+        ]
+    )
+    found = agreement(grades, max_grade=TOP)
+    assert found.select("market", "judge_a", "judge_b", "n_results").rows() == [
+        ("north", "a", "b", 3),
+        ("south", "a", "c", 2),
+    ]
+    assert found["kappa"][0] == 1
+
+
+def test_one_judge_alone_gives_empty_tables_of_the_right_form():
+    alone = judged("a", [0, 1, 2])
+    assert agreement(alone, max_grade=TOP).equals(AGREEMENT.empty())
+    assert confusion(alone).is_empty()
+
+
+def test_judges_who_agree_in_all_have_kappa_1_and_no_doubt_of_it():
+    grades = [row % 5 for row in range(300)]
+    both = pl.concat([judged("a", grades, queries=60), judged("b", grades, queries=60)])
+    row = agreement(both, max_grade=TOP).row(0, named=True)
+    assert (row["kappa_quadratic"], row["ci_low"], row["ci_high"], row["caution"]) == (1, 1, 1, None)
+
+
+def test_judges_who_share_one_query_have_a_kappa_without_interval():
+    both = pl.concat([judged("a", [0, 1, 2], queries=1), judged("b", [0, 1, 2], queries=1)])
+    row = agreement(both, max_grade=TOP).row(0, named=True)
+    assert (row["kappa"], row["ci_low"], row["caution"]) == (1, None, "no interval: too few queries vary")
+
+
+def test_judges_who_always_give_the_same_grade_have_no_kappa():
+    row = agreement(pl.concat([judged("a", [2, 2]), judged("b", [2, 2])]), max_grade=TOP).row(0, named=True)
+    assert (row["kappa"], row["kappa_quadratic"], row["ci_low"], row["equal"]) == (None, None, None, 1.0)
+
+
+# ---- whose grades make a metric predict clicks better ------------------------------------------
+
+
+def two_samples(make_sample):
+    """Two judges of one log: the second judged other configurations too, and not all of the first's."""
+    from dataclasses import replace
+
+    whole = make_sample(3, queries=60, configurations=150, clicks=2, editorial=2)
+    whole = replace(whole, click_names=("MeanRR", "SS"))
+    rng = np.random.default_rng(8)
+    a = rows_of(whole, np.flatnonzero(rng.random(150) < 0.8), "human")
+    b = rows_of(whole, np.flatnonzero(rng.random(150) < 0.8), "model")
+    noisy = b.editorial_values + rng.normal(size=b.editorial_values.shape)
+    return whole, a, replace(b, editorial_values=noisy)
+
+
+def rows_of(sample, rows, judge):
+    from dataclasses import replace
+
+    kept, index = np.unique(sample.query_index[rows], return_inverse=True)
+    return replace(
+        sample,
+        judge=judge,
+        queries=tuple(sample.queries[place] for place in kept),
+        query_index=index,
+        sessions=sample.sessions[rows],
+        click_values=sample.click_values[rows],
+        click_variances=sample.click_variances[rows],
+        null_success=sample.null_success[rows],
+        editorial_values=sample.editorial_values[rows],
+        configuration_ids=sample.configuration_ids[rows],
+        click_entropy=sample.click_entropy[kept],
+    )
+
+
+def test_judges_are_compared_on_the_configurations_that_both_judged(make_sample):
+    _, a, b = two_samples(make_sample)
+    common = sorted(set(a.configuration_ids) & set(b.configuration_ids))
+    in_a = [list(a.configuration_ids).index(one) for one in common]
+    in_b = [list(b.configuration_ids).index(one) for one in common]
+    found = judge_comparisons([b, a])
+    assert set(found["click_metric"]) == {"MeanRR"}  # SS is made of the judge's own grades
+    for place, name in enumerate(a.editorial_names):
+        row = found.row(by_predicate=pl.col("editorial_metric") == name, named=True)
+        y, n = a.click_values[in_a, 0], a.sessions[in_a]
+        r_a, _ = weighted_correlation(a.editorial_values[in_a, place], y, n)
+        r_b, _ = weighted_correlation(b.editorial_values[in_b, place], y, n)
+        assert row["correlation_a"] == pytest.approx(r_a, abs=1e-12)
+        assert row["correlation_b"] == pytest.approx(r_b, abs=1e-12)
+        assert row["difference"] == pytest.approx(r_a - r_b, abs=1e-12)
+        assert row["ci_low"] < row["difference"] < row["ci_high"]
+        assert (row["judge_a"], row["judge_b"]) == ("human", "model")
+        assert (row["n_configurations"], row["n_sessions"]) == (len(common), n.sum())
+        assert row["n_queries"] == len({a.queries[a.query_index[row]] for row in in_a})
+
+
+def test_the_error_of_the_comparison_is_that_of_leaving_out_each_query_from_scratch(make_sample):
+    _, a, b = two_samples(make_sample)
+    ids_b = list(b.configuration_ids)
+    rows = [(r, ids_b.index(one)) for r, one in enumerate(a.configuration_ids) if one in ids_b]
+    in_a, in_b = np.array(rows).T
+    query = a.query_index[in_a]
+
+    def difference(kept):
+        y, n = a.click_values[in_a[kept], 0], a.sessions[in_a[kept]]
+        r_a, _ = weighted_correlation(a.editorial_values[in_a[kept], 0], y, n)
+        r_b, _ = weighted_correlation(b.editorial_values[in_b[kept], 0], y, n)
+        return r_a - r_b
+
+    values = np.array([difference(query != left) for left in np.unique(query)])
+    q = len(values)
+    deviations = values - values.mean()
+    error = np.sqrt((q - 1) / q * (deviations**2).sum())
+    degrees = min(4 * 2 / ((deviations**4).sum() / (deviations**2).sum() ** 2 - 1 / q), q - 1)
+    from scipy.stats import t
+
+    row = judge_comparisons([a, b]).row(0, named=True)
+    reach = t.ppf(0.975, degrees) * error
+    assert row["ci_high"] - row["difference"] == pytest.approx(reach, rel=1e-6)
+    assert row["p_value"] == pytest.approx(2 * t.sf(abs(row["difference"]) / error, degrees), rel=1e-6)
+
+
+def test_a_judge_who_agrees_with_another_in_all_makes_no_difference(make_sample):
+    from dataclasses import replace
+
+    _, a, _ = two_samples(make_sample)
+    row = judge_comparisons([a, replace(a, judge="model")]).row(0, named=True)
+    assert (row["difference"], row["p_value"], row["queries_needed"]) == (0.0, 1.0, None)
+
+
+def test_samples_of_other_depths_or_markets_are_not_compared(make_sample):
+    from dataclasses import replace
+
+    _, a, b = two_samples(make_sample)
+    assert judge_comparisons([a, replace(b, depth=10)]).equals(JUDGE_COMPARISONS.empty())
+    assert judge_comparisons([a, replace(b, market="south")]).equals(JUDGE_COMPARISONS.empty())
+
+
+def test_judges_without_a_configuration_in_common_give_no_row(make_sample):
+    whole, _, _ = two_samples(make_sample)
+    a, b = rows_of(whole, np.arange(70), "human"), rows_of(whole, np.arange(70, 150), "model")
+    assert judge_comparisons([a, b]).is_empty()

@@ -1,0 +1,284 @@
+"""What sampling adds to the variance of a click metric, against loops and against worlds that are known."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+from clickassay.core.records import Split
+from clickassay.correlation import noise
+from clickassay.correlation.noise import (
+    weighted_noise,
+    weighted_reliability,
+    within_noise,
+    within_reliability,
+)
+from clickassay.correlation.tables import correlations, differences
+from support.runs.given_sample import rows_of, sample_of
+
+
+def overall(sample):
+    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
+
+
+def ranked(sample):
+    return differences(sample, iterations=10, rng=np.random.default_rng(0))
+
+
+def variances_by_loops(sample, click):
+    """s^2 of each configuration; with one session the mean of those with more (all are few here)."""
+    known = [s2 for s2, n in zip(sample.click_variances[:, click], sample.sessions, strict=True) if n >= 2]
+    pooled = sum(known) / len(known) if known else math.nan
+    return [
+        s2 if n >= 2 else pooled
+        for s2, n in zip(sample.click_variances[:, click], sample.sessions, strict=True)
+    ]
+
+
+def weighted_squares(sample, click):
+    y, n = sample.click_values[:, click], sample.sessions
+    centre = sum(n * y) / sum(n)
+    return sum(n * (y - centre) ** 2)
+
+
+def weighted_by_loops(sample, click):
+    total = sum(sample.sessions)
+    added = sum(
+        s2 * (1 - n / total) for s2, n in zip(variances_by_loops(sample, click), sample.sessions, strict=True)
+    )
+    return 1 - added / weighted_squares(sample, click)
+
+
+def within_by_loops(sample, click):
+    variances = np.array(variances_by_loops(sample, click))
+    added = squares = 0.0
+    for query in range(len(sample.queries)):
+        rows = np.flatnonzero(sample.query_index == query)
+        if len(rows) >= 2:
+            added += sum(variances[row] / sample.sessions[row] for row in rows) / len(rows)
+            squares += np.var(sample.click_values[rows, click], ddof=1)
+    return 1 - added / squares
+
+
+@pytest.fixture
+def sample(make_sample):
+    """Some configurations have one session; noise explains a part of both variances."""
+    found = make_sample(2, queries=30, configurations=70, most_sessions=6)
+    assert 3 < (found.sessions == 1).sum() < 30
+    return found
+
+
+def test_the_weighted_reliability_is_that_of_a_loop(sample):
+    sums = weighted_noise(sample).sum(axis=0)
+    squares = np.array([weighted_squares(sample, click) for click in range(2)])
+    found = weighted_reliability(squares, np.array([sample.sessions.sum()]), sums, 2)
+    assert found == pytest.approx([weighted_by_loops(sample, click) for click in range(2)], rel=1e-12)
+    assert (found < 0.95).all()
+
+
+def test_noise_corrected_correlations_are_divided_by_the_root_of_the_reliability(sample):
+    for table, value, by_loops in (
+        (overall(sample), "correlation", weighted_by_loops),
+        (ranked(sample), "exact", within_by_loops),
+    ):
+        for row in table.iter_rows(named=True):
+            root = math.sqrt(by_loops(sample, int(row["click_metric"][1])))
+            assert row["noise_corrected"] == pytest.approx(row[value] / root, rel=1e-10)
+            assert abs(row["noise_corrected"]) > abs(row[value])
+
+
+def jackknife(values):
+    """Error and Satterthwaite's degrees of freedom of the Q values without one query each."""
+    q = len(values)
+    squares = (np.array(values) - np.mean(values)) ** 2
+    variance = (squares**2).sum() / squares.sum() ** 2 - 1 / q
+    return math.sqrt((q - 1) / q * squares.sum()), 2 / max(variance, 2 / (q - 1))
+
+
+def test_the_ends_of_the_corrected_interval_are_t_errors_away_by_a_loop_over_queries(make_sample):
+    """Fieller: at an end v, the correlation less v times the root is t jackknife errors from 0."""
+    sample = make_sample(4, queries=14, configurations=45, most_sessions=9)
+    parts = [rows_of(sample, np.flatnonzero(sample.query_index != query)) for query in range(14)]
+    for tabled, value, by_loops in (
+        (overall, "correlation", weighted_by_loops),
+        (ranked, "exact", within_by_loops),
+    ):
+        # the correlations themselves have their own tests
+        table, left_out = tabled(sample), [tabled(part)[value] for part in parts]
+        bounded = 0
+        for place, row in enumerate(table.iter_rows(named=True)):
+            click = int(row["click_metric"][1])
+            root = math.sqrt(by_loops(sample, click))
+            pairs = [(r[place], math.sqrt(by_loops(p, click))) for r, p in zip(left_out, parts, strict=True)]
+            _, degrees = jackknife([r / each for r, each in pairs])
+            if row["noise_corrected_low"] is None:
+                assert root < stats.t.ppf(0.975, degrees) * jackknife([each for _, each in pairs])[0]
+                continue
+            bounded += 1
+            assert row["noise_corrected_low"] < row["noise_corrected"] < row["noise_corrected_high"]
+            for end in (row["noise_corrected_low"], row["noise_corrected_high"]):
+                error, _ = jackknife([r - end * each for r, each in pairs])
+                assert abs(row[value] - end * root) == pytest.approx(
+                    stats.t.ppf(0.975, degrees) * error, rel=1e-7
+                )
+        assert bounded
+
+
+def test_a_class_corrects_for_the_noise_of_its_own_configurations(sample):
+    halves = np.arange(30) % 2
+    table = correlations(sample, (Split("half", ("a", "b"), halves),))
+    for label, name in enumerate("ab"):
+        own = rows_of(sample, np.flatnonzero(halves[sample.query_index] == label))
+        alone = overall(own).drop("split", "class")
+        found = table.filter(split="half", **{"class": name}).drop("split", "class")
+        assert_frame_equal(found, alone, rel_tol=1e-9)
+
+
+def test_configurations_of_lonely_queries_tell_the_variance_of_single_sessions_only(sample):
+    """They take no part in the closed form, but the variance of one session is pooled over all."""
+    alone = np.bincount(sample.query_index)[sample.query_index] < 2
+    assert (alone & (sample.sessions > 1)).any()
+    values = sample.click_values.copy()
+    values[alone] += 100
+    moved = dataclasses.replace(sample, click_values=values)
+    assert ranked(moved)["noise_corrected"].to_list() == pytest.approx(
+        ranked(sample)["noise_corrected"].to_list(), rel=1e-10
+    )
+    variances = sample.click_variances.copy()
+    variances[alone] *= 2
+    noisier = dataclasses.replace(sample, click_variances=variances)
+    assert ranked(noisier)["noise_corrected"][0] != pytest.approx(
+        ranked(sample)["noise_corrected"][0], rel=1e-6
+    )
+
+
+def test_only_the_configurations_with_the_fewest_sessions_speak_for_single_ones(sample, monkeypatch):
+    monkeypatch.setattr(noise, "ENOUGH", 5)
+    repeated = sorted(sample.sessions[sample.sessions >= 2])
+    few = (sample.sessions >= 2) & (sample.sessions <= repeated[4])  # ties all count
+    assert 5 <= few.sum() < (sample.sessions >= 2).sum()
+    pooled = sample.click_variances[few].mean(axis=0)
+    total, single = sample.sessions.sum(), sample.sessions == 1
+    variances = np.where(single[:, None], pooled, sample.click_variances)
+    added = (variances * (1 - sample.sessions[:, None] / total)).sum(axis=0)
+    squares = np.array([weighted_squares(sample, click) for click in range(2)])
+    found = weighted_reliability(squares, np.array([total]), weighted_noise(sample).sum(axis=0), 2)
+    assert found == pytest.approx(1 - added / squares, rel=1e-12)
+
+
+def test_the_sums_of_queries_add_up_to_those_of_any_set_of_queries(sample):
+    for of_query in (weighted_noise, within_noise):
+        sums = of_query(sample)
+        assert len(sums) == 30
+        some = rows_of(sample, np.flatnonzero(np.isin(sample.query_index, [2, 3, 5, 8, 13, 21])))
+        np.testing.assert_allclose(
+            of_query(some).sum(axis=0), sums[[2, 3, 5, 8, 13, 21]].sum(axis=0), rtol=1e-12
+        )
+
+
+def test_a_sample_without_configurations_has_no_sums(sample):
+    none = dataclasses.replace(rows_of(sample, np.array([], dtype=int)), queries=())
+    assert (len(weighted_noise(none)), len(within_noise(none))) == (0, 0)
+
+
+@pytest.mark.parametrize("value", ["correlation", "exact"])
+def test_there_is_no_corrected_value_when_noise_explains_everything(make_sample, value):
+    sample = make_sample(2)
+    noisy = dataclasses.replace(sample, click_variances=np.full(sample.click_variances.shape, 1e6))
+    table = overall(noisy) if value == "correlation" else ranked(noisy)
+    assert table["noise_corrected"].null_count() == table["noise_corrected_low"].null_count() == 6
+    assert table[value].null_count() == table["ci_low"].null_count() == 0
+
+
+@pytest.mark.parametrize("value", ["correlation", "exact"])
+def test_there_is_no_corrected_value_when_no_configuration_has_two_sessions(make_sample, value):
+    sample = make_sample(2)
+    single = dataclasses.replace(
+        sample,
+        sessions=np.ones_like(sample.sessions),
+        click_variances=np.full(sample.click_variances.shape, np.nan),
+    )
+    table = overall(single) if value == "correlation" else ranked(single)
+    assert table["noise_corrected"].null_count() == 6
+    assert table[value].null_count() == table["ci_low"].null_count() == 0
+
+
+def test_a_corrected_value_beyond_1_is_not_clipped(make_sample):
+    sample = make_sample(2, clicks=1, editorial=1)
+    follows = dataclasses.replace(sample, click_values=sample.editorial_values)
+    for table in (overall(follows), ranked(follows)):
+        assert table["noise_corrected"][0] > 1
+
+
+def test_without_noise_the_corrected_value_is_the_value_with_students_interval(make_sample):
+    sample = make_sample(3, queries=60, configurations=150)
+    still = dataclasses.replace(sample, click_variances=np.zeros(sample.click_variances.shape))
+    for table, value in ((overall(still), "correlation"), (ranked(still), "exact")):
+        for row in table.iter_rows(named=True):
+            assert row["noise_corrected"] == row[value]
+            assert row["noise_corrected_low"] < row[value] < row["noise_corrected_high"]
+            middle = (row["noise_corrected_low"] + row["noise_corrected_high"]) / 2
+            assert middle == pytest.approx(row[value], abs=1e-9)
+            # the same error as the other interval, but on the scale of the correlation
+            width = row["noise_corrected_high"] - row["noise_corrected_low"]
+            assert width == pytest.approx(row["ci_high"] - row["ci_low"], rel=0.1)
+
+
+def test_it_is_told_when_nothing_is_left_of_the_variance():
+    squares, sessions = np.array([1.0, 1.0, 0.0]), np.array([1e9])
+    sums = np.array([0.5, 2.0, 0.0, 0, 0, 0, 0, 0, 0, 3, 0])
+    found = weighted_reliability(squares, sessions, sums, 3)
+    assert found[0] == pytest.approx(0.5)
+    assert np.isnan(found[1:]).all()
+    found = within_reliability(squares, np.array([0.25, 1.0, 0.0, 0, 0, 0, 3, 0]), 3)
+    assert found[0] == pytest.approx(0.75)
+    assert np.isnan(found[1:]).all()
+
+
+# ---- worlds whose noise-free correlation is known ---------------------------------------------
+
+
+def world(seed, *, queries=400, each=3, most_sessions=6):
+    """Clicks drawn with chances that follow an editorial metric; the sample seen, and its truth."""
+    rng = np.random.default_rng(seed)
+    index = np.repeat(np.arange(queries), each)
+    x = rng.normal(size=queries)[index] + rng.normal(size=len(index))
+    chances = 1 / (1 + np.exp(-0.7 * x - rng.normal(size=len(index))))
+    sessions = rng.integers(1, most_sessions + 1, len(index))
+    clicked = rng.binomial(sessions, chances) / sessions
+    unbiased = clicked * (1 - clicked) * sessions / np.maximum(sessions - 1, 1)
+    variances = np.where(sessions > 1, unbiased, np.nan)[:, None]
+    seen = sample_of(clicked[:, None], x[:, None], sessions, index, variances)
+    return seen, sample_of(chances[:, None], x[:, None], sessions, index)
+
+
+def test_correction_finds_the_correlation_of_endless_sessions():
+    for tabled, value in ((overall, "correlation"), (ranked, "exact")):
+        errors, naive = [], []
+        for seed in range(12):
+            seen, truth = world(seed)
+            row, real = tabled(seen).row(0, named=True), tabled(truth)[value][0]
+            naive.append(row[value] - real)
+            errors.append(row["noise_corrected"] - real)
+        assert max(naive) < -0.05  # noise hides a part of it in each world
+        assert np.mean(errors) == pytest.approx(0, abs=0.015)
+        assert np.abs(errors).max() < 0.08
+
+
+def test_19_of_20_corrected_intervals_hold_the_correlation_of_endless_sessions():
+    # of the world itself, from a very large sample of it without noise
+    _, large = world(99, queries=60_000)
+    real = {"correlation": overall(large)["correlation"][0], "exact": ranked(large)["exact"][0]}
+    held = dict.fromkeys(real, 0)
+    naive = dict.fromkeys(real, 0)
+    for seed in range(150):
+        seen, _ = world(1000 + seed, queries=150)
+        for tabled, value in ((overall, "correlation"), (ranked, "exact")):
+            row = tabled(seen).row(0, named=True)
+            held[value] += row["noise_corrected_low"] <= real[value] <= row["noise_corrected_high"]
+            naive[value] += row["ci_low"] <= real[value] <= row["ci_high"]
+    assert all(0.89 <= number / 150 <= 0.99 for number in held.values()), held
+    assert all(number / 150 < 0.8 for number in naive.values()), naive

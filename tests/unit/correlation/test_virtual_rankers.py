@@ -1,0 +1,258 @@
+"""Algorithm 3 and its limit against plain loops, big Monte Carlo runs, and known sampling noise."""
+
+import dataclasses
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from clickassay.correlation import rankers
+from clickassay.correlation.rankers import (
+    covariance_contributions,
+    drawn_pairs,
+    exact_correlations,
+    monte_carlo,
+    query_covariances,
+    ranker_differences,
+    within_queries,
+)
+from clickassay.correlation.tables import differences
+
+
+def of_queries(sample):
+    """The rows of each query with two configurations or more."""
+    groups = [np.flatnonzero(sample.query_index == query) for query in range(len(sample.queries))]
+    return [rows for rows in groups if len(rows) >= 2]
+
+
+def exact_by_loops(sample, click, editorial):
+    """Contract 8's closed form: three loops over queries, configurations and both variables."""
+    y, x = sample.click_values[:, click], sample.editorial_values[:, editorial]
+    s_ec = s_ee = s_cc = 0.0
+    for rows in of_queries(sample):
+        n = len(rows)
+        m_y, m_x = sum(y[rows]) / n, sum(x[rows]) / n
+        for row in rows:
+            s_ec += (y[row] - m_y) * (x[row] - m_x) / (n - 1)
+            s_ee += (x[row] - m_x) ** 2 / (n - 1)
+            s_cc += (y[row] - m_y) ** 2 / (n - 1)
+    return s_ec / math.sqrt(s_ee * s_cc)
+
+
+def exact(sample):
+    within = within_queries(sample)
+    return exact_correlations(query_covariances(within).sum(axis=0), within.n_clicks)
+
+
+def drawn(sample, *, iterations=50, seed=0):
+    return monte_carlo(within_queries(sample), iterations=iterations, rng=np.random.default_rng(seed)).values
+
+
+def table(sample, *, iterations=50, seed=0):
+    return differences(sample, iterations=iterations, rng=np.random.default_rng(seed))
+
+
+def array(frame, column):
+    return frame[column].cast(float).fill_null(math.nan).to_numpy().reshape(2, 3)
+
+
+def test_the_closed_form_is_that_of_plain_loops(make_sample):
+    sample = make_sample(2)
+    expected = [[exact_by_loops(sample, click, editorial) for editorial in range(3)] for click in range(2)]
+    np.testing.assert_allclose(exact(sample), expected, rtol=1e-12)
+    found = table(sample)
+    np.testing.assert_allclose(array(found, "exact"), expected, rtol=1e-12)
+    assert found["n_queries"].unique().to_list() == [len(of_queries(sample))]
+    assert len(of_queries(sample)) < len(sample.queries)
+    assert found["n_configurations"].unique().to_list() == [sum(map(len, of_queries(sample)))]
+
+
+def test_many_iterations_tend_to_the_closed_form(make_sample):
+    sample = make_sample(2)
+    iterations = 60_000
+    found = table(sample, iterations=iterations)
+    limit = exact(sample)
+    error = (1 - limit**2) / math.sqrt(iterations)
+    assert (np.abs(array(found, "monte_carlo") - limit) < 4.5 * error).all()
+    np.testing.assert_allclose(array(found, "monte_carlo_se"), error, rtol=0.1)
+
+
+def test_an_algorithm_3_written_as_loops_tends_to_the_same_value(make_sample):
+    sample = make_sample(9, queries=3, configurations=9)
+    rng = np.random.default_rng(0)
+    y, x = sample.click_values[:, 0], sample.editorial_values[:, 0]
+    deltas = []
+    for _ in range(8000):
+        pairs = [rng.choice(rows, 2, replace=False) for rows in of_queries(sample)]
+        deltas.append([sum(v[a] - v[b] for a, b in pairs) / len(pairs) for v in (x, y)])
+    looped = pearsonr(*np.transpose(deltas)).statistic
+    limit = exact(sample)[0, 0]
+    error = (1 - limit**2) / math.sqrt(8000)
+    assert looped == pytest.approx(limit, abs=4.5 * error)
+    found = drawn(sample, iterations=8000)[0, 0]
+    assert looped == pytest.approx(found, abs=4.5 * math.sqrt(2) * error)
+
+
+def test_the_variance_of_the_differences_is_twice_the_summed_variances_over_squared_queries(make_sample):
+    within = within_queries(make_sample(3))
+    deltas = ranker_differences(within, iterations=40_000, rng=np.random.default_rng(1))
+    variances = query_covariances(within)[:, :5].sum(axis=0)
+    np.testing.assert_allclose(deltas.var(axis=0), 2 * variances / len(within.sizes) ** 2, rtol=0.05)
+    np.testing.assert_allclose(deltas.mean(axis=0), 0, atol=0.02)
+
+
+def test_every_query_gives_two_different_configurations_all_ordered_pairs_equally_often():
+    sizes = np.array([2, 3, 5])
+    a, b = drawn_pairs(sizes, iterations=60_000, rng=np.random.default_rng(3))
+    for query, size in enumerate(sizes):
+        pairs = a[:, query] * size + b[:, query]
+        found = np.bincount(pairs, minlength=size * size).reshape(size, size) / len(pairs)
+        assert np.diag(found).tolist() == [0.0] * size
+        np.testing.assert_allclose(found[~np.eye(size, dtype=bool)], 1 / (size * (size - 1)), atol=0.009)
+
+
+@pytest.mark.parametrize(
+    "constants", [{"CELLS": 2000}, {"MOST_PLACES": 1}, {"MOST_PLACES": 3, "CELLS": 300}, {}]
+)
+def test_the_differences_are_those_of_a_loop_over_the_same_pairs(make_sample, monkeypatch, constants):
+    for name, value in constants.items():
+        monkeypatch.setattr(rankers, name, value)
+    sample = make_sample(2)
+    within = within_queries(sample)
+    found = ranker_differences(within, iterations=100, rng=np.random.default_rng(5))
+    rng, looped = np.random.default_rng(5), np.zeros((100, 5))
+    order = sorted(range(len(within.sizes)), key=lambda query: within.sizes[query])
+    block = max(1, rankers.CELLS // 100)
+    values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)
+    for first in range(0, len(order), block):
+        queries = order[first : first + block]
+        a, b = drawn_pairs(within.sizes[queries], iterations=100, rng=rng)
+        for iteration in range(100):
+            for place, query in enumerate(queries):
+                rows = within.rows[within.starts[query] :]
+                looped[iteration] += values[rows[a[iteration, place]]] - values[rows[b[iteration, place]]]
+    np.testing.assert_allclose(found, looped / len(order), rtol=1e-9, atol=1e-13)
+
+
+def test_queries_with_one_configuration_and_numbers_of_sessions_play_no_part(make_sample):
+    sample = make_sample(2)
+    alone = np.bincount(sample.query_index)[sample.query_index] < 2
+    assert alone.any()
+    values = sample.click_values.copy()
+    values[alone] = 99
+    changed = dataclasses.replace(sample, click_values=values, sessions=sample.sessions * 3)
+    np.testing.assert_allclose(exact(changed), exact(sample), rtol=1e-12)
+    np.testing.assert_allclose(drawn(changed), drawn(sample), rtol=1e-12)
+
+
+def test_shifting_all_values_of_a_query_plays_no_part(make_sample):
+    sample = make_sample(2)
+    shift = np.linspace(-50, 50, len(sample.queries))[sample.query_index, None]
+    changed = dataclasses.replace(sample, editorial_values=sample.editorial_values + shift)
+    np.testing.assert_allclose(exact(changed), exact(sample), rtol=1e-11)
+    np.testing.assert_allclose(drawn(changed), drawn(sample), rtol=1e-11)
+
+
+def test_the_contributions_of_queries_add_up_and_are_0_for_those_with_one_configuration(make_sample):
+    sample = make_sample(2)
+    within = within_queries(sample)
+    found = covariance_contributions(sample, within)
+    alone = np.bincount(sample.query_index) < 2
+    assert found.shape == (12, 2 + 3 + 6)
+    assert not found[alone].any()
+    assert (found[~alone][:, :5] > 0).all()
+    for query in np.flatnonzero(~alone):
+        rows = sample.query_index == query
+        both = np.concatenate([sample.click_values, sample.editorial_values], axis=1)[rows]
+        expected = np.cov(both, rowvar=False)
+        np.testing.assert_allclose(found[query, :5], np.diag(expected), rtol=1e-11)
+        np.testing.assert_allclose(found[query, 5:], expected[:2, 2:].ravel(), rtol=1e-9)
+
+
+def test_sign_agreement_is_how_often_normal_differences_agree():
+    rng = np.random.default_rng(0)
+    for rho in (-0.7, 0.0, 0.5):
+        pairs = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=40_000)
+        agree = (np.sign(pairs[:, 0]) == np.sign(pairs[:, 1])).mean()
+        assert 0.5 + math.asin(rho) / math.pi == pytest.approx(agree, abs=0.012)
+
+
+def test_sign_agreement_follows_from_the_exact_value(make_sample):
+    found = table(make_sample(2))
+    for value, agreement in found.select("exact", "sign_agreement").iter_rows():
+        assert agreement == pytest.approx(0.5 + math.asin(value) / math.pi, rel=1e-14)
+
+
+def test_queries_with_one_configuration_each_give_no_value_and_the_reason(make_sample):
+    found = table(make_sample(1, queries=10, configurations=10))
+    assert found["reason"].unique().to_list() == ["no query has two configurations"]
+    for column in ("monte_carlo", "monte_carlo_se", "exact", "ci_low", "noise_corrected", "sign_agreement"):
+        assert found[column].null_count() == 6, column
+    assert found["caution"].null_count() == 6  # the reason says it all
+
+
+def test_a_metric_that_is_constant_within_queries_has_no_value(make_sample):
+    sample = make_sample(2)
+    by_query = np.random.default_rng(0).random(len(sample.queries))[sample.query_index]
+    clicks, editorial = sample.click_values.copy(), sample.editorial_values.copy()
+    clicks[:, 0], editorial[:, 2] = by_query, by_query * 3 / 3
+    found = table(dataclasses.replace(sample, click_values=clicks, editorial_values=editorial))
+    missing = [[True, True, True], [False, False, True]]
+    for column in ("monte_carlo", "exact", "ci_high", "noise_corrected", "sign_agreement"):
+        assert np.isnan(array(found, column)).tolist() == missing, column
+    reasons = found["reason"].to_list()
+    assert "click metric" in reasons[2]
+    assert "editorial metric" in reasons[5]
+    assert reasons[3] is None
+
+
+def test_one_query_has_a_value_but_no_interval(make_sample):
+    found = table(make_sample(1, queries=1, configurations=6))
+    assert found["exact"].null_count() == 0
+    assert found["ci_low"].null_count() == found["ci_high"].null_count() == 6
+    assert found["caution"].unique().to_list() == ["no interval: too few queries vary"]
+
+
+def test_draws_that_never_differ_have_no_correlation(make_sample):
+    sample = make_sample(1, queries=1, configurations=2)
+    within = within_queries(sample)
+    seeds = [
+        seed for seed in range(50) if len(set((np.random.default_rng(seed).random(2) < 0.5).tolist())) == 1
+    ]
+    found = monte_carlo(within, iterations=2, rng=np.random.default_rng(seeds[0]))
+    assert np.isnan(found.values).all()
+    assert "every draw" in found.reasons[0][0]
+
+
+def test_adding_a_metric_leaves_the_draws_of_the_others_alone(make_sample):
+    sample = make_sample(2)
+    fewer = dataclasses.replace(
+        sample, editorial_values=sample.editorial_values[:, :1], editorial_names=sample.editorial_names[:1]
+    )
+    np.testing.assert_allclose(drawn(fewer)[:, 0], drawn(sample)[:, 0], rtol=1e-12)
+
+
+SCRIPT = """
+import hashlib, json
+import numpy as np
+from clickassay.correlation.rankers import Within, ranker_differences
+rng = np.random.default_rng(0)
+sizes = np.full(500, 6)
+within = Within(rng.normal(size=(3000, 15)), 7, np.arange(0, 3000, 6), sizes, np.arange(3000))
+deltas = ranker_differences(within, iterations=300, rng=np.random.default_rng(2))
+print(json.dumps(hashlib.md5(deltas.tobytes()).hexdigest()))
+"""
+
+
+def test_the_number_of_threads_does_not_change_a_bit_of_the_draws():
+    def run(threads):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {**os.environ, **dict.fromkeys(names, threads)}
+        return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
+
+    assert run("1") == run("2") == run("8")

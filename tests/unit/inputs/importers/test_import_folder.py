@@ -1,0 +1,91 @@
+"""What holds for the folder of any importer, whatever the log."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from clickassay.core.errors import InputError, OutputError
+from clickassay.inputs.importers.trec_session import import_trec_session
+from clickassay.inputs.importers.yandex import import_yandex
+
+CASES = Path(__file__).parent / "cases"
+LOG = CASES / "yandex_clara" / "log.tsv"
+JUDGMENTS = CASES / "yandex_clara" / "judgments.tsv"
+
+
+def test_an_existing_folder_is_never_overwritten(tmp_path):
+    kept = tmp_path / "out" / "kept"
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    with pytest.raises(OutputError, match="exists already"):
+        import_yandex(LOG, out=tmp_path / "out")
+    assert [file.name for file in kept.parent.iterdir()] == ["kept"]
+    assert [folder.name for folder in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
+    log = tmp_path / "log.tsv"
+    log.write_text(LOG.read_text() + "".join(f"{n}\t0\tC\ta\n" for n in range(10, 100_010)))
+    out = tmp_path / "out"
+
+    def meanwhile(_message: str, _part: float | None) -> None:
+        out.mkdir(exist_ok=True)
+
+    with pytest.raises(OutputError, match="exists already"):
+        import_yandex(log, out=out, progress=meanwhile)
+    assert list(out.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.tsv", "out"]
+
+
+def test_missing_parents_of_the_folder_are_made(tmp_path):
+    import_yandex(LOG, out=tmp_path / "a" / "b")
+    assert sorted(file.name for file in (tmp_path / "a" / "b").iterdir()) == [
+        "clicks.parquet",
+        "import.json",
+        "searches.parquet",
+    ]
+
+
+def test_a_folder_below_a_file_is_an_output_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"):
+        import_yandex(LOG, out=tmp_path / "file" / "out")
+
+
+def test_a_missing_log_is_an_input_error_that_names_it(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere\.tsv"):
+        import_yandex(tmp_path / "nowhere.tsv", out=tmp_path / "out")
+    with pytest.raises(InputError, match=r"nowhere\.xml"):
+        import_trec_session(tmp_path / "nowhere.xml", LOG, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_given_as_log_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="directory"):
+        import_yandex(CASES, out=tmp_path / "out")
+
+
+def test_the_same_log_gives_the_same_bytes(tmp_path):
+    digests = []
+    for name in ("one", "two"):
+        import_yandex(LOG, judgments=JUDGMENTS, out=tmp_path / name)
+        files = sorted((tmp_path / name).iterdir())
+        assert len(files) == 4
+        digests.append({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files})
+    assert digests[0] == digests[1]
+
+
+def test_a_log_longer_than_a_batch_keeps_every_row_and_reports_progress(tmp_path):
+    lines = 250_000  # searches and clicks in turn: more than one batch of either
+    log = tmp_path / "log.tsv"
+    with log.open("w") as stream:
+        for session in range(lines // 2):
+            stream.write(f"{session}\t0\tQ\t7\t0\ta\tb\n{session}\t9\tC\tb\n")
+    parts: list[float | None] = []
+    imported = import_yandex(log, out=tmp_path / "out", progress=lambda _, part: parts.append(part))
+    assert imported.counts["searches"] == imported.counts["clicks"] == lines // 2
+    assert imported.counts["results_shown"] == lines
+    assert parts == sorted(parts)
+    assert len(parts) == 2
+    assert all(part is not None and 0 < part <= 1 for part in parts)

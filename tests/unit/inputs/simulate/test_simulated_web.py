@@ -1,0 +1,327 @@
+"""The world `web`: its flaws are there at their rates and counted right, and it resembles a real log.
+
+What was planted is counted here again from the files, by plain loops.
+"""
+
+from collections import Counter, defaultdict
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from clickassay.core.settings import load_settings
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.simulate.worlds import WORLDS, Browsing, Pages, browse, satisfied
+from clickassay.jobs.patterns import log_to_patterns
+from support.logs.simulated_log import rows, satisfies, truth_of
+from support.places import DATA
+
+HOUR_MS = 3_600_000
+SEARCHES = 60_000
+SEED = 4
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    return simulate(
+        "web", searches=SEARCHES, queries=60, seed=SEED, out=tmp_path_factory.mktemp("web") / "log"
+    )
+
+
+@pytest.fixture(scope="module")
+def truth(web):
+    return truth_of(web)
+
+
+@pytest.fixture(scope="module")
+def searches(web):
+    return rows(web / "searches.parquet")
+
+
+@pytest.fixture(scope="module")
+def clicks(web):
+    return rows(web / "clicks.parquet")
+
+
+def fault(search):
+    """Why a search cannot be used (contract 2), or None."""
+    if search["user_id"] is None:
+        return "null user_id"
+    if search["query"] is None:
+        return "null query"
+    if not search["results"]:
+        return "empty results"
+    return "null in results" if None in search["results"] else None
+
+
+@pytest.fixture(scope="module")
+def usable(searches):
+    """Searches that can be used, each once."""
+    return {search["search_id"]: search for search in searches if not fault(search)}
+
+
+# ---- flaws ----------------------------------------------------------------------------------------
+
+
+def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
+    planted = truth["planted"]
+    faults = Counter(fault(search) for search in searches)
+    assert len(searches) == planted["search rows"]
+    assert len({search["search_id"] for search in searches}) == planted["searches"] == SEARCHES
+    for reason in ("null user_id", "null query", "empty results", "null in results"):
+        assert faults[reason] == planted[f"search rows rejected: {reason}"] > 0
+    assert faults[None] - len(usable) == planted["search rows delivered again"] > 0
+
+
+def test_a_search_that_is_delivered_again_is_the_same_row(searches):
+    rows_of = defaultdict(list)
+    for search in searches:
+        rows_of[search["search_id"]].append(search)
+    assert max(map(len, rows_of.values())) == 2
+    assert all(same[0] == same[-1] for same in rows_of.values())
+
+
+def test_rows_of_clicks_are_counted_as_planted(clicks, usable, truth):
+    planted = truth["planted"]
+    with_url = [click for click in clicks if click["url"] is not None]
+    matched = [click for click in with_url if click["search_id"] in usable]
+    late = [c for c in matched if c["timestamp"] - usable[c["search_id"]]["timestamp"] > HOUR_MS]
+    assert len(clicks) == planted["click rows"]
+    assert len(clicks) - len(with_url) == planted["click rows rejected: null url"] > 0
+    assert len(with_url) - len(matched) == planted["click rows without a usable search"] > 0
+    assert len(late) == planted["click rows two hours late"] > 0
+
+
+def test_sessions_are_counted_as_planted(usable, clicks, truth):
+    times_of = defaultdict(list)
+    for click in clicks:
+        search = usable.get(click["search_id"])
+        if search and click["url"] and abs(click["timestamp"] - search["timestamp"]) <= HOUR_MS:
+            times_of[click["search_id"]].append(click["timestamp"])
+    by_user = defaultdict(list)
+    for search in usable.values():
+        by_user[search["user_id"]].append(search)
+    sessions = set()
+    for user, made in by_user.items():
+        visit, active = 0, float("-inf")
+        for search in sorted(made, key=lambda row: (row["timestamp"], row["search_id"])):
+            visit += search["timestamp"] - active > HOUR_MS
+            active = max(active, search["timestamp"], *times_of[search["search_id"]])
+            sessions.add((user, visit, search["market"], search["query"]))
+    assert len(sessions) == truth["planted"]["sessions"] < 0.95 * SEARCHES
+
+
+def test_the_funnel_of_the_pipeline_finds_what_was_planted(web, truth):
+    table = log_to_patterns(web / "searches.parquet", web / "clicks.parquet", load_settings(depth=[10]))
+    found = defaultdict(int)
+    for row in table.funnel.to_dicts():
+        if row["depth"] == 0:
+            found[row["source"], row["step"], row["reason"]] += row["rows"]
+    planted = truth["planted"]
+    assert found["searches", "read", ""] == planted["search rows"]
+    for reason in ("null user_id", "null query", "empty results", "null in results"):
+        assert found["searches", "rejected", reason] == planted[f"search rows rejected: {reason}"]
+    assert found["searches", "repeated", "delivered again"] == planted["search rows delivered again"]
+    assert found["clicks", "read", ""] == planted["click rows"]
+    assert found["clicks", "rejected", "null url"] == planted["click rows rejected: null url"]
+    assert found["clicks", "unmatched", "no usable search"] == planted["click rows without a usable search"]
+    assert found["clicks", "out of time", "beyond the idle limit"] == planted["click rows two hours late"]
+    assert found["sessions", "formed", ""] == planted["sessions"]
+
+
+@pytest.mark.parametrize(
+    ("count", "flaw", "of"),
+    [
+        ("search rows rejected: null user_id", "null_user", "search rows"),
+        ("search rows rejected: null query", "null_query", "search rows"),
+        ("search rows rejected: empty results", "empty_results", "search rows"),
+        ("search rows rejected: null in results", "null_in_results", "search rows"),
+        ("search rows delivered again", "delivered_again", "searches"),
+        ("click rows rejected: null url", "null_url", "click rows"),
+        ("click rows two hours late", "late_click", "click rows"),
+        ("judgments one grade off", "editor_error", "judgments"),
+    ],
+)
+def test_flaws_come_at_the_rates_that_the_truth_states(count, flaw, of, truth):
+    number, rate = truth["planted"][of], truth["flaws"][flaw]
+    assert abs(truth["planted"][count] - number * rate) < 5 * sqrt(number * rate)
+
+
+def test_fewer_rows_are_rejected_than_the_default_limit_allows(truth):
+    for table in ("search", "click"):
+        rejected = sum(n for name, n in truth["planted"].items() if name.startswith(f"{table} rows rejected"))
+        assert 0 < rejected / truth["planted"][f"{table} rows"] < load_settings().max_rejected / 2
+
+
+def test_some_clicks_are_made_again_and_some_have_no_search_at_all(clicks, searches, truth):
+    known = {search["search_id"] for search in searches}
+    orphans = [click for click in clicks if click["search_id"] not in known]
+    assert len(orphans) == pytest.approx(truth["flaws"]["orphan_click"] * len(clicks), rel=0.5)
+    genuine = [(c["search_id"], c["url"]) for c in clicks if c["search_id"] in known and c["url"]]
+    again = len(genuine) - len(set(genuine))
+    # Made again, of all that were made: each click is made once, and again with the stated chance.
+    rate = truth["flaws"]["repeated_click"]
+    assert again / len(genuine) == pytest.approx(rate / (1 + rate), abs=0.01)
+
+
+def test_users_repeat_a_query_within_the_hour_and_often_see_another_list(usable, truth):
+    last, repeats, other_list = {}, 0, 0
+    for search in usable.values():
+        key = search["user_id"], search["query"]
+        before = last.get(key)
+        if before and search["timestamp"] - before["timestamp"] <= HOUR_MS:
+            repeats += 1
+            other_list += before["results"] != search["results"]
+        last[key] = search
+    assert repeats > 0.9 * truth["planted"]["searches that repeat a query on purpose"] > 0.03 * SEARCHES
+    assert 0.25 < other_list / repeats < 0.75
+
+
+def test_a_user_belongs_to_one_of_two_markets(usable):
+    markets_of = defaultdict(set)
+    for search in usable.values():
+        markets_of[search["user_id"]].add(search["market"])
+    assert all(len(markets) == 1 for markets in markets_of.values())
+    counts = Counter(search["market"] for search in usable.values())
+    assert counts["north"] / len(usable) == pytest.approx(0.6, abs=0.02)
+    assert counts["south"] + counts["north"] == len(usable)
+
+
+def test_bots_make_many_searches_and_click_everything_or_nothing(usable, clicks, truth):
+    clicked = defaultdict(set)
+    for click in clicks:
+        if click["url"] is not None:
+            clicked[click["search_id"]].add(click["url"])
+    visits = defaultdict(list)
+    for search in usable.values():
+        visits[search["user_id"], search["timestamp"] // (24 * HOUR_MS)].append(search["search_id"])
+    busy = [made for made in visits.values() if len(made) >= 50]
+    ways = Counter()
+    for made in busy:
+        numbers = [len(clicked[search]) for search in made]
+        # A click that lost its URL is missing from a page on which everything was clicked.
+        ways["everything" if min(numbers) >= 9 else "nothing" if max(numbers) == 0 else "other"] += 1
+    assert ways["everything"] > 0
+    assert ways["nothing"] > 0
+    assert ways["other"] == 0
+    assert sum(map(len, busy)) == pytest.approx(truth["planted"]["searches by bots"], rel=0.05)
+    assert truth["planted"]["searches by bots"] / SEARCHES == pytest.approx(
+        truth["flaws"]["bot_searches"], rel=0.6
+    )
+
+
+def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, truth, tmp_path):
+    # A world without errors of the same seed has the same documents: its judgments are the true grades.
+    clean = simulate("rr", searches=10, queries=60, seed=SEED, out=tmp_path / "clean")
+    grades = {(row["query"], row["url"]): row["grade"] for row in rows(clean / "judgments.parquet")}
+    given = {(row["query"], row["url"]): row["grade"] for row in rows(web / "judgments.parquet")}
+    assert given.keys() < grades.keys()
+    off = [grade - grades[result] for result, grade in given.items()]
+    assert set(off) == {-1, 0, 1}
+    assert len(off) - off.count(0) == truth["planted"]["judgments one grade off"]
+    assert set(given.values()) <= set(range(5))
+    unjudged = len(grades) - len(given)
+    assert abs(unjudged - 0.02 * len(grades)) < 5 * sqrt(0.02 * len(grades))
+
+
+# ---- the user model ---------------------------------------------------------------------------------
+
+
+def pages_of(grade, *, alluring, count=40_000):
+    shape = (count, 10)
+    return Pages(np.full(shape, grade, dtype=np.int8), np.full(shape, alluring))
+
+
+@pytest.mark.parametrize("grade", range(5))
+def test_a_result_satisfies_with_probability_r_of_its_grade(grade):
+    share = satisfied(np.full(200_000, grade, dtype=np.int8), np.random.default_rng(grade)).mean()
+    chance = satisfies(grade)
+    assert abs(share - chance) <= 4.5 * sqrt(chance * (1 - chance) / 200_000)
+
+
+def test_the_first_result_is_clicked_at_the_rate_that_the_habits_give():
+    habits = Browsing()
+    for grade, alluring in ((0, False), (4, False), (0, True)):
+        look = habits.alluring_attraction if alluring else habits.attraction[grade]
+        thorough = 1 - (1 - look) ** habits.looks
+        chance = (1 - habits.leaves_at_once) * ((1 - habits.thorough) * look + habits.thorough * thorough)
+        clicked = browse(pages_of(grade, alluring=alluring), np.random.default_rng(1), habits=habits)
+        assert clicked[:, 0].mean() == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
+
+
+def test_a_snippet_that_promises_too_much_draws_clicks_to_a_bad_result():
+    draws = [
+        browse(pages_of(0, alluring=alluring), np.random.default_rng(1), habits=Browsing()).sum(axis=1).mean()
+        for alluring in (False, True)
+    ]
+    assert draws[1] > 1.5 * draws[0]
+
+
+def test_good_pages_end_the_search_of_those_who_seek_one_result():
+    seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, alluring_attraction=0.4)
+    several = [
+        (
+            browse(pages_of(grade, alluring=False), np.random.default_rng(1), habits=seekers).sum(axis=1) > 1
+        ).mean()
+        for grade in range(5)
+    ]
+    assert several == sorted(several, reverse=True)
+    assert several[4] < 0.2 * several[0]
+
+
+# ---- calibration --------------------------------------------------------------------------------------
+
+# The Yandex click sample that PyClick once carried: 56,477 pages of 20 queries, ten results each.
+# Distinct clicked results count once a page; clicks on what is not on the page are left out.
+REAL_CTR = (0.3074, 0.2510, 0.1769, 0.1497, 0.1078, 0.0811, 0.0733, 0.0538, 0.0565, 0.0518)
+REAL_CLICKS_PER_PAGE = 1.3093
+REAL_SHARES = (0.3190, 0.4023, 0.1287, 0.1500)  # of pages with 0, 1, 2, and 3 or more clicked results
+REAL_SAMPLE = DATA / "yandex_pyclick_sample"
+
+
+def figures(pages):
+    """CTR by position, clicks per page, and shares of pages with 0, 1, 2, 3+ clicked results."""
+    ctr, numbers = Counter(), Counter()
+    for results, clicked in pages:
+        positions = {results.index(url) for url in clicked if url in results}
+        ctr.update(positions)
+        numbers[min(len(positions), 3)] += 1
+    count = sum(numbers.values())
+    by_position = tuple(ctr[position] / count for position in range(10))
+    return by_position, sum(by_position), tuple(numbers[number] / count for number in range(4))
+
+
+def real_pages():
+    for name in ("trainSample", "testSample"):
+        text = (REAL_SAMPLE / name).read_text(encoding="utf-8")
+        for page in text.replace("\n", ";").split(";"):
+            if page.strip():
+                shown, _, clicked = page.partition(":")
+                results = shown.split("\t")[1].strip().split(",")
+                yield results, [url.strip() for url in clicked.split(",") if url.strip()]
+
+
+@pytest.mark.skipif(not REAL_SAMPLE.is_dir(), reason="the real sample is not here")
+def test_the_figures_of_the_real_log_are_what_they_are_said_to_be():
+    ctr, clicks_per_page, shares = figures(real_pages())
+    assert ctr == pytest.approx(REAL_CTR, abs=1e-4)
+    assert clicks_per_page == pytest.approx(REAL_CLICKS_PER_PAGE, abs=1e-4)
+    assert shares == pytest.approx(REAL_SHARES, abs=1e-4)
+
+
+def test_the_web_world_is_near_the_real_log_in_clicks_by_position_per_page_and_abandonment(usable, clicks):
+    clicked = defaultdict(list)
+    for click in clicks:
+        clicked[click["search_id"]].append(click["url"])
+    ctr, clicks_per_page, shares = figures(
+        (search["results"], clicked[number]) for number, search in usable.items()
+    )
+    assert ctr == pytest.approx(REAL_CTR, abs=0.06)
+    assert clicks_per_page == pytest.approx(REAL_CLICKS_PER_PAGE, abs=0.10)
+    assert shares == pytest.approx(REAL_SHARES, abs=0.04)
+
+
+def test_the_truth_tells_the_habits_and_the_flaws(truth):
+    assert truth["markets"] == ["north", "south"]
+    assert truth["parameters"]["thorough"] == Browsing().thorough
+    assert truth["flaws"]["editor_error"] == WORLDS["web"].flaws.editor_error == 0.10

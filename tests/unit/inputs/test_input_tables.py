@@ -1,0 +1,133 @@
+"""Logs in many shapes read as the same canonical rows."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.text import first_line
+from clickassay.inputs.files import find_files
+from clickassay.inputs.tables import CLICKS, QUERIES, SEARCHES, as_text_ids, read_input
+
+NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
+ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}
+
+
+def searches_from(path):
+    return read_input("searches", path, SEARCHES).frame.collect()
+
+
+def parquet(folder, **columns):
+    file = folder / "searches.parquet"
+    pl.DataFrame(ROW | columns).write_parquet(file)
+    return file
+
+
+def test_rows_come_in_the_types_of_the_contract(tmp_path):
+    frame = searches_from(parquet(tmp_path))
+    assert frame.schema == pl.Schema(
+        {
+            "search_id": pl.Int64, "user_id": pl.Int64, "query": pl.String, "timestamp": pl.Int64,
+            "results": pl.List(pl.String), "market": pl.String, "page": pl.Int64,
+        }
+    )  # fmt: skip
+    assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        pl.Series([["7", "8"]], dtype=pl.Array(pl.String, 2)),
+        pl.Series([[7, 8]], dtype=pl.List(pl.Int32)),
+        pl.Series([["7", "8"]], dtype=pl.List(pl.Categorical)),
+    ],
+)
+def test_results_are_lists_of_text_whatever_held_them(tmp_path, results):
+    assert searches_from(parquet(tmp_path, results=results))["results"].to_list() == [["7", "8"]]
+
+
+def test_hive_folders_are_columns(tmp_path):
+    for market in ("uk", "us"):
+        place = tmp_path / f"market={market}" / "day=1"
+        place.mkdir(parents=True)
+        parquet(place)
+    table = read_input("searches", tmp_path, SEARCHES)
+    assert sorted(table.frame.collect()["market"]) == ["uk", "us"]
+    assert {"market", "day"} <= table.columns
+
+
+def test_hidden_files_and_those_that_start_with_an_underscore_are_passed_by(tmp_path):
+    for name in ("a.parquet", ".b.parquet", "_c.parquet", "notes.txt", "d.PQ"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "_temporary").mkdir()
+    (tmp_path / "_temporary" / "e.parquet").write_text("x")
+    assert [file.name for file in find_files("searches", tmp_path)] == ["a.parquet", "d.PQ"]
+
+
+def test_a_glob_finds_files_and_folders(tmp_path):
+    for day in ("day1", "day2", "night"):
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "a.csv").write_text("x")
+    (tmp_path / "day3.csv").write_text("x")
+    found = find_files("searches", str(tmp_path / "day*"))
+    assert [file.relative_to(tmp_path).as_posix() for file in found] == [
+        "day1/a.csv",
+        "day2/a.csv",
+        "day3.csv",
+    ]
+
+
+def write_csv(frame, file):
+    frame.with_columns(results=pl.lit('["a"]')).write_csv(file)
+
+
+@pytest.mark.parametrize(
+    ("ending", "write"),
+    [("parquet", pl.DataFrame.write_parquet), ("jsonl", pl.DataFrame.write_ndjson), ("csv", write_csv)],
+)
+def test_a_file_whose_name_holds_signs_of_a_glob_is_that_file_and_no_other(tmp_path, ending, write):
+    write(pl.DataFrame(ROW), tmp_path / f"log[1].{ending}")
+    write(pl.DataFrame({"query": ["another"], "results": [["a"]]}), tmp_path / f"log1.{ending}")
+    assert searches_from(tmp_path / f"log[1].{ending}")["query"].to_list() == ["Q"]
+
+
+def test_other_columns_are_kept_only_when_asked_for(tmp_path):
+    file = tmp_path / "queries.csv"
+    file.write_text("query,navigational,kind\nq,true,x\n")
+    assert read_input("queries", file, QUERIES).frame.collect_schema().names() == ["query", "market"]
+    kept = read_input("queries", file, QUERIES, keep_others=True).frame.collect()
+    assert kept.to_dicts() == [{"query": "q", "market": "all", "navigational": "true", "kind": "x"}]
+
+
+def test_a_fingerprint_names_the_content_and_not_the_place(tmp_path):
+    (tmp_path / "other").mkdir()
+    first, copy = parquet(tmp_path), parquet(tmp_path / "other")
+    one, same = (read_input("searches", file, SEARCHES).fingerprint() for file in (first, copy))
+    assert one == same
+    assert (one["names"], one["files"], one["bytes"]) == (["searches.parquet"], 1, first.stat().st_size)
+    other = read_input("searches", parquet(tmp_path, query=["R"]), SEARCHES).fingerprint()
+    assert other["sha256"] != one["sha256"]
+
+
+def test_a_fingerprint_sees_the_head_and_the_tail_of_a_large_file(tmp_path):
+    file = tmp_path / "clicks.csv"
+    text = bytearray(b"search_id,timestamp,url\n" + b"1,1235995200250,a\n" * 200_000)
+    digests = []
+    for place in (None, 30, -3):
+        changed = bytearray(text)
+        if place is not None:
+            changed[place : place + 1] = b"7"
+        file.write_bytes(changed)
+        digests.append(read_input("clicks", file, CLICKS).fingerprint()["sha256"])
+    assert len(set(digests)) == 3
+
+
+def test_ids_can_be_turned_into_text(tmp_path):
+    table = as_text_ids(read_input("searches", parquet(tmp_path), SEARCHES), "search_id")
+    assert table.frame.collect()["search_id"].to_list() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [(ValueError("\n one \ntwo"), "one"), (ValueError(), "ValueError"), (OSError(2, "x"), "[Errno 2] x")],
+)
+def test_the_first_line_of_an_error_is_told(error, line):
+    assert first_line(error) == line

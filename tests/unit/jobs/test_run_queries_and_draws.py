@@ -1,0 +1,154 @@
+"""What a run says of its queries, and of the draws of Algorithm 3."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.correlation import DRAWS
+from clickassay.core.contracts.patterns import PATTERN_QUERIES
+from clickassay.core.contracts.run import CONFIGURATIONS
+from clickassay.core.settings import load_settings
+from clickassay.jobs.analyse import analyse
+from clickassay.metrics.clicks import CLICK_METRICS
+from support.logs.tiny_table import judgment_rows, rows_in_form, table_of
+
+# two lists of q, three of r, one of s; t is not judged
+LISTS = [
+    *(("all", "q", "ab"), ("all", "q", "ba")),
+    *(("all", "r", "ab"), ("all", "r", "ca"), ("all", "r", "bc")),
+    *(("all", "s", "ab"), ("all", "t", "ab")),
+]
+MASKS = [{0: 1, 1: 3}, {0: 2, 2: 2}, {3: 5, 1: 1}, {0: 4}, {2: 7, 1: 2, 0: 3}, {1: 2}, {1: 9}]
+GRADES = [(query, url, grade) for query in "qrs" for url, grade in (("a", 4), ("b", 2), ("c", 0))]
+USERS = {"q": 0b1011, "r": 2**64 - 1, "s": 2**63, "t": 0b11}
+
+
+def run_of(folder, table, grades=GRADES, *, market=None, **settings):
+    """Return the frames of a run."""
+    rows = judgment_rows(grades).select("query", "url", "grade")
+    if market:
+        rows = rows.with_columns(market=pl.lit(market))
+    rows.write_parquet(folder / "judgments.parquet")
+    options = load_settings(**{"depth": (2,), "iterations": 300, "click_models": ("NONE",)} | settings)
+    found = analyse(table, folder / "judgments.parquet", None, options)
+    judged = found["queries"].join(found["configurations"], on=["market", "query"], how="semi")
+    return found | {"queries": judged, "all queries": found["queries"]}
+
+
+def tables_of(lists=LISTS, masks=MASKS):
+    """Return a pattern table whose queries have the users above."""
+    table = table_of(lists, masks, stored_depth=2)
+    rows = [(market, query, USERS[query]) for market, query in sorted({row[:2] for row in lists})]
+    return replace(table, queries=rows_in_form(PATTERN_QUERIES, rows))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return run_of(tmp_path_factory.mktemp("run"), tables_of())
+
+
+def metrics_of(frame, contract):
+    """Return the names of the metrics of a table."""
+    return frame.columns[len(contract.columns) :]
+
+
+# ---- queries ----------------------------------------------------------------------------------
+
+
+def test_the_users_of_a_judged_query_are_at_least_as_many_as_bits_are_set(run):
+    assert run["queries"].columns == ["market", "query", "users_at_least", "digest"]
+    assert run["queries"].drop("digest").rows() == [("all", "q", 3), ("all", "r", 64), ("all", "s", 1)]
+
+
+def test_a_query_is_listed_in_the_markets_in_which_it_is_judged(tmp_path):
+    lists = [("de", "q", "ab"), ("us", "q", "ab"), ("us", "s", "ab")]
+    table = tables_of(lists, MASKS[:3])
+    assert run_of(tmp_path, table)["queries"].drop("digest").rows() == [
+        ("de", "q", 3),
+        ("us", "q", 3),
+        ("us", "s", 1),
+    ]
+    assert run_of(tmp_path, table, market="de")["queries"].drop("digest").rows() == [("de", "q", 3)]
+
+
+def test_a_query_that_is_judged_at_one_depth_only_is_listed_once(tmp_path):
+    found = run_of(tmp_path, tables_of(), [("q", "a", 1), ("r", "a", 1), ("r", "b", 1)], depth=(1, 2))
+    assert found["configurations"].group_by("query").agg(pl.col("depth").unique().sort()).sort("query")[
+        "depth"
+    ].to_list() == [[1], [1, 2]]
+    assert found["queries"]["query"].to_list() == ["q", "r"]
+
+
+# ---- draws ------------------------------------------------------------------------------------
+
+
+def test_every_iteration_has_a_row_with_every_metric(run):
+    metrics = metrics_of(run["configurations"], CONFIGURATIONS)
+    assert metrics_of(run["draws"], DRAWS) == metrics
+    assert metrics[: len(CLICK_METRICS)] == list(CLICK_METRICS)
+    assert set(metrics) > {"ERR", "AP(rel=2)", "MeanGrade@1"}
+    assert run["draws"]["iteration"].to_list() == list(range(1, 301))
+    assert run["draws"].null_count().sum_horizontal().item() == 0
+
+
+def test_a_draw_is_the_mean_difference_of_two_configurations_of_each_query_the_same_for_all_metrics(run):
+    metrics = metrics_of(run["draws"], DRAWS)
+    rows = run["configurations"]
+    q, r = (rows.filter(query=query).select(metrics).to_numpy() for query in "qr")  # s has one
+    possible = np.array(
+        [
+            ((q[a] - q[b]) + (r[c] - r[d])) / 2
+            for (a, b), (c, d) in itertools.product(
+                itertools.permutations(range(2), 2), itertools.permutations(range(3), 2)
+            )
+        ]
+    )
+    draws = run["draws"].select(metrics).to_numpy()
+    same = np.isclose(draws[:, None], possible[None], rtol=0, atol=1e-12).all(axis=2)
+    assert same.any(axis=1).all()
+    chosen = same.sum(axis=0)  # 300 / 12 = 25 of each
+    assert chosen.min() > 8
+    assert chosen.max() < 45
+
+
+def test_the_draws_correlate_as_the_table_of_differences_says(run):
+    known = run["differences"].drop_nulls("monte_carlo")
+    assert known.height > 50
+    for row in known.iter_rows(named=True):
+        drawn = run["draws"].select(row["click_metric"], row["editorial_metric"]).to_numpy()
+        expected = np.corrcoef(drawn.T)[0, 1]
+        assert row["monte_carlo"] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_each_sample_has_draws_of_its_own(tmp_path):
+    lists = [(market, *rest) for market in ("de", "us") for _, *rest in LISTS[:5]]
+    found = run_of(tmp_path, tables_of(lists, MASKS[:5] * 2), depth=(1, 2), iterations=50)["draws"]
+    names = ("market", "depth", "judge")
+    expected = [(market, depth, "all") for market in ("de", "us") for depth in (1, 2) for _ in range(50)]
+    assert found.select(names).rows() == expected
+    de, us = (found.filter(market=market, depth=2)["ERR"].to_list() for market in ("de", "us"))
+    assert set(de) == set(us)
+    assert de != us
+
+
+def test_where_no_query_has_two_configurations_there_is_no_draw(tmp_path):
+    found = run_of(tmp_path, tables_of(LISTS[1:6:4], MASKS[1:6:4]))
+    assert found["configurations"].height == 2
+    assert found["draws"].is_empty()
+
+
+@pytest.mark.parametrize("grades", [GRADES[:3], [("t", "z", 1)]])
+def test_a_run_without_draws_still_names_the_metrics(grades, tmp_path, run):
+    found = run_of(tmp_path, tables_of(LISTS[1:], MASKS[1:]), grades)
+    assert found["draws"].is_empty()
+    assert found["draws"].schema == run["draws"].schema
+
+
+def test_queries_that_are_to_be_judged_next_are_listed_too(tmp_path):
+    found = run_of(tmp_path, tables_of(), [("q", "a", 1), ("q", "b", 1)])
+    proposed = found["next_judgments"]["query"].to_list()
+    assert "r" in proposed
+    assert set(found["all queries"]["query"]) == {*found["queries"]["query"], *proposed}

@@ -1,0 +1,114 @@
+"""Judgments: labels, numbers, conflicts and what is counted out, worked by hand."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import JudgmentError
+from clickassay.core.settings import load_settings
+from clickassay.judgments.prepare import prepare_judgments
+from support.logs.tiny_table import judgment_rows
+
+LOG_QUERIES = pl.DataFrame({"market": ["uk", "us"], "query": ["q", "r"]})
+
+
+def prepared(rows, by_market=False, frame=None, **settings):
+    frame = judgment_rows(rows) if frame is None else frame
+    return prepare_judgments(frame, LOG_QUERIES, load_settings(**settings), by_market=by_market)
+
+
+def grades_of(judgments):
+    return sorted(judgments.grades.select("query", "url", "grade").iter_rows())
+
+
+def funnel_of(judgments):
+    return {
+        (step, reason): rows
+        for step, reason, rows in judgments.funnel.select("step", "reason", "rows").iter_rows()
+    }
+
+
+@pytest.mark.parametrize(
+    ("grade", "expected"),
+    [(3, 3), (3.0, 3), ("3", 3), (" 3 ", 3), ("3.0", 3), ("bad", 0), (" Perfect ", 4), ("GOOD", 2)],
+)
+def test_a_grade_is_a_whole_number_or_a_label(grade, expected):
+    assert grades_of(prepared([("q", "a", grade)])) == [("q", "a", expected)]
+
+
+def test_queries_and_urls_are_normalised_like_the_log():
+    rows = [("  Q ", "HTTP://A.example/", 1), ("q", "Opaque ID", 2)]
+    assert grades_of(prepared(rows)) == [("q", "Opaque ID", 2), ("q", "http://a.example", 1)]
+    raw = grades_of(prepared(rows, normalise_urls=False))
+    assert raw == [("q", "HTTP://A.example/", 1), ("q", "Opaque ID", 2)]
+
+
+def test_equal_judgments_collapse_and_are_counted():
+    judgments = prepared([("q", "a", 2), ("Q", "a", 2), ("q", "b", 1)])
+    assert grades_of(judgments) == [("q", "a", 2), ("q", "b", 1)]
+    assert funnel_of(judgments) == {
+        ("read", ""): 3,
+        ("repeated", "same judgment again"): 1,
+        ("kept", ""): 2,
+    }
+
+
+CONFLICT = [("q", "a", 2), ("q", "a", 1), ("q", "b", 0), ("q", "b", 0), ("q", "b", 1)]
+
+
+def test_a_long_list_of_contradictions_is_cut():
+    rows = [("q", f"u{number}", grade) for number in range(5) for grade in (1, 2)]
+    with pytest.raises(JudgmentError, match=r"5 contradict each other: .* and 2 more"):
+        prepared(rows)
+
+
+@pytest.mark.parametrize(
+    ("rule", "a", "b"),
+    [("max", 2, 1), ("latest", 1, 1), ("mean-rounded", 2, 0)],  # means 1.5 and 1/3
+)
+def test_a_rule_settles_what_contradicts(rule, a, b):
+    assert grades_of(prepared(CONFLICT, conflicts=rule)) == [("q", "a", a), ("q", "b", b)]
+
+
+def test_halves_round_up():
+    rows = [
+        ("q", url, grade) for url, pair in {"a": (0, 1), "b": (1, 2), "c": (2, 3)}.items() for grade in pair
+    ]
+    assert [grade for *_, grade in grades_of(prepared(rows, conflicts="mean-rounded"))] == [1, 2, 3]
+
+
+def test_different_judges_may_differ():
+    judgments = prepared([], frame=judgment_rows([("q", "a", 1), ("q", "a", 4)], judge=["llm", "editor"]))
+    assert judgments.judges == ("editor", "llm")
+    assert judgments.grades.height == 2
+
+
+def test_different_markets_may_differ_when_judgments_have_markets():
+    frame = judgment_rows([("q", "a", 1), ("q", "a", 4), ("r", "a", 2)], market=["uk", "us", "us"])
+    judgments = prepared([], frame=frame, by_market=True)
+    found = judgments.grades.select("market", "query", "grade").rows()
+    assert sorted(found) == [("uk", "q", 1), ("us", "r", 2)]
+    assert funnel_of(judgments)["no query", "its query is not in the log"] == 1  # q is not a query of us
+
+
+def test_judgments_of_queries_that_the_log_lacks_are_counted_out():
+    judgments = prepared([("q", "a", 1), ("unheard", "a", 1)])
+    assert grades_of(judgments) == [("q", "a", 1)]
+    assert funnel_of(judgments)["no query", "its query is not in the log"] == 1
+
+
+def test_a_blank_or_nan_grade_is_no_grade():
+    assert (
+        funnel_of(prepared([("q", "a", "2"), ("q", "b", " ")], max_rejected=1))["rejected", "null grade"] == 1
+    )
+    assert (
+        funnel_of(prepared([("q", "a", 2.0), ("q", "b", float("nan"))], max_rejected=1))[
+            "rejected", "null grade"
+        ]
+        == 1
+    )
+
+
+def test_grades_are_the_same_whatever_the_order_of_rows():
+    rows = [(query, url, grade) for query in "rq" for grade, url in enumerate("cab")]
+    expected = [(query, url, "cab".index(url)) for query in "qr" for url in "abc"]
+    assert grades_of(prepared(rows)) == grades_of(prepared(rows[::-1])) == expected

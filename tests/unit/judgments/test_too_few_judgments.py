@@ -1,0 +1,213 @@
+"""A run with too few judgments ends as a finding: it says what to judge, and what clicks show alone."""
+
+import json
+from collections import defaultdict
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from clickassay.cli.app import app
+from clickassay.inputs.importers.ubi.importer import import_ubi
+from support.logs.small_logs import click, search, write_rows
+from support.places import DATA
+
+CHORUS = DATA / "chorus_esci_ubi"
+GRADES = {"0.000": 0, "1.000": 1, "10.000": 3, "100.000": 4}
+
+needs_chorus = pytest.mark.skipif(
+    not CHORUS.exists(), reason="the sample of Chorus is not beside the checkout"
+)
+
+SEARCHES = [
+    search(1, 0, "abc", query="tv"),
+    search(2, 0, "abc", query="tv", user=2),
+    search(3, 0, "abd", query="tv", user=3),
+    search(4, 0, "xy", query="hi fi", user=4),
+]
+CLICKS = [click(1, 1, "a"), click(1, 2, "c"), click(2, 1, "b"), click(4, 1, "x")]
+"""Of four sessions two click at 1, one at 2, one of the three long ones at 3."""
+
+SOME = [{"query": "tv", "url": url, "grade": 2} for url in "ab"]
+
+
+def ended(tmp_path, judgments, *options, command="run", searches=SEARCHES, out="run"):
+    """Return exit code and lines of a run."""
+    paths = write_rows(tmp_path / "log", searches=searches, clicks=CLICKS)
+    pl.DataFrame(judgments).write_csv(tmp_path / "grades.csv")
+    given = (
+        "--searches",
+        paths["searches"],
+        "--clicks",
+        paths["clicks"],
+        "--judgments",
+        tmp_path / "grades.csv",
+    )
+    more = ("--out", tmp_path / out, "--quiet", *options)
+    result = CliRunner().invoke(app, [str(part) for part in (command, *given, *more)], catch_exceptions=False)
+    return result.exit_code, result.stdout.splitlines()
+
+
+def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tmp_path):
+    code, lines = ended(tmp_path, SOME, "--depth", "3")
+    assert code == 1
+    assert lines == [
+        f"Report: {tmp_path / 'run' / 'report.html'}",
+        "FINDING Metrics cannot be held against these clicks: no list is judged in full.",
+        # a and b of three lists, of 3 + 3 + 3 + 2 results
+        "54.5 % of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
+        "  depth 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
+        "To judge first, for the most sessions a label at depth 3:",
+        "  tv: c (completes 2 sessions)",
+        "What clicks show alone, in 4 sessions (at a position: of the lists that reach it):",
+        "  position       1      2      3",
+        "  clicked   50.0 % 25.0 % 33.3 %",
+        "                 █      ▅      ▆",
+        # first clicks 1, 2, none, 1; last clicks 3, 2, none, 1; MeanRR (1 + 1/3) / 2, 1/2, 0, 1
+        "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
+        "What helps:",
+        "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
+        "  --unjudged zero (or bounds, model): grades by rule, in 3 sessions of queries with some judgment",
+        "  judging these results; as a sheet: clickassay plan --from RUN --budget N --out SHEET",
+    ]
+
+
+def test_what_it_says_to_do_works(tmp_path):
+    ended(tmp_path, SOME, "--depth", "3")
+    arguments = ["plan", "--from", tmp_path / "run", "--budget", "1", "--out", tmp_path / "sheet"]
+    assert CliRunner().invoke(app, list(map(str, arguments))).exit_code == 0
+    asked = pl.read_csv(tmp_path / "sheet" / "to_label.csv").select("query", "url").rows()
+    assert asked == [("tv", "c")]
+    judged = [*SOME, *({"query": query, "url": url, "grade": 0} for query, url in asked)]
+    code, lines = ended(tmp_path, judged, "--depth", "3", out="more")
+    assert lines[3].endswith("1 has fewer results, 1 shows a result without a grade and 2 are judged in full")
+    assert (code, lines[1].partition("(")[0]) == (
+        1,
+        "FINDING Metrics cannot be held against these clicks: few lists are judged in full ",
+    )
+
+
+def test_judgments_of_other_queries_are_told_and_all_is_left_to_judge(tmp_path):
+    code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
+    assert code == 1
+    assert lines[2].startswith("0.0 % of the results shown have a grade: 0 of 11,")
+    assert "  tv: a, b, c and 1 more (completes 3 sessions)" in lines  # rather than 2 for 3 labels
+    assert (
+        "  judgments of these queries: those given name no query of the log; are they spelled alike?" in lines
+    )
+
+
+def test_lists_that_are_all_shorter_than_the_depth_ask_for_another_depth(tmp_path):
+    judged = [
+        {"query": search["query"], "url": url, "grade": 1} for search in SEARCHES[2:] for url in "abcdxy"
+    ]
+    code, lines = ended(tmp_path, judged)
+    assert code == 1
+    assert "  depth 5: of 4 sessions, 4 have fewer results" in lines
+    assert (
+        "  another --depth; judged in full are at depth 1 (4 sessions), 2 (4 sessions), 3 (3 sessions)"
+        in lines
+    )
+    assert not any("To judge first" in line or "judging these" in line for line in lines)
+
+
+def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
+    code, lines = ended(
+        tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3", "--only-judged"
+    )
+    assert (code, len(lines)) == (1, 2)
+    assert "no session is kept" in lines[1]
+
+
+def test_a_log_that_is_judged_in_full_is_no_finding_whatever_its_clicks_say(tmp_path):
+    judged = [{"query": query, "url": url, "grade": 1} for query in ("tv", "hi fi") for url in "abcdxy"]
+    code, lines = ended(tmp_path, judged, "--depth", "2")
+    assert code == 0
+    assert not any("FINDING" in line for line in lines)
+
+
+def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_path):
+    queries = [search(n, 0, f"a{n}", query=f"q{n}", user=n) for n in range(1, 5)]
+    judged = [{"query": f"q{n}", "url": "a", "grade": n} for n in range(1, 5)]
+    assert ended(tmp_path, judged, "--depth", "2", searches=queries)[0] == 1
+    assert ended(tmp_path, judged, "--depth", "2", "--unjudged", "zero", searches=queries, out="zero")[0] == 0
+    assert (
+        ended(tmp_path, judged, "--depth", "2", "--unjudged", "bounds", searches=queries, out="bounds")[0]
+        == 0
+    )
+
+
+def test_of_several_judges_the_first_is_named(tmp_path):
+    judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
+    _, lines = ended(tmp_path, judged, "--depth", "3")
+    assert lines[3].startswith("  depth 3, judge ann: of 4 sessions,")
+    assert lines[4:6] == [
+        "To judge first, for the most sessions a label at depth 3, judge ann:",
+        "  tv: c (completes 2 sessions)",
+    ]
+    assert any("depth 1 (3 sessions), 2 (3 sessions)" in line for line in lines)  # all ann's
+
+
+def test_texts_of_the_log_cannot_move_the_terminal(tmp_path):
+    odd = [search(1, 0, ["u\x1b[2J", "v"], query="tv\u202e")]
+    _, lines = ended(tmp_path, [{"query": "tv\u202e", "url": "v", "grade": 1}], "--depth", "2", searches=odd)
+    assert any(r"tv\u202e: u\x1b[2J" in line for line in lines)
+
+
+# ---- the sample of Chorus ---------------------------------------------------------------------
+
+
+def _judgments(out):
+    sets = json.loads((CHORUS / "esci_us_judgments.json").read_text(encoding="utf-8"))["judgmentRatings"]
+    rows = [
+        (one["query"], rating["docId"], GRADES[rating["rating"]]) for one in sets for rating in one["ratings"]
+    ]
+    pl.DataFrame(rows, schema=["query", "url", "grade"], orient="row").write_csv(out)
+    return {(" ".join(query.lower().split()), url) for query, url, _ in rows}
+
+
+def _sessions(folder):
+    """Return (query, results, clicked URLs) of each session; results are those of its first search."""
+    clicks = defaultdict(list)
+    for row in pl.read_parquet(folder / "clicks.parquet").to_dicts():
+        clicks[row["search_id"]].append(row)
+    latest, visit, found = {}, defaultdict(int), {}
+    for row in pl.read_parquet(folder / "searches.parquet").sort("timestamp", "search_id").to_dicts():
+        user, at = row["user_id"], row["timestamp"]
+        own = [
+            one for one in clicks[row["search_id"]] if abs((one["timestamp"] - at).total_seconds()) <= 3600
+        ]
+        visit[user] += user in latest and (at - latest[user]).total_seconds() > 3600
+        latest[user] = max([at, latest.get(user, at), *(one["timestamp"] for one in own)])
+        session = found.setdefault((user, visit[user], row["query"]), (row["query"], row["results"], set()))
+        session[2].update(one["url"] for one in own)
+    return list(found.values())
+
+
+@needs_chorus
+def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_judge(tmp_path):
+    import_ubi([CHORUS / "ubi_queries_events.ndjson"], out=tmp_path / "log")
+    judged = _judgments(tmp_path / "grades.csv")
+    sessions = _sessions(tmp_path / "log")
+    shown = [(query, url) for query, results, _ in sessions for url in results[:10]]
+    with_grade = sum(result in judged for result in shown)
+    arguments = [
+        *(
+            "run",
+            "--searches",
+            tmp_path / "log/searches.parquet",
+            "--clicks",
+            tmp_path / "log/clicks.parquet",
+        ),
+        *("--judgments", tmp_path / "grades.csv", "--out", tmp_path / "run", "--quiet"),
+    ]
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert len(lines) <= 24
+    share = f"{100 * with_grade / len(shown):.1f} %"
+    assert lines[2].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
+    assert with_grade == 72
+    assert any(line.startswith("  gold: B0") for line in lines)
+    clicked = sum(results[0] in urls for _, results, urls in sessions) / len(sessions)
+    assert f"  clicked   {100 * clicked:.1f} %" in result.stdout

@@ -1,0 +1,312 @@
+"""What `--dry-run` says is what the run then does; a dry run writes nothing."""
+
+import re
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from clickassay.core.settings import load_settings
+from clickassay.jobs.dry_run import plan_store, plan_table
+from clickassay.jobs.stores import grow_store
+from clickassay.logs.batches import cutting, estimate
+from clickassay.logs.batches.chunks import Piece
+from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_note, size
+from clickassay.logs.batches.windows import Window
+from clickassay.patterns.store.store import PatternStore
+from support.logs import tiny
+from support.logs.small_logs import MINUTE, NOON, click, search, write_rows
+
+DAY = 24 * 60
+DAYS, SEARCHES_A_DAY = 4, 30
+CHOSEN = ("--depth", "5", "--threads", "1", "--batch", str(SEARCHES_A_DAY))
+SETTINGS = load_settings(depth=[5], threads=1, batch=str(SEARCHES_A_DAY))
+DAY_MS = DAY * MINUTE
+
+
+@pytest.fixture
+def days(tmp_path):
+    """Return the folders of searches and clicks of a log with one file a day; day n has n clicks."""
+    for day in range(DAYS):
+        shown = [search(1000 * day + number, day * DAY + 48 * number) for number in range(SEARCHES_A_DAY)]
+        clicked = [click(1000 * day + number, day * DAY + 48 * number + 1, "a") for number in range(day + 1)]
+        for what, rows in (("searches", shown), ("clicks", clicked)):
+            (tmp_path / what).mkdir(exist_ok=True)
+            written = Path(write_rows(tmp_path / "one", **{what: rows})[what])
+            written.rename(tmp_path / what / f"{day}.parquet")
+    (tmp_path / "one").rmdir()
+    return tmp_path / "searches", tmp_path / "clicks"
+
+
+def command(days, *more, glob="*.parquet"):
+    searches, clicks = days
+    inputs = ("--searches", f"{searches}/{glob}", "--clicks", f"{clicks}/{glob}")
+    return tuple(map(str, ("patterns", *inputs, *CHOSEN, *more)))
+
+
+def said_by(*arguments):
+    outcome = tiny.inside(*arguments)
+    assert outcome.code == 0, outcome
+    return outcome.out
+
+
+def rows_read(folder):
+    counted = tiny.funnel(folder)
+    return counted["searches", "read", ""], counted["clicks", "read", ""]
+
+
+# ---- what is planned is what is done ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["--out", "--store"])
+def test_a_dry_run_writes_nothing_and_tells_where_it_would(days, tmp_path, place):
+    before = tiny.tree(tmp_path)
+    said = said_by(*command(days, place, tmp_path / "deep" / "place", "--dry-run"))
+    assert tiny.tree(tmp_path) == before
+    assert str(tmp_path / "deep" / "place") in said
+
+
+def test_the_files_and_rows_of_a_plan_are_those_that_the_run_reads(days, tmp_path):
+    plan = plan_table(*map(str, days), tmp_path / "out", SETTINGS)
+    said_by(*command(days, "--out", tmp_path / "out"))
+    assert (plan.searches.rows, plan.clicks.rows) == rows_read(tmp_path / "out")
+    sizes = [sum(file.stat().st_size for file in folder.iterdir()) for folder in days]
+    assert [plan.searches.bytes, plan.clicks.bytes] == sizes
+    assert (plan.searches.files, plan.clicks.files) == (DAYS, DAYS)
+
+
+def test_the_batches_of_a_plan_are_those_that_the_store_gets(days, tmp_path):
+    plan = plan_store(*map(str, days), tmp_path / "store", SETTINGS)
+    grown = grow_store(*map(str, days), tmp_path / "store", SETTINGS)
+    store = PatternStore(tmp_path / "store")
+    assert len(plan.windows) == grown.batches == len(store.batches()) == DAYS
+    assert plan.first_batch == store.batches()[0].number
+    assert plan.largest == (SEARCHES_A_DAY, DAYS)  # the last day has as many searches and most clicks
+
+
+def test_only_files_that_the_store_lacks_are_planned(days, tmp_path):
+    store = tmp_path / "store"
+    said_by(*command(days, "--store", store, glob="[01].parquet"))
+    plan = plan_store(*map(str, days), store, SETTINGS)
+    said = said_by(*command(days, "--store", store, "--dry-run"))
+    grown = grow_store(*map(str, days), store, SETTINGS)
+    assert (plan.searches.files, plan.searches.rows, plan.searches.held) == (2, 2 * SEARCHES_A_DAY, 2)
+    assert (plan.clicks.files, plan.clicks.rows, plan.clicks.held) == (2, 3 + 4, 2)
+    assert plan.searches.held + plan.clicks.held == grown.known_files
+    assert (plan.first_batch, len(plan.windows)) == (3, grown.batches)
+    assert f"{store}: batches 3 to 4" in said
+    read = [tiny.funnel(batch.folder / "closed")["searches", "read", ""] for batch in batches(store)]
+    assert sum(read[2:]) == plan.searches.rows
+
+
+def batches(store):
+    return PatternStore(store).batches()
+
+
+def test_a_store_that_holds_all_files_has_nothing_to_do(days, tmp_path):
+    said_by(*command(days, "--store", tmp_path / "store"))
+    before = tiny.tree(tmp_path)
+    said = said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
+    assert f"batches  0: {tmp_path / 'store'} holds all of these files" in said
+    assert tiny.tree(tmp_path) == before
+    assert grow_store(*map(str, days), tmp_path / "store", SETTINGS).batches == 0
+
+
+def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
+    def stop(message, part=None):
+        if message == f"batch 3 of {DAYS}":
+            raise KeyboardInterrupt
+
+    store = tmp_path / "store"
+    with pytest.raises(KeyboardInterrupt):
+        grow_store(*map(str, days), store, SETTINGS, progress=stop)
+    plan = plan_store(*map(str, days), store, SETTINGS)
+    said = said_by(*command(days, "--store", store, "--dry-run"))
+    assert (plan.interrupted, plan.first_batch) == (1, 3)
+    assert "goes on  with the run that began with batch 1" in said
+    assert grow_store(*map(str, days), store, SETTINGS).batches == len(plan.windows) == 2
+
+
+def test_the_table_and_lines_show_the_numbers_with_their_thousands(days, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    said = said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
+    searches = next(line for line in said.splitlines() if "searches" in line)
+    size_ = sum(file.stat().st_size for file in days[0].iterdir())
+    assert re.findall(r"[\d,]+", searches) == ["4", "120", f"{size_:,}", "0"]
+    first = (
+        "2009-03-02 13:20:00 to 2009-03-03 13:20:00 UTC"  # NOON is 13:20, and the second file begins there
+    )
+    assert f"batches  4; the first {first}; the largest 30 searches, 4 clicks" in said
+    assert all(f"\n{name} " in said for name in ("writes", "time", "memory", "disk"))
+    assert said.endswith("Nothing was written.\n")
+
+
+# ---- errors come out as in the run --------------------------------------------------------------
+
+
+def lack_a_column(days, store):
+    pl.read_parquet(days[0] / "2.parquet").drop("query").write_parquet(days[0] / "2.parquet")
+
+
+def come_late(days, store):
+    rest = days[0].parent / "rest.parquet"
+    (days[0] / "1.parquet").rename(rest)
+    said_by(*command(days, "--store", store))
+    rest.rename(days[0] / "1.parquet")
+
+
+def change(days, store):
+    said_by(*command(days, "--store", store))
+    pl.read_parquet(days[1] / "3.parquet").head(2).write_parquet(days[1] / "3.parquet")
+
+
+def be_of_another_depth(days, store):
+    said_by(*command(days, "--store", store, "--depth", "7"))
+
+
+def hold_other_files(days, store):
+    store.mkdir()
+    (store / "letter.txt").write_text("dear")
+
+
+def be_cut_short(days, store):
+    file = days[0] / "3.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lack_a_column, "query"),
+        (come_late, "comes too late"),
+        (change, "has changed"),
+        (be_of_another_depth, "was made with stored_depth"),
+        (hold_other_files, "holds other files"),
+        (be_cut_short, "cannot read"),
+    ],
+)
+def test_an_error_comes_out_of_a_dry_run_as_out_of_the_run(days, tmp_path, spoil, words):
+    store = tmp_path / "store"
+    spoil(days, store)
+    before = tiny.tree(tmp_path)
+    dry = tiny.inside(*command(days, "--store", store, "--dry-run"))
+    assert tiny.tree(tmp_path) == before
+    assert words in tiny.one_line(dry)
+    assert dry == tiny.inside(*command(days, "--store", store))
+
+
+def test_an_output_folder_that_exists_is_refused_by_a_dry_run_too(days, tmp_path):
+    out = tmp_path / "out"
+    said_by(*command(days, "--out", out))
+    assert "exists already" in tiny.one_line(tiny.inside(*command(days, "--out", out, "--dry-run")))
+    assert "Nothing was written" in said_by(*command(days, "--out", out, "--dry-run", "--force"))
+
+
+# ---- what a run needs ---------------------------------------------------------------------------
+
+
+def half(what, rows):
+    return FilesToRead(what, files=3, rows=rows, bytes=1, held=0)
+
+
+def piece(rows, first, last, name="log.parquet", offset=0):
+    """Return a piece whose times are days after noon."""
+    times = (round(NOON + first * DAY_MS), round(NOON + last * DAY_MS))
+    return Piece(Path(name), offset, rows, *times)
+
+
+def window(*searches, clicks=()):
+    return Window(None, None, searches, tuple(clicks))
+
+
+def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
+    for name, value in (
+        *(("CPU_SECONDS_PER_SEARCH", 3e-6), ("WALL_SECONDS_PER_SEARCH", 2e-6)),
+        *(("MEMORY_BYTES", 1e9), ("MEMORY_BYTES_PER_SEARCH", 900), ("WRITTEN_BYTES_PER_SEARCH", 50)),
+    ):
+        monkeypatch.setattr(estimate, name, value)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage(10, 9, 10**9))
+    windows = (window(piece(4_000_000, 0, 1)), window(piece(16_000_000, 1, 2)))
+    plan = RunPlan(half("searches", 20_000_000), half("clicks", 7), windows, tmp_path, None)
+    lines = dict(plan.lines())
+    assert lines["time"].startswith("about 40 s on 2 cores, 60 s of CPU (3.0 s per million searches")
+    assert lines["memory"].startswith("about 15.4 GB (1.0 GB + 900 MB per million searches")  # 1 + 16 * 0.9
+    assert lines["disk"].startswith("about 1.0 GB (50 bytes a search")
+    assert lines["disk"].endswith("1.0 GB free: too little")
+
+
+def test_the_disk_is_that_of_the_nearest_folder_above(tmp_path):
+    assert free_bytes(tmp_path / "a" / "b") == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(999, "999 bytes"), (1500, "2 kB"), (60_000_000, "60 MB"), (4.6e9, "4.6 GB"), (1.2e12, "1,200.0 GB")],
+)
+def test_bytes_are_shown_in_the_unit_that_suits(number, shown):
+    assert size(number) == shown
+
+
+# ---- logs in no order of time -------------------------------------------------------------------
+
+
+def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_need():
+    mixed = window(*(piece(1_000_000, 0.1 * number, 7 + 0.1 * number) for number in range(10)))
+    note = order_note([mixed], 4_000_000)
+    assert note.startswith(
+        "the log is not in order of time (rows of 7 days lie in one row group of log.parquet): "
+        "10,000,000 searches are read as one batch, which may need about "
+    )
+    assert note.endswith(f"files sorted by time would need {size(estimate.memory_for(4_000_000))}")
+
+
+def test_a_piece_that_is_too_large_is_told_by_its_rows():
+    ordered = [piece(3_000_000, number, number + 0.9) for number in range(4)]
+    note = order_note([window(*ordered, clicks=[piece(5_000_000, 0, 4, "clicks.csv")])], 4_000_000)
+    assert "cannot be cut in time (5,000,000 rows lie in clicks.csv)" in note
+    assert "row groups of at most 1,000,000 rows" in note
+
+
+@pytest.mark.parametrize(
+    ("searches", "batches", "batch_rows"),
+    [(6_000_000, 1, 4_000_000), (8_000_000, 2, 4_000_000), (90_000_000, 1, None)],
+)
+def test_a_batch_that_is_not_far_too_large_or_was_asked_for_gives_no_note(searches, batches, batch_rows):
+    whole = [window(piece(searches, 0, 7)), *(window(piece(1, 7, 8)) for _ in range(batches - 1))]
+    assert order_note(whole, batch_rows) is None
+    assert order_note([], batch_rows) is None
+    if batch_rows is not None:
+        more = [window(piece(searches + 1, 0, 7)), *whole[1:]]
+        assert order_note(more, batch_rows) is not None
+
+
+@pytest.fixture
+def mixed(tmp_path, monkeypatch):
+    """Return a log of 60 searches, each row group of which spans five days, where a batch holds 20."""
+    monkeypatch.setattr(cutting, "BATCH_ROWS", 20)
+    shown = [search(number, 5 * DAY * (number % 10) / 9) for number in range(60)]
+    paths = write_rows(tmp_path / "mixed", searches=shown, clicks=[click(0, 1, "a")])
+    pl.read_parquet(paths["searches"]).write_parquet(paths["searches"], row_group_size=10)
+    return ("patterns", "--searches", paths["searches"], "--clicks", paths["clicks"], "--depth", "5")
+
+
+@pytest.mark.parametrize("place", ["--out", "--store"])
+def test_a_log_in_no_order_is_named_on_stderr_in_one_line_unless_quiet(mixed, tmp_path, place):
+    outcome = tiny.inside(*mixed, place, str(tmp_path / "loud"))
+    assert outcome.code == 0
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.startswith(
+        "clickassay: the log is not in order of time (rows of 5 days lie in one row"
+    )
+    assert ": 60 searches are read as one batch" in outcome.err
+    assert tiny.inside(*mixed, place, str(tmp_path / "quiet"), "--quiet").err == ""
+    dry = tiny.inside(*mixed, place, str(tmp_path / "dry"), "--dry-run")
+    assert "\nNote: the log is not in order of time" in dry.out
+
+
+def test_a_log_in_order_is_read_without_a_word(days, tmp_path):
+    assert tiny.inside(*command(days, "--out", tmp_path / "out")).err == ""
+    assert "Note:" not in said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))

@@ -1,0 +1,110 @@
+"""Where Spark runs, and what of that is never told."""
+
+import json
+
+import pytest
+
+from clickassay.cli.options import without_secrets
+from clickassay.core.errors import EngineError, InputError, SettingsError
+from clickassay.core.provenance import plain_settings
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from clickassay.logs.spark.errors import mended_fault
+from clickassay.logs.spark.read import lies_here
+from clickassay.logs.spark.session import SparkPlace
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["run", "--spark-conf", "spark.k=HUSH"], ["run", "--spark-conf", "spark.k=…"]),
+        (["--spark-conf=spark.k=HUSH=x", "--out", "o"], ["--spark-conf=spark.k=…", "--out", "o"]),
+        (["--spark-remote", "sc://h:1/;token=HUSH"], ["--spark-remote", "sc://h:1/;…"]),
+        (["--spark-remote=sc://h:1/;token=HUSH"], ["--spark-remote=sc://h:1/;…"]),
+        (
+            ["--searches", "a=b;c", "--spark-master", "local"],
+            ["--searches", "a=b;c", "--spark-master", "local"],
+        ),
+    ],
+)
+def test_a_command_that_is_told_holds_no_secret(given, told):
+    assert without_secrets(given) == told
+
+
+def test_settings_that_are_written_say_nothing_of_where_spark_runs():
+    settings = load_settings(engine="spark", spark_conf=["spark.k=HUSH"], spark_remote="sc://h;token=HUSH")
+    assert "HUSH" not in json.dumps(plain_settings(settings))
+    assert not [name for name in plain_settings(settings) if name.startswith(("spark", "engine"))]
+
+
+@pytest.mark.parametrize("conf", ["spark.k", "k=v", "spark.k="])
+def test_a_setting_of_spark_has_a_name_and_a_value_and_no_message_repeats_it(conf):
+    with pytest.raises(SettingsError, match=r"setting spark_conf: must be spark\.NAME=VALUE$"):
+        load_settings(engine="spark", spark_conf=[conf])
+
+
+def test_spark_is_asked_for_by_name():
+    with pytest.raises(
+        SettingsError, match="spark_master is used with engine spark only; add --engine spark"
+    ):
+        load_settings(spark_master="local")
+    with pytest.raises(SettingsError, match="exclude each other"):
+        load_settings(engine="spark", spark_master="local", spark_remote="sc://h")
+
+
+@pytest.mark.parametrize(
+    ("place", "local"),
+    [
+        (SparkPlace(), True),
+        (SparkPlace(master="local[2]"), True),
+        (SparkPlace(master="spark://h:7077"), False),
+        (SparkPlace(conf={"spark.master": "spark://h:7077"}), False),
+        (SparkPlace(remote="sc://h"), False),
+    ],
+)
+def test_only_a_spark_of_ones_own_is_local(monkeypatch, place, local):
+    for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert place.is_new_and_local is local
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert not place.is_new_and_local
+
+
+def test_a_path_where_nothing_lies_is_refused_before_spark_is_started(tmp_path):
+    paths = (str(tmp_path / "none.parquet"), "logs.clicks")
+    with pytest.raises(InputError, match=r"searches: \S+none\.parquet does not exist"):
+        make_patterns(
+            *paths, tmp_path / "out", load_settings(engine="spark", spark_master="spark://127.0.0.1:1")
+        )
+
+
+@pytest.mark.parametrize(
+    ("source", "here"),
+    [("s3a://b/x", False), ("logs.searches", False), ("`a b`.`c`", False), ("./x", True), ("x.parquet", True),
+     ("logs/*.csv", True)],
+)  # fmt: skip
+def test_files_tables_and_paths_of_spark_are_told_apart(source, here):
+    assert lies_here(source) is here
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "said"),
+    [
+        ("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.", InputError, "no table a.b"),
+        ("[PATH_NOT_FOUND] Path does not exist: s3a://b/x. SQLSTATE: 42K03", InputError, "s3a://b/x does"),
+        ("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", EngineError, "Spark gave up"),
+        ("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a."
+         "S3AFileSystem not found", InputError, "Spark lacks org.apache.hadoop.fs.s3a.S3AFileSystem; add"),
+        ("UnsupportedFileSystemException: No FileSystem for scheme \"gs\"", InputError, "no file system gs:"),
+        ("java.lang.OutOfMemoryError: Java heap space", EngineError, "Spark ran out of memory"),
+        ("java.io.IOException: No space left on device", EngineError, "disk full while Spark works"),
+        ("UnsupportedClassVersionError: org/apache/spark/X was compiled", EngineError, "too old for Spark"),
+        ("x\nCaused by: java.lang.A: one\nCaused by: java.lang.B: two", EngineError, "java.lang.B: two"),
+    ],
+)  # fmt: skip
+def test_what_spark_says_becomes_one_line_with_a_remedy(text, kind, said):
+    fault = mended_fault(RuntimeError(text))
+    assert type(fault) is kind
+    assert said in str(fault)
+    assert "\n" not in str(fault)
+    assert ";" in str(fault) or kind is InputError

@@ -1,0 +1,162 @@
+"""Pictures of the draws of two rankers, judged by plain counts over the run's table `draws`."""
+
+import itertools
+
+import polars as pl
+import pytest
+
+from clickassay.report import findings
+from clickassay.report.build import build_report
+from clickassay.report.model import read_run
+from clickassay.report.sections.correlation.rankers import differences_section
+from support.reports.report_svg import Picture
+from support.reports.report_tables import nothing_kept_tables, run_info, run_tables
+
+HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return run_tables()
+
+
+def section_of(tables):
+    run = read_run(tables, run_info())
+    return differences_section(run, findings.rank(run, run.headline)), findings.rank(run, run.headline)
+
+
+def planes(tables):
+    section, _ = section_of(tables)
+    return [figure for figure in section.figures if figure.name.startswith("draws")]
+
+
+def points(tables, name):
+    """Pairs of differences (dE, dC) of the headline sample, as a plain list."""
+    rows = tables["draws"].filter(**HEADLINE).select(name, "MeanRR").rows()
+    return [row for row in rows if None not in row]
+
+
+def with_draws(tables, draws):
+    return {**tables, "draws": draws}
+
+
+def test_the_best_metric_and_the_last_are_drawn_before_the_closed_forms(tables):
+    section, ranking = section_of(tables)
+    names = [figure.name for figure in section.figures]
+    assert names[:3] == ["draws-0", "draws-1", "differences-0"]
+    titles = [figure.title for figure in section.figures[:2]]
+    values = {name: one.value for name, one in ranking.values.items()}
+    ends = (max(values, key=values.get), min(values, key=values.get))
+    assert [title.split(": ")[1].split(" and ")[0] for title in titles] == list(ends)
+    assert [mark for mark, _ in section.legend] == ["dot", "diamond", "bar-on"]
+
+
+def test_the_cells_hold_every_draw_once(tables):
+    for figure in planes(tables):
+        assert sum(row["draws"] for row in figure.drawing.rows) == 1000
+        assert all(row["draws"] > 0 for row in figure.drawing.rows)
+        assert figure.title.startswith("1,000 draws: ")
+
+
+def test_each_cell_counts_the_draws_between_its_ends(tables):
+    figure = planes(tables)[0]
+    name = figure.title.split(": ")[1].split(" and ")[0]
+    found = points(tables, name)
+    # the last cell of a side holds its upper end too
+    top = [max(abs(point[side]) for point in found) for side in (0, 1)]
+    for row in figure.drawing.rows:
+        inside = sum(
+            row["left"] <= x and (x < row["right"] or row["right"] == top[0] == x)
+            and row["low"] <= y and (y < row["high"] or row["high"] == top[1] == y)
+            for x, y in found
+        )  # fmt: skip
+        assert inside == row["draws"]
+    cells = {(row["left"], row["low"]) for row in figure.drawing.rows}
+    assert len(cells) == len(figure.drawing.rows)
+
+
+def test_the_share_of_draws_with_the_same_sign_is_a_plain_count(tables):
+    for figure in planes(tables):
+        name = figure.title.split(": ")[1].split(" and ")[0]
+        found = points(tables, name)
+        same = sum(x > 0 < y or x < 0 > y for x, y in found) / len(found)
+        assert figure.title.endswith(f"{100 * same:.1f} % with the same sign")
+        assert f"both prefer the same ranker in {100 * same:.1f} % of the draws" in figure.alt
+
+
+def test_a_draw_without_a_difference_prefers_no_ranker(tables):
+    values = [0.5, -0.5, 0.0, 0.25]
+    key = {name: [value] * 4 for name, value in HEADLINE.items()}
+    draws = pl.DataFrame({**key, "iteration": [1, 2, 3, 4], "ERR": values, "MeanRR": [0.1, 0.1, 0.2, 0.0]})
+    (figure,) = planes(with_draws(tables, draws.cast({"depth": pl.Int32, "iteration": pl.Int32})))
+    assert figure.title == "4 draws: ERR and MeanRR, 25.0 % with the same sign"
+    assert sum(row["draws"] for row in figure.drawing.rows) == 4
+
+
+def test_cells_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(tables):
+    figure = planes(tables)[0]
+    picture = Picture(figure.drawing.svg)
+    across, up = (68 + 150, 8 + 150)
+    for row, mark in zip(figure.drawing.rows, picture.telling, strict=True):
+        x, y = mark.centre
+        assert (x > across) == (row["left"] + row["right"] > 0) or abs(x - across) < 0.01
+        assert (y < up) == (row["low"] + row["high"] > 0) or abs(y - up) < 0.01
+    by_draws = sorted(
+        (row["draws"], float(mark.element.get("fill-opacity")))
+        for row, mark in zip(figure.drawing.rows, picture.telling, strict=True)
+    )
+    assert all(a[1] <= b[1] for a, b in itertools.pairwise(by_draws))
+    assert by_draws[-1][1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda draws: draws.head(0),
+        lambda draws: draws.drop("MeanRR"),
+        lambda draws: draws.with_columns(MeanRR=pl.lit(0.25)),
+        lambda draws: draws.with_columns(pl.lit(None, pl.Float64).alias("MeanRR")),
+        lambda draws: draws.with_columns(pl.lit(float("nan")).alias("MeanRR")),
+        lambda draws: draws.filter(market="m2"),
+    ],
+    ids=["no draws", "no clicks", "clicks that never differ", "no values", "not a number", "other samples"],
+)
+def test_nothing_is_drawn_where_there_is_nothing_to_see(tables, change):
+    changed = with_draws(tables, change(tables["draws"]))
+    assert planes(changed) == []
+    assert section_of(changed)[0].reading == section_of(tables)[0].reading
+
+
+def test_a_metric_that_never_differs_is_left_out_and_the_other_drawn(tables):
+    _, ranking = section_of(tables)
+    changed = with_draws(tables, tables["draws"].with_columns(pl.lit(0.0).alias(ranking.others[-1])))
+    (figure,) = planes(changed)
+    assert figure.title.startswith(f"1,000 draws: {ranking.best} and MeanRR")
+
+
+def test_a_single_metric_is_drawn_once(tables):
+    one = tables["correlations"].filter(editorial_metric="ERR")
+    assert len(planes({**tables, "correlations": one})) == 1
+
+
+def test_a_run_that_kept_nothing_has_no_draws_to_show():
+    report = build_report(nothing_kept_tables(), run_info())
+    (section,) = (section for section in report.sections if section.name == "differences")
+    assert section.figures == ()
+    assert section.legend == ()
+
+
+def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quarter(tables):
+    section, ranking = section_of(tables)
+    table = next(one for one in section.folded if one.name == "table6_draws")
+    best = ranking.best
+    shown = {row.name: row.cells[0] for row in table.rows if row.group == f"{best} and MeanRR"}
+    pairs = points(tables, best)
+    assert shown == {
+        f"more {best}, more MeanRR": sum(x > 0 and y > 0 for x, y in pairs),
+        f"more {best}, no more MeanRR": sum(x > 0 and y <= 0 for x, y in pairs),
+        f"no more {best}, more MeanRR": sum(x <= 0 and y > 0 for x, y in pairs),
+        f"no more {best}, no more MeanRR": sum(x <= 0 and y <= 0 for x, y in pairs),
+    }
+    assert table.data.equals(tables["draws"].filter(**HEADLINE))
+    assert {figure.table for figure in section.figures if figure.name.startswith("draws")} == {table.name}

@@ -1,0 +1,223 @@
+"""What the report says of judges and of influential queries, judged by tables written down here."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.contracts import run as contracts
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.build import build_report, html_report, write_report
+from clickassay.report.cells import Estimate, Share, Spelled
+from clickassay.report.model import read_run
+from clickassay.report.sections.correlation.influence import influence_section
+from clickassay.report.sections.log.judges import judges_sections
+from support.reports.report_queries import digest_of
+from support.reports.report_tables import empty_tables, run_info, run_tables
+from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
+
+JUDGES = {"judge_a": "editor", "judge_b": "llm"}
+AGREEMENT = {
+    "market": "all", **JUDGES, "n_queries": 80, "n_results": 1200, "equal": 0.75, "mean_difference": -0.25,
+    "kappa": 0.5, "kappa_linear": 0.6, "kappa_quadratic": 0.7, "ci_low": 0.65, "ci_high": 0.75,
+    "caution": None,
+}  # fmt: skip
+CONFUSION = [(0, 0, 500), (0, 1, 100), (1, 0, 200), (1, 1, 400)]
+
+
+def compared(name, difference, p, **more):
+    row = {
+        "market": "m1", "depth": 5, "click_metric": "MeanRR", "editorial_metric": name, **JUDGES,
+        "correlation_a": 0.4 + difference, "correlation_b": 0.4, "difference": difference,
+        "ci_low": difference - 0.03, "ci_high": difference + 0.03, "p_value": p, "p_adjusted": p,
+        "queries_needed": 1234.0, "n_queries": 70, "caution": None, "n_configurations": 300,
+        "n_sessions": 900,
+    }  # fmt: skip
+    return row | more
+
+
+def influential(metric, side, rank, query, without, share):
+    return {
+        "market": "m1", "depth": 5, "judge": "editor", "click_metric": "MeanRR", "editorial_metric": metric,
+        "side": side, "rank": rank, "query": query, "n_sessions": 10, "without": without,
+        "without_these": without, "error_share": share,
+    }  # fmt: skip
+
+
+def told(**rows):
+    """A run of several judges with these rows in the tables of these names."""
+    tables = dict(run_tables())
+    for table in contracts.RUN_TABLES:
+        if table.name in rows:
+            tables[table.name] = table.canonical(pl.DataFrame(rows[table.name], infer_schema_length=None))
+    return tables
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return told(
+        agreement=[AGREEMENT],
+        confusion=[
+            {"market": "all", **JUDGES, "grade_a": a, "grade_b": b, "rows": n} for a, b, n in CONFUSION
+        ],
+        judge_comparisons=[
+            compared("DCG", 0.05, 0.001),
+            compared("ERR", -0.08, 0.01),
+            compared("RR", 0.01, 0.6),
+            compared("MeanGrade", 0.2, 0.001),
+            compared("AP", 0.3, 0.001, depth=10),
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def section(tables):
+    (only,) = judges_sections(read_run(tables, run_info()))
+    return only
+
+
+def shown(table, name):
+    (row,) = (row for row in table.rows if row.name == name)
+    return row.cells
+
+
+def test_agreement_is_told_with_kappa_and_its_interval(section):
+    assert section.reading[0] == (
+        "Judges editor and llm both judged 1,200 results; 75.0 % got the same grade; quadratic kappa 0.700 "
+        "(95 % interval 0.650 to 0.750)."
+    )
+    cells = shown(section.tables[0], "editor and llm")
+    assert cells[0] == 1200
+    assert [cell.value for cell in cells[1:]] == [0.75, -0.25, 0.5, 0.6, 0.7]
+    assert (cells[-1].low, cells[-1].high) == (0.65, 0.75)
+
+
+def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_baselines(section):
+    table = section.tables[1]
+    assert [row.name for row in table.rows] == ["DCG", "RR", "ERR"]  # in the order of reports
+    assert [cell.value for cell in shown(table, "ERR")[:3]] == pytest.approx([0.32, 0.4, -0.08])
+    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200", 1234.0))
+    assert shown(table, "RR")[4] == "no"
+
+
+def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_widest(section):
+    assert section.reading[1] == (
+        "With grades of editor, 1 of 3 metrics predict MeanRR better, with those of llm 1; for the rest it "
+        "cannot be told. The widest difference, of ERR, is \N{MINUS SIGN}0.080 (95 % interval "
+        "\N{MINUS SIGN}0.110 to \N{MINUS SIGN}0.050)."
+    )
+    assert section.reading[2].startswith("SS takes no part")
+
+
+def test_when_no_difference_is_sure_the_reading_says_so():
+    rows = [compared("DCG", 0.05, 0.2), compared("ERR", -0.01, 1.0)]
+    (section,) = judges_sections(read_run(told(agreement=[AGREEMENT], judge_comparisons=rows), run_info()))
+    assert section.reading[1].startswith(
+        "No metric can be said to predict MeanRR better with grades of editor than with those of llm, or the "
+        "other way round (2 were tested). The widest difference, of DCG, is 0.050 "
+    )
+
+
+def test_the_confusion_has_a_row_for_each_grade_of_the_first_judge(section):
+    (table,) = section.folded
+    assert [row.cells for row in table.rows] == [(500, 100), (200, 400)]
+    assert table.heads == ("bad", "fair")
+
+
+def test_the_file_of_judge_comparisons_holds_every_row_that_is_no_baseline(section):
+    assert section.tables[1].data.height == 4
+
+
+def test_one_source_of_judgments_gives_no_section():
+    assert judges_sections(read_run(run_tables(), run_info())) == ()
+    assert judges_sections(read_run(empty_tables(), run_info())) == ()
+
+
+def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
+    (section,) = judges_sections(read_run(told(agreement=[AGREEMENT]), run_info()))
+    assert section.reading[1] == "On the configurations that both judged, no metric can be compared."
+
+
+def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
+    hostile = {**AGREEMENT, "judge_a": HOSTILE, "kappa": None, "kappa_quadratic": None, "ci_low": None}
+    tables = told(agreement=[hostile], judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)])
+    page = html_report(build_report(tables, run_info()))
+    assert "<script>alert" not in page
+    write_report(tables, run_info(), tmp_path)
+    assert "judge_comparisons" in {file.stem for file in (tmp_path / "tables").iterdir()}
+
+
+# ---- influence ---------------------------------------------------------------------------------
+
+
+def influenced(share):
+    rows = [
+        influential("ERR", "raises", rank, f"{QUERY_TEXT} {rank}", 0.5 - rank / 10, share)
+        for rank in range(1, 4)
+    ]
+    return [*rows, influential("ERR", "lowers", 1, QUERY_TEXT, 0.6, share / 2)]
+
+
+def test_a_correlation_without_the_queries_that_move_it_most_is_shown_with_their_part_of_the_error():
+    section = influence_section(read_run(told(influence=influenced(0.1)), run_info()))
+    cells = shown(section.folded[0], "ERR")
+    assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
+    assert cells[4] == "no"
+
+
+def test_a_correlation_that_hangs_on_a_handful_is_marked():
+    section = influence_section(read_run(told(influence=influenced(0.2)), run_info()))
+    assert shown(section.folded[0], "ERR")[4] == "yes"
+
+
+def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
+    tables = run_tables()
+    best = (
+        tables["correlations"]
+        .filter(market="m1", depth=5, judge="editor", split="all", click_metric="MeanRR")
+        .filter(~pl.col("editorial_metric").is_in(BASELINES))
+        .sort("correlation", descending=True)["editorial_metric"][0]
+    )
+    rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
+    marked = told(influence=rows)
+    (reading,) = influence_section(read_run(marked, run_info())).reading
+    assert "It hangs on 5 queries." in build_report(marked, run_info()).findings[0].text
+    fewer = told(influence=[row | {"error_share": 0.1} for row in rows])
+    assert "hangs on" not in build_report(fewer, run_info()).findings[0].text
+    assert f"{best} would have a correlation of 0.100 with MeanRR instead of" in reading
+    assert reading.endswith("make up 75.0 % of its squared error: it hangs on a handful of queries.")
+
+
+def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it():
+    best = "ERR"
+    rows = [
+        influential(best, "raises", 1, f"{NAMED_TEXT} 0", 0.5, 0.3),
+        influential(best, "raises", 2, f"{QUERY_TEXT} w 1", 0.6, 0.2),
+        influential(best, "lowers", 1, f"{NAMED_TEXT} w w 2", None, 0.1),
+        influential("RR", "raises", 1, f"{NAMED_TEXT} 0", 0.1, 0.1),
+    ]
+    table = influence_section(read_run(told(influence=rows), run_info())).folded[1]
+    assert [(row.group, row.name) for row in table.rows] == [
+        ("raises it", f"{NAMED_TEXT} 0"),
+        ("raises it", digest_of("m1", f"{QUERY_TEXT} w 1")),
+        ("lowers it", f"{NAMED_TEXT} w w 2"),
+    ]
+    assert [row.cells for row in table.rows] == [
+        (10, Estimate(0.5), Share(0.3)),
+        (10, Estimate(0.6), Share(0.2)),
+        (10, Estimate(None, reason="no correlation is left"), Share(0.1)),
+    ]
+    assert table.title.startswith("Queries that move the correlation of ERR with MeanRR most, market m1")
+    assert table.notes[0].startswith("A query is named only if at least 5 users issued it")
+    assert table.data is None  # influence.csv holds the rows
+
+
+def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
+    data = influence_section(read_run(told(influence=influenced(0.1)), run_info())).folded[0].data
+    assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
+    assert data.height == 4
+    assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
+
+
+def test_a_run_without_a_correlation_says_so():
+    assert influence_section(read_run(empty_tables(), run_info())).reading == (
+        "There is no correlation to look at.",
+    )

@@ -1,0 +1,296 @@
+"""Sections: the numbers that are told and drawn are those of the run's tables."""
+
+import itertools
+
+import polars as pl
+import pytest
+
+from clickassay.report.build import build_report
+from clickassay.report.cells import Share
+from clickassay.report.model import read_run
+from clickassay.report.sections.context.provenance import provenance_section
+from clickassay.report.sections.correlation.classes import classes_section, frequency_section
+from clickassay.report.sections.correlation.correlations import correlations_section, good_section
+from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.sections.log.data import data_line, funnel_panels, funnel_section, statistics_section
+from support.reports.report_tables import (
+    empty_tables,
+    nothing_kept_tables,
+    one_configuration_tables,
+    run_info,
+    run_tables,
+)
+from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HOSTILE
+
+HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return run_tables()
+
+
+@pytest.fixture(scope="module")
+def run(tables):
+    return read_run(tables, run_info())
+
+
+@pytest.fixture(scope="module")
+def report(tables):
+    return build_report(tables, run_info())
+
+
+def values_of(figure):
+    return figure.drawing.rows
+
+
+def one(frame, **key):
+    rows = frame.filter(**key)
+    assert rows.height == 1
+    return rows.row(0, named=True)
+
+
+def test_every_section_has_a_reading_in_words(report):
+    for section in report.sections:
+        assert section.reading[0].endswith((".", ":"))
+        assert "None" not in " ".join(section.reading)
+        assert "nan" not in " ".join(section.reading).split()
+
+
+def test_the_data_line_counts_what_was_read(tables, run):
+    sessions = tables["funnel"].filter(source="sessions", step="formed")["rows"].sum()
+    line = data_line(run)
+    assert line.startswith(
+        f"{sessions + 300:,} searches and {sessions + 400:,} clicks make {sessions:,} sessions in 2 markets"
+    )
+    assert "9,000 judgments by 2 judges" in line
+
+
+def test_table_1_has_a_row_per_sample_with_the_headline_first(tables, run):
+    table = statistics_section(run).tables[0]
+    assert table.rows[0].name == "market m1, depth 5, judge editor"
+    assert len(table.rows) == 8
+    row = one(tables["statistics"], **HEADLINE)
+    assert table.rows[0].cells == (
+        row["n_queries"],
+        row["n_configurations"],
+        row["n_sessions"],
+        row["n_all_sessions"],
+        Share(row["coverage"]),
+    )
+
+
+def test_parts_of_every_funnel_panel_add_up_to_its_whole(run):
+    for panel in funnel_panels(run):
+        whole = [row.rows for row in panel.rows if row.label in ("read", "formed")]
+        parts = [row.rows for row in panel.rows if row.label not in ("read", "formed")]
+        assert sum(parts) == (whole[0] if whole else sum(parts))
+        shares = [row.share for row in panel.rows if row.label not in ("read", "formed")]
+        assert sum(shares) == pytest.approx(1.0)
+
+
+def test_the_funnel_draws_each_source_once_and_counts_every_sample(run):
+    section = funnel_section(run)
+    assert [figure.title for figure in section.figures] == [
+        "Searches",
+        "Clicks",
+        "Clicks kept, at depth 5",
+        "Sessions: market m1, depth 5, judge editor",
+        "Judgments",
+    ]
+    groups = {row.group for row in section.folded[0].rows}
+    assert len([group for group in groups if group.startswith("Sessions")]) == 8
+    assert "Clicks kept, at depth 10" in groups
+
+
+def test_rows_that_leave_are_drawn_apart_from_rows_that_go_on(run):
+    values = {row["label"]: row["goes_on"] for row in values_of(funnel_section(run).figures[0])}
+    assert values == {
+        "read": True,
+        "kept": True,
+        "rejected: null user_id": False,
+        "rejected: null in results": False,
+        "repeated: delivered again": False,
+    }
+
+
+def test_the_heat_map_holds_each_correlation_with_its_interval_and_marks_the_highest(tables, run):
+    values = values_of(correlations_section(run).figures[0])
+    assert [(v["click"], v["editorial"]) for v in values] == list(itertools.product(CLICKS, EDITORIAL))
+    for value in values:
+        row = one(
+            tables["correlations"],
+            **HEADLINE,
+            split="all",
+            click_metric=value["click"],
+            editorial_metric=value["editorial"],
+        )
+        assert (value["value"], value["low"], value["high"]) == (
+            row["correlation"],
+            row["ci_low"],
+            row["ci_high"],
+        )
+    for click in CLICKS:
+        mine = [v for v in values if v["click"] == click]
+        assert [v["editorial"] for v in mine if v["best"]] == [
+            max(mine, key=lambda v: v["value"])["editorial"]
+        ]
+
+
+def test_qctr_stands_last_and_the_report_says_why(run):
+    section = correlations_section(run)
+    assert [row.name for row in section.folded[0].rows][6] == "QCTR"
+    assert any("QCTR stands last" in text for text in section.reading)
+
+
+def test_table_2_reading_counts_the_rows_that_its_leader_wins(tables, run):
+    overall = tables["correlations"].filter(~pl.col("editorial_metric").is_in(BASELINES), split="all")
+    best = overall.sort("correlation").group_by("market", "depth", "judge", "click_metric").last()
+    wins = best.filter(editorial_metric="ERR").height
+    assert (
+        correlations_section(run)
+        .reading[0]
+        .startswith(f"ERR has the highest correlation in {wins} of 56 rows")
+    )
+
+
+def test_table_3_puts_each_metric_beside_its_variant(tables, run):
+    table = good_section(run).tables[0]
+    assert table.spanners == (("AP", 0, 2), ("RR", 2, 2))
+    assert table.heads == ("good not relevant", "good relevant", "good not relevant", "good relevant")
+    row = next(row for row in table.rows if row.name == "UCTR")
+    names = ("AP", "AP(rel=2)", "RR", "RR(rel=2)")
+    expected = [
+        one(tables["correlations"], **HEADLINE, split="all", click_metric="UCTR", editorial_metric=name)[
+            "correlation"
+        ]
+        for name in names
+    ]
+    assert [cell.value for cell in row.cells] == expected
+
+
+def test_table_3_says_when_there_is_no_variant(tables):
+    plain = {
+        **tables,
+        "correlations": tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel")),
+    }
+    section = good_section(read_run(plain, run_info()))
+    assert section.reading == (
+        "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance.",
+    )
+    assert section.tables[0].rows == ()
+
+
+def test_tables_by_class_are_in_the_order_of_the_paper(run):
+    tables = {table.name: table for table in classes_section(run).tables}
+    assert [row.name for row in tables["table4_length"].rows] == [
+        "1 word",
+        "2 words",
+        "3 words",
+        "4 or more",
+    ]
+    assert [row.name for row in tables["table5_navigational"].rows] == ["navigational", "not navigational"]
+
+
+def test_without_navigational_queries_click_entropy_stands_in_and_the_report_says_so():
+    run = read_run(
+        run_tables(("m",), (5,), ("all",), n_queries=12, attribute="none"), run_info(has_navigational=False)
+    )
+    section = classes_section(run)
+    assert "table5_click_entropy" in [table.name for table in section.tables]
+    assert any("No input says which queries are navigational" in text for text in section.reading)
+
+
+def test_an_attribute_of_any_name_becomes_a_table_with_a_harmless_file_name(run):
+    extra = [table for table in classes_section(run).tables if table.name.startswith("split")]
+    assert [table.name for table in extra] == ["split1_intent_script_alert_1_script_x"]
+    assert extra[0].data["split"].unique().to_list() == [f"intent {HOSTILE}"]
+
+
+def test_attributes_with_too_many_values_are_named(run):
+    assert any(text.endswith("too many different values: topic.") for text in classes_section(run).reading)
+
+
+def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
+    figures = frequency_section(run).figures
+    assert [figure.title for figure in figures] == list(EDITORIAL[:6])
+    assert "Do not rely on the intervals of 10 of 10 deciles" in " ".join(frequency_section(run).reading)
+    main = [v for v in values_of(figures[4]) if v["main"]]
+    assert [v["decile"] for v in main] == list(range(1, 11))
+    for value in main:
+        row = one(
+            tables["correlations"],
+            **HEADLINE,
+            split="frequency",
+            click_metric="MeanRR",
+            editorial_metric="ERR",
+            **{"class": str(value["decile"])},
+        )
+        assert (value["value"], value["low"], value["high"]) == (
+            row["correlation"],
+            row["ci_low"],
+            row["ci_high"],
+        )
+
+
+def test_table_6_draws_closed_form_and_random_run(tables, run):
+    figures = differences_section(run, None).figures
+    assert [figure.title for figure in figures] == list(CLICKS)
+    for value in values_of(figures[2]):
+        row = one(tables["differences"], **HEADLINE, click_metric="MeanRR", editorial_metric=value["name"])
+        shown = (value["value"], value["low"], value["high"], value["run"])
+        assert shown == (row["exact"], row["ci_low"], row["ci_high"], row["monte_carlo"])
+
+
+def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):
+    rows = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE).to_dicts()
+    near = sum(abs(row["monte_carlo"] - row["exact"]) <= 2 * row["monte_carlo_se"] for row in rows)
+    assert f"it in {near} of 56 cases" in differences_section(run, None).reading[2]
+
+
+def test_provenance_lists_settings_inputs_versions_seed_and_notes(run):
+    section = provenance_section(run)
+    cells = {table.name: {row.name: row.cells for row in table.rows} for table in section.folded}
+    assert cells["settings"]["depth"] == ("5, 10",)
+    assert cells["inputs"]["clicks"][:3] == ("clicks.parquet", 1, 1_234_567)
+    assert cells["versions"]["polars"] == ("2.1.0",)
+    assert section.reading[0].endswith("Seed: 0.")
+    assert "The log is in order of time." in section.reading
+
+
+def test_provenance_says_how_intervals_and_p_values_are_made(run):
+    text = " ".join(provenance_section(run).reading)
+    for words in (
+        "leaving out one query at a time",
+        "Student's t",
+        "Noise correction",
+        "Holm's method",
+        "A family is all pairs of editorial metrics, baselines included, of one market, depth, judge and "
+        "click metric.",
+    ):
+        assert words in text
+
+
+def test_definitions_follow_the_settings():
+    settings = {**run_info()["settings"], "pool": "shown", "relevant_grade": 4, "persistence": 0.5}
+    section = provenance_section(read_run(empty_tables(), run_info(settings=settings)))
+    meaning = {row.name: row.cells[0] for row in section.folded[0].rows}
+    assert "the shown results" in meaning["NDCG"]
+    assert "perfect or better" in meaning["AP"]
+    assert meaning["RBP"].endswith("p = 0.5")
+
+
+@pytest.mark.parametrize("make", [empty_tables, nothing_kept_tables, one_configuration_tables])
+def test_a_run_with_next_to_nothing_says_so_in_every_section(make):
+    report = build_report(make(), run_info())
+    texts = {section.name: section.reading[0] for section in report.sections}
+    for name in ("correlations", "comparisons", "good", "classes", "frequency", "differences"):
+        assert any(word in texts[name] for word in ("nothing", "no ", "No ")), texts[name]
+    assert report.title == "Nothing can be said about metrics and clicks"
+
+
+def test_a_single_sample_needs_no_tables_of_others():
+    report = build_report(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
+    names = [table.name for section in report.sections for table in section.every_table]
+    assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
+    assert report.scope == "Headline numbers are of depth 5, and of the click metric MeanRR."

@@ -1,0 +1,475 @@
+"""Pictures as they are drawn: what the marks tell, where they lie, which colours they have."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clickassay.core.text import visible
+from clickassay.report.build import build_report
+from clickassay.report.cells import Estimate
+from clickassay.report.charts import vega
+from clickassay.report.charts.marks import (
+    bars,
+    click_rates,
+    common_domain,
+    decile_lines,
+    heat_map,
+    intervals,
+    plane,
+)
+from support.reports.report_runs import RUNS
+from support.reports.report_svg import Picture
+from support.reports.report_tables import run_info, run_tables
+from support.reports.report_world import HOSTILE
+
+PALETTE = {
+    vega.INK, vega.MUTED, vega.RULE, vega.QUIET, vega.PAGE, vega.ACCENT, vega.TINT, vega.WARM, vega.WARM_TINT,
+}  # fmt: skip
+STYLE = Path(vega.__file__).parents[1] / "templates" / "report.css"
+MINUS = "\N{MINUS SIGN}"
+LETTER = 6
+"""Pixels of an average character at 12 pixels."""
+
+
+@pytest.fixture(scope="module")
+def figures():
+    report = build_report(run_tables(), run_info())
+    return [figure for section in report.sections for figure in section.figures]
+
+
+@pytest.fixture(scope="module")
+def pictures(figures):
+    return {figure.name: Picture(figure.drawing.svg) for figure in figures}
+
+
+def lines_of(row, titles):
+    """What a row of data tells when it is pointed at."""
+    return "\n".join(
+        f"{title}: {row[name]}".replace(":  ", ": ") for name, title in titles.items() if row[name]
+    )
+
+
+# ---- every picture ----------------------------------------------------------------------------
+
+
+def test_every_picture_has_a_name_of_its_own_and_words_that_stand_in_for_it(figures, pictures):
+    assert len(figures) > 25
+    assert len(pictures) == len(figures)
+    for figure in figures:
+        assert pictures[figure.name].root.tag.endswith("svg")
+        assert len(figure.alt) > 20
+        assert figure.alt.endswith(".")
+
+
+def test_the_marks_that_tell_something_tell_just_the_rows_that_are_there(figures, pictures):
+    for figure in figures:
+        # a picture of deciles tells the metric that it is of; the others are drawn in grey for comparison
+        rows = [row for row in figure.drawing.rows if row.get("main", True)]
+        told = [mark.told for mark in pictures[figure.name].telling]
+        assert told
+        assert told == [lines_of(row, figure.drawing.titles) for row in rows], figure.name
+
+
+def test_what_tells_nothing_is_hidden_from_readers_of_the_page(pictures):
+    for picture in pictures.values():
+        for mark in picture.of("role-mark"):
+            assert mark.hidden == (mark.told is None), mark.told
+
+
+def test_everything_is_drawn_within_the_picture(pictures):
+    for name, picture in pictures.items():
+        for mark in [mark for mark in picture.marks if mark.seen]:
+            for x, y in mark.points:
+                assert -0.51 <= x <= picture.width + 0.51, (name, mark.group, x)
+                assert -0.51 <= y <= picture.height + 0.51, (name, mark.group, y)
+
+
+def test_words_fit_into_the_picture_beside_each_other(pictures):
+    for name, picture in pictures.items():
+        for mark in [mark for mark in picture.marks if mark.name == "text" and "title" not in mark.group]:
+            lines = [line.text or "" for line in mark.element] or [mark.text]
+            long = LETTER * max(map(len, lines))
+            part = {"start": 0, "middle": 0.5, "end": 1}[mark.element.get("text-anchor")]
+            left = mark.points[0][0] - part * long
+            assert left >= -1, (name, mark.text)
+            assert left + long <= picture.width + 1, (name, mark.text)
+
+
+def test_no_picture_fetches_anything_or_brings_a_style_or_an_id_of_its_own(figures, pictures):
+    for figure in figures:
+        names = {name for mark in pictures[figure.name].marks for name in mark.element.keys()}  # noqa: SIM118
+        assert names.isdisjoint({"style", "href", "id", "clip-path", "filter", "mask"})
+        assert not [name for name in names if name.startswith(("on", "{"))]
+        assert "url(" not in figure.drawing.svg
+
+
+def colours(pictures):
+    """Pairs of fill or stroke and the colour of what can be seen."""
+    return {
+        (way, mark.element.get(way))
+        for picture in pictures
+        for mark in picture.marks
+        for way in ("fill", "stroke")
+        if mark.seen and mark.element.get(way) not in (None, "none")
+    }
+
+
+def every_kind_of_picture():
+    """Pictures with every colour that is ever used: negative values, hollow dots, warm bars."""
+    found = {"A": Estimate(-0.2, -0.3, -0.1), "B": Estimate(0.0, -0.1, 0.1)}
+    rates = [{"label": "x", "share": 0.5, "average": 0.2, "alone": alone} for alone in (True, False)]
+    return [
+        heat_map({("c", name): one for name, one in found.items()}, ["c"], list(found)),
+        intervals(list(found), found, domain=(-1, 1), others={"A": 0.1}, hollow=("B",)),
+        bars([("a", 1, 1.0, True), ("b", 1, 0.5, False)]),
+        click_rates(rates, {"label": "Shown"}),
+        decile_lines({"A": {1: found["A"], 2: found["B"]}, "B": {1: found["B"]}}, "A", domain=(-1, 1)),
+    ]
+
+
+def test_the_style_sheet_maps_each_colour_that_is_drawn_to_one_of_the_light_and_the_dark_page(pictures):
+    drawn = colours([*pictures.values(), *(Picture(one.svg) for one in every_kind_of_picture())])
+    assert {colour for _, colour in drawn} == PALETTE
+    style = STYLE.read_text(encoding="utf-8")
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in style.split("@media")[:2])
+    assert set(light) == set(dark)
+    rules = re.findall(r'^\.chart \[(\w+)="(#\w+)"\] \{ (\w+): var\(--([\w-]+)\); \}$', style, re.MULTILINE)
+    mapped = {(way, colour): light[name] for way, colour, also, name in rules if way == also}
+    assert len(mapped) == len(rules)
+    for pair in drawn:
+        assert mapped[pair] == pair[1], pair
+
+
+def test_no_rule_of_the_page_but_those_for_marks_meets_a_class_of_a_picture(pictures):
+    classes = {
+        name
+        for picture in pictures.values()
+        for mark in picture.marks
+        for name in (mark.element.get("class") or "").split()
+    }
+    selectors = set(re.findall(r"\.([a-zA-Z][\w-]*)", STYLE.read_text(encoding="utf-8")))
+    assert "role-mark" in classes
+    assert classes & selectors == {"role-mark"}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_figure_leads_to_the_table_that_has_its_numbers(pages, reports, name):
+    page = pages[name]
+    targets = [attrs["href"] for parent, attrs in page.links if parent == "p" and attrs.get("class") is None]
+    assert len(targets) == page.tags.count("figure") == page.tags.count("svg")
+    assert {target.removeprefix("#") for target in targets} <= set(page.ids)
+
+
+def test_every_figure_of_a_section_has_its_numbers_in_a_table_of_that_section():
+    report = build_report(run_tables(), run_info())
+    for section in report.sections:
+        tables = {table.name for table in section.every_table if table.rows}
+        assert {figure.table for figure in section.figures} <= tables
+
+
+@pytest.mark.parametrize("draw", [
+    lambda text: bars([(text, 3, 0.5, True)]),
+    lambda text: click_rates([{"label": text, "share": 0.1, "average": 0.1, "alone": True}], {"label": text}),
+    lambda text: heat_map({(text, text): Estimate(0.5)}, [text], [text]),
+    lambda text: intervals([text], {text: Estimate(0.5, 0.4, 0.6)}, domain=(0, 1)),
+])  # fmt: skip
+def test_foreign_text_in_a_picture_is_text_and_nothing_else(draw):
+    drawing = draw(visible(HOSTILE))
+    plain = draw("plain")
+    assert "<script" not in drawing.svg
+    marks = Picture(drawing.svg).marks
+    assert {mark.name for mark in marks} <= {*(mark.name for mark in Picture(plain.svg).marks), "tspan"}
+    assert any("<script>" in (mark.told or "") for mark in marks)
+    keys = {key for mark in marks for key in mark.element.keys()}  # noqa: SIM118 - not a dict
+    assert not [key for key in keys if key.startswith(("on", "href"))]
+
+
+def test_what_is_empty_is_not_told():
+    row = {"a": "x", "b": None, "c": " ", "d": 7}
+    assert vega.told(row, {"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}) == "A: x\nD: 7"
+
+
+# ---- bars -------------------------------------------------------------------------------------
+
+
+def widths(marks):
+    return [right - left for left, _, right, _ in (mark.box for mark in marks)]
+
+
+def test_bars_are_as_long_as_their_share_and_what_leaves_is_grey():
+    rows = [
+        ("read", 40, 1.0, True),
+        ("lost", 10, 0.25, False),
+        ("none", 0, 0.0, False),
+        ("all", 0, None, True),
+    ]
+    picture = Picture(bars(rows).svg)
+    tracks, parts = picture.layer(0), picture.layer(1)
+    assert widths(tracks) == pytest.approx([330] * 4)
+    assert widths(parts) == pytest.approx([330, 82.5, 0, 0], abs=1e-6)
+    drawn = [mark.element.get("fill") for mark in parts]
+    assert drawn == [vega.ACCENT, vega.QUIET, vega.QUIET, vega.ACCENT]
+    assert [mark.told for mark in picture.telling] == [
+        "Step: read\nRows: 40  (100.0 %)",
+        "Step: lost\nRows: 10  (25.0 %)",
+        "Step: none\nRows: 0  (0.0 %)",
+        "Step: all\nRows: 0",
+    ]
+
+
+def test_bars_of_the_funnel_agree_with_its_shares(figures, pictures):
+    funnels = [figure for figure in figures if figure.name.startswith("funnel")]
+    assert len(funnels) == 5
+    for figure in funnels:
+        shares = [row["share"] for row in figure.drawing.rows]
+        found = [width / 330 for width in widths(pictures[figure.name].layer(1))]
+        assert found == pytest.approx(shares, abs=1e-6)
+
+
+def test_rows_stand_below_each_other_and_answer_wherever_they_are_pointed_at():
+    picture = Picture(bars([(str(place), 1, 0.5, True) for place in range(5)]).svg)
+    boxes = [mark.box for mark in picture.telling]
+    assert boxes == [pytest.approx((0, 42 * place, 330, 42 * (place + 1)), abs=1e-6) for place in range(5)]
+    for part, (_, top, _, bottom) in zip(picture.layer(1), boxes, strict=True):
+        assert top < part.centre[1] < bottom
+
+
+def test_labels_of_bars_are_cut_before_they_meet_the_numbers():
+    picture = Picture(bars([("w" * 300, 1_234_567_890, 1.0, True)]).svg)
+    left, right = (picture.layer(number)[0] for number in (2, 3))
+    assert left.text.endswith("…")
+    assert LETTER * (len(left.text) + len(right.text)) < 330
+    assert "w" * 300 in picture.telling[0].told
+
+
+def test_click_rates_have_a_tick_at_the_average_and_the_colour_of_their_place():
+    values = [
+        {"label": "alone", "share": 0.6, "average": 0.3, "alone": True},
+        {"label": "below", "share": 0.02, "average": 0.15, "alone": False},
+    ]
+    picture = Picture(click_rates(values, {"label": "Shown"}).svg)
+    assert widths(picture.layer(1)) == pytest.approx([0.6 * 330, 0.02 * 330])
+    assert [mark.element.get("fill") for mark in picture.layer(1)] == [vega.ACCENT, vega.WARM]
+    assert [mark.centre[0] for mark in picture.layer(2)] == pytest.approx([0.3 * 330, 0.15 * 330])
+    assert [mark.text for mark in picture.layer(4)] == ["60.0 %", "2.0 %"]
+
+
+# ---- heat map ---------------------------------------------------------------------------------
+
+CLICKS, METRICS = ("UCTR", "PLC"), ("DCG", "AP(rel=2)", "ERR")
+FOUND = {
+    ("UCTR", "DCG"): Estimate(0.25, 0.2, 0.3),
+    ("UCTR", "AP(rel=2)"): Estimate(-0.75),
+    ("UCTR", "ERR"): Estimate(0.5),
+    ("PLC", "DCG"): Estimate(None, reason="no variance"),
+    ("PLC", "AP(rel=2)"): Estimate(-1.0),
+    ("PLC", "ERR"): Estimate(-0.1),
+}
+
+
+def test_a_cell_of_the_heat_map_shows_its_number_and_is_as_strong_as_it():
+    picture = Picture(heat_map(FOUND, CLICKS, METRICS).svg)
+    cells, words = picture.layer(0), picture.layer(1)
+    values = [0.25, -0.75, 0.5, None, -1.0, -0.1]
+    assert [word.text for word in words] == [
+        *("0.250", f"{MINUS}0.750", "0.500", "\N{EN DASH}", f"{MINUS}1.000", f"{MINUS}0.100")
+    ]
+    for cell, word, value in zip(cells, words, values, strict=True):
+        left, top, right, bottom = cell.box
+        assert left < word.points[0][0] < right
+        assert top < word.points[0][1] < bottom
+        expected = 0.04 + 0.96 * abs(value or 0)
+        assert float(cell.element.get("fill-opacity")) == pytest.approx(expected, abs=1e-9)
+        warm = value is not None and value < 0
+        assert cell.element.get("fill") == (vega.WARM_TINT if warm else vega.TINT)
+
+
+def test_the_highest_of_each_row_is_bold_even_if_it_is_below_zero():
+    words = Picture(heat_map(FOUND, CLICKS, METRICS).svg).layer(1)
+    bold = [word.text for word in words if word.element.get("font-weight") == "bold"]
+    assert bold == ["0.500", f"{MINUS}0.100"]
+
+
+def test_cells_stand_in_the_column_and_row_of_their_heads():
+    picture = Picture(heat_map(FOUND, CLICKS, METRICS).svg)
+    heads = {mark.text: mark.points[0] for mark in picture.of("role-axis-label")}
+    assert list(heads) == ["DCG", "AP(rel=2)", "ERR", "UCTR", "PLC"]
+    for cell in picture.telling:
+        click, metric = (line.split(": ")[1] for line in cell.told.split("\n")[:2])
+        left, top, right, bottom = cell.box
+        assert left < heads[metric][0] < right
+        assert top < heads[click][1] < bottom
+
+
+def test_a_cell_without_a_value_tells_why():
+    told = [mark.told for mark in Picture(heat_map(FOUND, CLICKS, METRICS).svg).telling]
+    assert told[3].endswith("No value: no variance")
+    assert [line for line in told if "No value" in line] == [told[3]]
+
+
+# two that begin alike, one that does not, one that fits
+LONG = (
+    "ERR(gains='0 0.1 0.3 0.7 1')",
+    "ERR(gains='0 0.1 0.3 0.8 1')",
+    "NDCG(gains='0 1 2 3 4')",
+    "RR(rel=2)",
+)
+
+
+def test_columns_of_long_names_stay_apart_and_tell_the_whole_name():
+    values = {("PLC", name): Estimate(value) for name, value in zip(LONG, (0.1, 0.2, 0.3, 0.4), strict=True)}
+    picture = Picture(heat_map(values, ["PLC"], LONG).svg)
+    heads = [mark.text for mark in picture.of("role-axis-label")]
+    assert heads == ["ERR(gai…1", "ERR(gai…2", "NDCG(gain…", "RR(rel=2)", "PLC"]
+    lefts, tops, rights, _ = zip(*(mark.box for mark in picture.telling), strict=True)
+    assert list(lefts[1:]) == pytest.approx(list(rights[:-1]), abs=3)
+    assert len(set(tops)) == 1
+    assert [mark.told.split("\n")[1] for mark in picture.telling] == [f"Editorial metric: {n}" for n in LONG]
+
+
+def test_rows_of_long_names_stay_apart_and_tell_the_whole_name():
+    values = {name: Estimate(0.1) for name in LONG}
+    picture = Picture(intervals(LONG, values, domain=(0, 0.2)).svg)
+    heads = [mark.text for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
+    assert heads == ["ERR(gains='0 0.1 0…1", "ERR(gains='0 0.1 0…2", "NDCG(gains='0 1 2 3…", "RR(rel=2)"]
+    assert len({mark.centre[1] for mark in picture.layer(1)}) == len(LONG)
+    assert [mark.told.split("\n")[0] for mark in picture.telling] == [f"Metric: {name}" for name in LONG]
+
+
+def test_more_than_nine_names_that_begin_alike_are_all_numbered():
+    labels = vega.apart({str(number): "ERR(gains…" for number in range(11)} | {"other": "DCG"})
+    assert list(labels.values())[:2] == ["ERR(gain…1", "ERR(gain…2"]
+    assert list(labels.values())[-2:] == ["ERR(gai…11", "DCG"]
+
+
+def test_the_titles_of_a_plane_are_cut_to_its_side():
+    cell = {"left": -0.1, "right": 0.1, "low": -0.1, "high": 0.1, "draws": 1}
+    head = f"Difference in {LONG[0]} and more"
+    picture = Picture(
+        plane([cell], domains=((-1, 1), (-1, 1)), heads=(head, "up"), titles={"draws": "n"}).svg
+    )
+    (title, _) = picture.of("role-axis-title")
+    assert title.text == f"{head[:40]}…"
+
+
+# ---- intervals --------------------------------------------------------------------------------
+
+
+def on_axis(picture, value):
+    """Where the tick labels below a picture say that a value lies."""
+    labels = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "middle"]
+    ticks = sorted((float(mark.text.replace(MINUS, "-")), mark.points[0][0]) for mark in labels)
+    (first, left), (last, right) = ticks[0], ticks[-1]
+    return left + (value - first) / (last - first) * (right - left)
+
+
+LINES = {
+    "DCG": Estimate(0.1, -0.2, 0.3),
+    "ERR": Estimate(0.45),
+    "AP": Estimate(None),
+    "RR": Estimate(-0.25, -0.3, -0.1),
+}
+
+
+def test_dots_intervals_and_diamonds_lie_where_the_axis_says():
+    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), others={"DCG": 0.2, "RR": None})
+    picture = Picture(drawing.svg)
+    reaches, dots, diamonds = (picture.layer(number) for number in range(3))
+    assert [mark.centre[0] for mark in dots] == pytest.approx(
+        [on_axis(picture, value) for value in (0.1, 0.45, -0.25)], abs=0.6
+    )
+    ends = [on_axis(picture, value) for value in (-0.2, 0.3, -0.3, -0.1)]
+    assert [x for mark in reaches for x in (mark.box[0], mark.box[2])] == pytest.approx(ends, abs=0.6)
+    assert [mark.centre[0] for mark in diamonds] == pytest.approx([on_axis(picture, 0.2)], abs=0.6)
+    assert diamonds[0].centre[1] == pytest.approx(dots[0].centre[1])
+
+
+def test_each_dot_stands_in_the_row_of_its_name_and_a_metric_without_a_value_in_none():
+    picture = Picture(intervals(list(LINES), LINES, domain=(-1, 1)).svg)
+    names = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
+    assert [mark.text for mark in names] == ["DCG", "ERR", "RR"]
+    for name, dot, row in zip(names, picture.layer(1), picture.telling, strict=True):
+        _, top, _, bottom = row.box
+        assert top < name.points[0][1] < bottom
+        assert dot.centre[1] == pytest.approx((top + bottom) / 2)
+        assert row.told.startswith(f"Metric: {name.text}\n")
+
+
+def test_hollow_dots_have_the_colour_of_the_page():
+    picture = Picture(intervals(list(LINES), LINES, domain=(-1, 1), hollow=("ERR",)).svg)
+    assert [dot.element.get("fill") for dot in picture.layer(1)] == [vega.ACCENT, vega.PAGE, vega.ACCENT]
+    assert {dot.element.get("stroke") for dot in picture.layer(1)} == {vega.ACCENT}
+
+
+def test_the_pictures_of_differences_lie_where_their_axis_says(figures, pictures):
+    (figure,) = [figure for figure in figures if figure.title == "MeanRR"]
+    picture = pictures[figure.name]
+    for number, name in ((1, "value"), (2, "run")):
+        expected = [on_axis(picture, row[name]) for row in figure.drawing.rows]
+        assert [mark.centre[0] for mark in picture.layer(number)] == pytest.approx(expected, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("values", "domain"),
+    [
+        ([Estimate(0.31, 0.22, 0.44)], (0.2, 0.45)),
+        ([Estimate(-0.02), Estimate(0.02)], (-0.05, 0.05)),
+        ([], (-1, 1)),
+    ],
+)
+def test_scales_hold_all_values_and_end_on_round_numbers(values, domain):
+    assert common_domain(values) == domain
+
+
+# ---- lines by decile, plane of draws ----------------------------------------------------------
+
+
+def test_dots_of_deciles_lie_from_left_to_right_and_the_higher_the_value_the_higher():
+    line = {decile: Estimate(decile / 20, decile / 20 - 0.1, decile / 20 + 0.1) for decile in range(1, 11)}
+    other = {decile: Estimate(0.3) for decile in range(1, 11)}
+    picture = Picture(decile_lines({"ERR": line, "DCG": other}, "ERR", domain=(-0.1, 0.7)).svg)
+    dots = picture.layer(3)
+    xs, ys = zip(*(dot.centre for dot in dots), strict=True)
+    assert xs == pytest.approx([40 + 262 * place / 9 for place in range(10)])
+    assert ys == pytest.approx([8 + 150 * (0.7 - decile / 20) / 0.8 for decile in range(1, 11)])
+    assert [mark.centre for mark in picture.telling] == [pytest.approx(dot.centre) for dot in dots]
+    (quiet,), (band,) = picture.layer(0), picture.layer(1)
+    assert quiet.element.get("stroke") == vega.QUIET
+    assert {round(y, 6) for _, y in quiet.points} == {8 + 150 * 0.5}
+    edges = [8 + 150 * (0.7 - decile / 20 + side) / 0.8 for side in (-0.1, 0.1) for decile in range(1, 11)]
+    assert {round(y, 6) for _, y in band.points} == {round(y, 6) for y in edges}
+
+
+def test_pictures_of_deciles_share_one_scale(pictures):
+    scales = {
+        tuple((mark.text, mark.points) for mark in picture.of("role-axis-label"))
+        for name, picture in pictures.items()
+        if name.startswith("frequency")
+    }
+    assert len(scales) == 1
+
+
+def test_a_decile_without_a_value_has_no_dot():
+    line = {1: Estimate(0.1), 2: Estimate(None, reason="no variance"), 3: Estimate(0.3)}
+    picture = Picture(decile_lines({"ERR": line}, "ERR", domain=(0, 1)).svg)
+    assert [mark.told.split("\n")[1] for mark in picture.telling] == ["Decile: 1", "Decile: 3"]
+
+
+def test_cells_of_the_plane_lie_between_their_ends_and_are_darker_the_more_draws_fall_there():
+    cells = [
+        {"left": -1.0, "right": -0.5, "low": -2.0, "high": -1.0, "draws": 1, "count": "1"},
+        {"left": 0.0, "right": 0.5, "low": 0.0, "high": 1.0, "draws": 25, "count": "25"},
+        {"left": 0.5, "right": 1.0, "low": 1.0, "high": 2.0, "draws": 100, "count": "100"},
+    ]
+    drawing = plane(cells, domains=((-1, 1), (-2, 2)), heads=("across", "up"), titles={"count": "Draws"})
+    picture = Picture(drawing.svg)
+    boxes = [mark.box for mark in picture.telling]
+    assert boxes == [
+        pytest.approx((68, 8 + 225, 68 + 75, 8 + 300)),
+        pytest.approx((68 + 150, 8 + 75, 68 + 225, 8 + 150)),
+        pytest.approx((68 + 225, 8, 68 + 300, 8 + 75)),
+    ]
+    strength = [float(mark.element.get("fill-opacity")) for mark in picture.telling]
+    assert strength == pytest.approx([0.15 + 0.85 * root / 10 for root in (1, 5, 10)])  # as the square root
+    assert [mark.text for mark in picture.of("role-axis-title")] == ["across", "up"]

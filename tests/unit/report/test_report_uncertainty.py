@@ -1,0 +1,425 @@
+"""What the report says of uncertainty, judged by the tables, plain loops and numbers written down here."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.report import findings
+from clickassay.report.build import build_report, markdown_report
+from clickassay.report.cells import Estimate, Spelled
+from clickassay.report.charts import vega
+from clickassay.report.model import noise_corrected, read_run
+from clickassay.report.sections.correlation.baselines import yardsticks_section
+from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
+from clickassay.report.sections.correlation.correlations import correlations_section
+from clickassay.report.sections.correlation.rankers import differences_section
+from support.reports.report_svg import Picture
+from support.reports.report_tables import run_info, run_tables
+from support.reports.report_world import BASELINES, CLICKS, EDITORIAL
+
+HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
+OF_BASELINES = pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(BASELINES))
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return run_tables()
+
+
+@pytest.fixture(scope="module")
+def run(tables):
+    return read_run(tables, run_info())
+
+
+def changed(tables, name, **columns):
+    """The tables with some columns of one of them set."""
+    return read_run({**tables, name: tables[name].with_columns(**columns)}, run_info())
+
+
+def section_of(run):
+    return comparisons_section(run, findings.rank(run, run.headline))
+
+
+def pairs_of(tables):
+    """Rows of the headline sample and click metric between metrics that are no baselines."""
+    return tables["comparisons"].filter(~OF_BASELINES, **HEADLINE, click_metric="MeanRR").to_dicts()
+
+
+def with_p(tables, apart, p=0.04, q=0.06):
+    """The run with an adjusted p-value of `p` for some pairs of MeanRR and `q` for all others."""
+    chosen = pl.concat_str("metric_a", pl.lit("/"), "metric_b").is_in([f"{a}/{b}" for a, b in apart])
+    return changed(tables, "comparisons", p_adjusted=pl.when(chosen).then(p).otherwise(q))
+
+
+def correlations_of(tables, click, **key):
+    """Correlations of one sample with a click metric by editorial metric."""
+    rows = tables["correlations"].filter(split="all", click_metric=click, **(key or HEADLINE))
+    return {row["editorial_metric"]: row for row in rows.to_dicts()}
+
+
+# ---- pairs of metrics -------------------------------------------------------------------------
+
+
+def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables, run):
+    section = section_of(run)
+    rows = pairs_of(tables)
+    assert len(rows) == 28
+    apart = sum(row["p_adjusted"] < 0.05 for row in rows)
+    assert (
+        section.reading[0] == f"At market m1, depth 5, judge editor, {apart} of 28 pairs can be told apart."
+    )
+    shown = {row.name: row.cells for row in section.folded[0].rows}
+    for row in rows:
+        difference, p, adjusted, verdict, needed = shown[
+            f"{row['metric_a']} \N{MINUS SIGN} {row['metric_b']}"
+        ]
+        assert difference == Estimate(row["difference"], row["ci_low"], row["ci_high"])
+        for cell, value in ((p, row["p_value"]), (adjusted, row["p_adjusted"])):
+            assert cell == Spelled("< 0.001" if value < 0.001 else f"{value:.3f}", value)
+        assert verdict == ("yes" if row["p_adjusted"] < 0.05 else "no")
+        told = float(needed.text.replace("over ", "").replace(",", ""))
+        assert told == pytest.approx(min(row["queries_needed"], 10_000_000), rel=0.05)
+        assert needed.value == row["queries_needed"]
+
+
+def test_the_file_of_comparisons_holds_the_whole_family(tables, run):
+    data = section_of(run).folded[0].data
+    assert data.equals(tables["comparisons"])
+    assert data.filter(**HEADLINE, click_metric="MeanRR").height == 11 * 10 / 2
+
+
+def test_the_widest_difference_is_told_from_the_better_metric(tables):
+    sure = [("DCG", "ERR"), ("AP", "ERR")]
+    run = with_p(tables, sure, p=0.0004)
+    rows = {(row["metric_a"], row["metric_b"]): row for row in pairs_of(tables)}
+    (a, b), row = max(((pair, rows[pair]) for pair in sure), key=lambda item: abs(item[1]["difference"]))
+    low, high = sorted([abs(row["ci_low"]), abs(row["ci_high"])])
+    assert row["difference"] < 0
+    assert section_of(run).reading[1] == (
+        f"{b} predicts MeanRR better than {a} by {-row['difference']:.3f} (95 % interval {low:.3f} to "
+        f"{high:.3f}, adjusted p < 0.001), the widest difference of those."
+    )
+
+
+def test_a_single_difference_is_not_called_the_widest_and_carries_its_caution(tables):
+    doubtful = {**tables, "comparisons": tables["comparisons"].with_columns(caution=pl.lit("few decide"))}
+    told = section_of(with_p(doubtful, [("DCG", "ERR")])).reading[1]
+    assert told.startswith("ERR predicts MeanRR better than DCG by ")
+    assert told.endswith("adjusted p 0.040). Do not rely on this interval: few decide.")
+
+
+def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardest(tables):
+    needed = {"DCG": 1234.0, "RR": 56_789.0, "RBP": None, "NDCG": 4e9}
+    name = pl.when(pl.col("metric_a") == "ERR").then("metric_b").otherwise("metric_a")
+    column = name.replace_strict(needed, default=2000.0, return_dtype=pl.Float64)
+    frame = tables["comparisons"].with_columns(
+        queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9)
+    )
+    run = read_run({**tables, "comparisons": frame}, run_info())
+    assert findings.rank(run, run.headline).best == "ERR"
+    assert (
+        "To settle the ties of ERR would take about 1,200 judged queries (for DCG) to 57,000 (for RR); there "
+        "are 60. As many detect such a difference 4 times out of 5."
+    ) in section_of(run).reading
+    shown = {row.name: row.cells[-1] for row in section_of(run).tables[0].rows}
+    assert shown["NDCG"] == Spelled("over 10,000,000", 4e9)
+    assert shown["DCG"] == Spelled("1,200", 1234.0)
+    assert shown["RBP"] == Estimate(None, reason="not tested")
+
+
+def test_pairs_without_a_difference_are_not_called_alike(tables):
+    run = changed(
+        tables, "comparisons", p_value=pl.lit(None, pl.Float64), p_adjusted=pl.lit(None, pl.Float64)
+    )
+    section = section_of(run)
+    assert section.reading == (
+        "No two metrics can be compared at market m1, depth 5, judge editor: no difference has a value with "
+        "an interval.",
+    )
+    assert {row.cells[3] for row in section.folded[0].rows} == {"not tested"}
+    assert section.tables == ()
+
+
+def test_pairs_that_were_not_tested_are_counted(tables):
+    gone = (pl.col("metric_a") == "DCG") & (pl.col("metric_b") == "ERR")
+    run = changed(tables, "comparisons", p_adjusted=pl.when(~gone).then("p_adjusted"))
+    assert section_of(run).reading[0].endswith("of 27 pairs can be told apart; 1 more could not be tested.")
+
+
+def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
+    run = with_p(tables, [("DCG", "ERR"), ("AP", "ERR")])
+    (figure,) = section_of(run).figures
+    filled = {row["name"] for row in figure.drawing.rows if not row["hollow"]}
+    assert filled == {"DCG", "AP"}
+    # without a filled dot: drawn in the colour of the page, with a rim
+    dots = Picture(figure.drawing.svg).layer(1)
+    assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 5, vega.ACCENT: 2}
+    assert {dot.element.get("stroke") for dot in dots} == {vega.ACCENT}
+
+
+def alike_by_trial(names, apart):
+    """The largest sets of names without a pair that is told apart, by trying every set."""
+    bad = {frozenset(pair) for pair in apart}
+    fine = [
+        set(chosen)
+        for size in range(1, len(names) + 1)
+        for chosen in itertools.combinations(names, size)
+        if not any(frozenset(pair) in bad for pair in itertools.combinations(chosen, 2))
+    ]
+    return [one for one in fine if not any(one < other for other in fine)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_groups_are_the_largest_sets_without_a_pair_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    names = list("ABCDEFG")
+    apart = [pair for pair in itertools.combinations(names, 2) if rng.random() < seed / 8]
+    found = groups(names, apart)
+    assert sorted(map(sorted, found)) == sorted(map(sorted, alike_by_trial(names, apart)))
+    shared = letters(found)
+    for a, b in itertools.combinations(names, 2):
+        assert bool(set(shared[a].split()) & set(shared[b].split())) == ((a, b) not in apart)
+
+
+def test_letters_go_on_after_z():
+    found = letters([(str(place),) for place in range(28)])
+    assert [found["0"], found["25"], found["26"], found["27"]] == ["a", "z", "a2", "b2"]
+
+
+def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables):
+    run = with_p(tables, [("DCG", "ERR"), ("AP", "ERR")])
+    (table,) = section_of(run).tables
+    values = {name: row["correlation"] for name, row in correlations_of(tables, "MeanRR").items()}
+    order = sorted(EDITORIAL, key=lambda name: -values[name])
+    assert [row.name for row in table.rows] == order
+    assert order[0] == "ERR"
+    shared = {row.name: row.cells[1] for row in table.rows}
+    assert shared["ERR"] == "a"
+    assert shared["DCG"] == shared["AP"] == "b"
+    assert {shared[name] for name in order if name not in ("ERR", "DCG", "AP")} == {"a b"}
+    behind = {row.name: row.cells[2] for row in table.rows[1:]}
+    for name, lead in behind.items():
+        assert lead.value == pytest.approx(values["ERR"] - values[name], abs=1e-12)
+        assert lead.low < lead.value < lead.high
+
+
+# ---- cautions ---------------------------------------------------------------------------------
+
+
+def test_every_table_with_doubtful_intervals_says_so(tables):
+    doubtful = {
+        name: frame.with_columns(caution=pl.lit("a handful of queries decide"))
+        if "caution" in frame.columns
+        else frame
+        for name, frame in tables.items()
+    }
+    report = build_report(doubtful, run_info())
+    with_intervals = [
+        table
+        for section in report.sections
+        for table in section.every_table
+        if any(isinstance(cell, Estimate) and cell.has_interval for row in table.shown for cell in row.cells)
+    ]
+    names = {table.name for table in with_intervals}
+    assert names >= {
+        *("table2_correlations", "table2_endless_sessions", "comparisons", "letters", "table3_good"),
+        *("table3_samples", "table4_length", "table4_samples", "table5_navigational", "figure4_frequency"),
+        *("table6_differences", "table6_samples", "baselines", "ss_null"),
+    }
+    for table in with_intervals:
+        assert any(text.startswith("Interval not to be relied on for ") for text in table.remarks), table.name
+        assert any(text.endswith("a handful of queries decide.") for text in table.remarks), table.name
+
+
+def test_a_table_counts_its_doubtful_intervals(tables, run):
+    (table,) = [
+        table
+        for section in build_report(tables, run_info()).sections
+        for table in section.every_table
+        if table.name == "table4_length"
+    ]
+    rows = tables["correlations"].filter(**HEADLINE, split="length", click_metric="MeanRR").to_dicts()
+    few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
+    assert len(few) == 32
+    assert table.remarks == ("Interval not to be relied on for 32 of 32 values: fewer than 50 queries.",)
+
+
+def test_no_text_of_the_report_speaks_of_resampling(tables):
+    assert "resampl" not in markdown_report(build_report(tables, run_info())).lower()
+
+
+# ---- noise correction -------------------------------------------------------------------------
+
+
+def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
+    table = differences_section(run, None).folded[0]
+    assert table.heads[3] == "Noise-corrected"
+    rows = {(row.group, row.name): row.cells[3] for row in table.rows}
+    frame = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE)
+    assert len(rows) == frame.height == 56
+    for row in frame.to_dicts():
+        cell = rows[row["click_metric"], row["editorial_metric"]]
+        ends = (row["noise_corrected"], row["noise_corrected_low"], row["noise_corrected_high"])
+        assert (cell.value, cell.low, cell.high) == ends
+    # 7 click metrics times 2 of 8 metrics have no value; QCTR's other 6 have no bound
+    assert "No interval for 6 of 98 values: noise leaves no bound." in table.remarks
+    assert any(
+        text.startswith("Dash: no variance of clicks is left") and "(14 of" in text for text in table.remarks
+    )
+
+
+def test_noise_corrected_values_beyond_one_are_counted(tables):
+    beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
+    section = differences_section(changed(tables, "differences", noise_corrected=beyond), None)
+    assert (
+        section.folded[0].notes[0].startswith("7 noise-corrected values beyond 1: there the log has too few")
+    )
+
+
+def test_the_reading_tells_what_endless_sessions_would_show(tables, run):
+    rows = tables["differences"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
+    best = max((row for row in rows if row["editorial_metric"] in EDITORIAL), key=lambda row: row["exact"])
+    told = differences_section(
+        changed(
+            tables,
+            "differences",
+            **{
+                f"noise_corrected{end}": pl.lit(x) for end, x in (("", 0.81), ("_low", 0.62), ("_high", 1.07))
+            },
+        ),
+        None,
+    ).reading
+    assert told[0].startswith(
+        f"{best['editorial_metric']} sees differences in MeanRR best: {best['exact']:.3f} "
+    )
+    assert told[1] == (
+        "With endless sessions the correlation would be 0.810 (95 % interval 0.620 to 1.070; it may pass 1)."
+    )
+
+
+@pytest.mark.parametrize(("value", "low", "high"), [(None, None, None), (0.9, None, None), (1.4, 0.9, 2.0)])
+def test_without_a_bound_the_reading_promises_nothing_of_endless_sessions(tables, value, low, high):
+    columns = {"noise_corrected": value, "noise_corrected_low": low, "noise_corrected_high": high}
+    run = changed(tables, "differences", **{name: pl.lit(x, pl.Float64) for name, x in columns.items()})
+    assert "cannot be told" in differences_section(run, None).reading[1]
+
+
+def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
+    table = correlations_section(run).folded[1]
+    assert "endless sessions" in table.title
+    assert "noise-corrected" in table.title
+    rows = {(row.group, row.name): row.cells for row in table.rows}
+    assert len(rows) == 8 * len(CLICKS)
+    for click in CLICKS:
+        found = correlations_of(tables, click)
+        for name, cell in zip(EDITORIAL, rows["market m1, depth 5, judge editor", click], strict=True):
+            row = found[name]
+            ends = (row["noise_corrected"], row["noise_corrected_low"], row["noise_corrected_high"])
+            assert (cell.value, cell.low, cell.high) == ends
+    values = 8 * 8 * len(CLICKS)
+    assert f"No interval for 64 of {values} values: noise leaves no bound." in table.remarks
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ((0.5, 0.6, 0.4, 0.9, None, None), Estimate(0.6, 0.4, 0.9)),
+        ((0.5, 0.6, 0.4, 0.9, None, "few"), Estimate(0.6, 0.4, 0.9, caution="few")),
+        ((0.5, 0.6, None, None, None, "few"), Estimate(0.6, caution="noise leaves no bound")),
+        ((None, 0.6, None, None, None, "no interval: x"), Estimate(0.6, caution="no interval: x")),
+        (
+            (0.5, None, None, None, None, "few"),
+            Estimate(None, reason="no variance of clicks is left after noise correction"),
+        ),
+        ((None, None, None, None, "why", None), Estimate(None, reason="why")),
+    ],
+)
+def test_a_noise_corrected_value_says_why_it_or_its_interval_is_missing(row, expected):
+    names = ("ci_low", "noise_corrected", "noise_corrected_low", "noise_corrected_high", "reason", "caution")
+    assert noise_corrected(dict(zip(names, row, strict=True))) == expected
+
+
+# ---- yardsticks -------------------------------------------------------------------------------
+
+
+def test_baselines_stand_beside_the_best_metric_with_what_it_adds(tables, run):
+    table = yardsticks_section(run).tables[0]
+    row = next(row for row in table.rows if row.name == "market m2, depth 5, judge llm")
+    key = {"market": "m2", "depth": 5, "judge": "llm"}
+    found = correlations_of(tables, "MeanRR", **key)
+    best = max(EDITORIAL, key=lambda name: found[name]["correlation"])
+    *plain, top, which, added, p = row.cells
+    assert [cell.value for cell in plain] == [found[name]["correlation"] for name in BASELINES]
+    assert (top.value, which) == (found[best]["correlation"], best)
+    pair = (
+        tables["comparisons"]
+        .filter(**key, click_metric="MeanRR", metric_a=best, metric_b="MeanGrade")
+        .row(0, named=True)
+    )
+    assert (added.value, added.low, added.high) == (pair["difference"], pair["ci_low"], pair["ci_high"])
+    sure = pair["p_adjusted"]
+    assert p == Spelled("< 0.001" if sure < 0.001 else f"{sure:.3f}", sure)
+
+
+def best_against_baselines(tables, differences):
+    """The run with (difference, low, high, adjusted p) of each metric over MeanGrade, MeanGrade@1, P@1."""
+    frame = tables["comparisons"]
+    for baseline, numbers in zip(BASELINES, differences, strict=True):
+        names = ("difference", "ci_low", "ci_high", "p_adjusted")
+        chosen = (pl.col("metric_b") == baseline) & ~pl.col("metric_a").is_in(BASELINES)
+        frame = frame.with_columns(
+            pl.when(chosen).then(pl.lit(x)).otherwise(name).alias(name)
+            for name, x in zip(names, numbers, strict=True)
+        )
+    return read_run({**tables, "comparisons": frame}, run_info())
+
+
+def test_a_metric_above_all_baselines_is_said_to_be(tables):
+    run = best_against_baselines(
+        tables, [(0.1, 0.08, 0.12, 0.0002), (0.05, 0.01, 0.09, 0.04), (0.2, 0.1, 0.3, 0.01)]
+    )
+    text, order, _ = yardsticks_section(run).reading
+    assert text.endswith("It is above them all (adjusted p < 0.05).")
+    assert order == (
+        "The mean grade knows no order of results; ERR adds 0.100 to it (95 % interval 0.080 to 0.120, "
+        "adjusted p < 0.001)."
+    )
+
+
+def test_baselines_that_are_not_beaten_are_named(tables):
+    run = best_against_baselines(
+        tables, [(0.1, 0.08, 0.12, 0.001), (-0.1, -0.2, -0.05, 0.001), (0.2, 0, 0.4, 0.06)]
+    )
+    text = yardsticks_section(run).reading[0]
+    assert (
+        "It cannot be told to be above the grade of the first result or the relevance of the first result."
+        in text
+    )
+
+
+def test_what_is_left_of_ss_is_its_correlation_less_that_of_clicks_that_ignore_grades(tables, run):
+    section = yardsticks_section(run)
+    rows = [row for row in section.tables[1].rows if row.group == "market m1, depth 5, judge editor"]
+    assert [row.name for row in rows] == ["observed", "clicks ignore grades", "left above it"]
+    found = correlations_of(tables, "SS")
+    left = {name: found[name]["correlation"] - found[name]["null_correlation"] for name in EDITORIAL}
+    assert [cell.value for cell in rows[2].cells] == pytest.approx(
+        [left[name] for name in EDITORIAL], abs=1e-12
+    )
+    best = max(EDITORIAL, key=lambda name: found[name]["correlation"])
+    most = max(EDITORIAL, key=lambda name: left[name])
+    assert section.reading[2].endswith(
+        f"{best} goes best with SS, {found[best]['correlation']:.3f}; with clicks that ignore the grades it "
+        f"would be {found[best]['null_correlation']:.3f}. {most} is furthest above that value, by "
+        f"{left[most]:.3f}."
+    )
+    csv = section.tables[1].data.filter(**HEADLINE)
+    assert dict(csv.select("editorial_metric", "above_null").iter_rows()) == pytest.approx(left, abs=1e-12)
+
+
+def test_when_nothing_is_left_of_ss_the_report_says_so(tables):
+    run = changed(tables, "correlations", null_correlation=pl.col("correlation") + 0.01)
+    assert yardsticks_section(run).reading[2].endswith("No metric is above that value.")

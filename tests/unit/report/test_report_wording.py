@@ -1,0 +1,86 @@
+"""Sentences of every part of every run: whole, without slips of grammar or of the program."""
+
+import re
+
+import polars as pl
+import pytest
+
+from clickassay.report.build import build_report
+from support.reports.report_runs import RUNS
+from support.reports.report_tables import run_info, run_tables, small_tables
+
+NOUNS = (
+    "quer(?:y|ies)|sessions?|clicks?|search(?:es)?|judgments?|configurations?|pairs?|rows?|metrics?|deciles?|"
+    "cases?|markets?|judges?|examples?|samples?|values?|combinations?"
+)
+COUNTED = re.compile(rf"(?<![\d.,=/])(\d(?:[\d,]*\d)?) ({NOUNS})\b(?!-)")
+
+
+def single_tables():
+    """A run in which everything was met once."""
+    tables = run_tables(("all",), (5,), ("all",), n_queries=12)
+    return {**tables, "funnel": tables["funnel"].with_columns(rows=pl.lit(1, pl.Int64))}
+
+
+EVERY = {**RUNS, "single": (single_tables, run_info)}
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def report(request):
+    tables, info = EVERY[request.param]
+    return build_report(tables(), info())
+
+
+def sentences(report):
+    """What is told in sentences."""
+    yield from (finding.text for finding in report.findings)
+    yield from (report.data, report.rule, *report.caveats)
+    if report.scope:
+        yield report.scope
+    for section in report.sections:
+        yield from section.reading
+        yield from (remark for table in section.every_table for remark in table.remarks)
+        yield from (figure.alt for figure in section.figures)
+
+
+def test_every_sentence_ends(report):
+    for text in sentences(report):
+        assert text.endswith((".", ":")), text
+        assert not text.endswith(("..", " .")), text
+
+
+def test_no_text_holds_what_a_program_says_of_nothing(report):
+    for text in sentences(report):
+        assert not re.search(r"\b(None|nan|inf|True|False)\b|  | ,|,,|\(\)", text), text
+
+
+def test_one_is_one_and_more_are_more(report):
+    for text in sentences(report):
+        for amount, noun in COUNTED.findall(text):
+            many = noun.endswith("s")
+            assert many == (amount != "1"), text
+
+
+def test_nothing_is_drawn_or_tabled_without_a_title(report):
+    for section in report.sections:
+        assert section.title
+        assert all(table.title and table.name_head for table in section.every_table)
+        assert all(figure.title for figure in section.figures)
+
+
+def test_the_counting_of_this_module_sees_slips():
+    assert COUNTED.findall("1 queries, 2 query and 1,000 sessions of 3.1 values") == [
+        ("1", "queries"),
+        ("2", "query"),
+        ("1,000", "sessions"),
+    ]
+
+
+def test_pictures_of_draws_name_their_metrics_as_they_are_spelled():
+    report = build_report(small_tables(), run_info())
+    drawn = [f for section in report.sections for f in section.figures if f.name.startswith("draws")]
+    assert drawn
+    for figure in drawn:
+        name = figure.title.split(": ")[1].split(" and ")[0]
+        assert name in figure.alt
+        assert "MeanRR" in figure.alt

@@ -1,0 +1,95 @@
+"""The files beside the page: Markdown, CSV and LaTeX, each in the language that it speaks."""
+
+import csv
+
+import pytest
+from markdown_it import MarkdownIt
+
+from support.reports.report_runs import RUNS
+from support.reports.report_tables import run_tables
+from support.reports.report_world import BASELINES, NAMED_TEXT
+
+CSV_NAMES = {
+    "table1_statistics",
+    "funnel",
+    "table2_correlations",
+    "table3_good",
+    "table4_length",
+    "table5_navigational",
+    "figure2_collapses",
+    "figure4_frequency",
+    "table6_differences",
+    "comparisons",
+    "baselines",
+    "ss_null",
+    "influence",
+}
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_markdown_makes_no_html_and_no_links(reports, name):
+    text = (reports[name][0] / "report.md").read_text(encoding="utf-8")
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    kinds = {token.type for token in tokens} | {
+        child.type for token in tokens for child in token.children or ()
+    }
+    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "code_block"})
+    heading = next(token.content for token in tokens if token.type == "inline")
+    assert heading == text.splitlines()[0].removeprefix("# ")
+
+
+def test_markdown_tables_are_read_as_tables(reports):
+    text = (reports["full"][0] / "report.md").read_text(encoding="utf-8")
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tables = [token for token in tokens if token.type == "table_open"]
+    assert len(tables) == len([line for line in text.splitlines() if line.startswith("| :--")])
+    assert len(tables) >= 15
+
+
+def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):
+    folder = reports["full"][0] / "tables"
+    names, papers = ({path.stem for path in folder.glob(f"*.{kind}")} for kind in ("csv", "tex"))
+    assert CSV_NAMES < papers < names
+    assert names - papers == {"definitions", "settings", "inputs", "versions", "table6_draws"}
+
+
+def test_csv_holds_the_full_table_in_full_precision(reports):
+    overall = run_tables()["correlations"].filter(split="all")
+    expected = [row for row in overall.to_dicts() if row["editorial_metric"] not in BASELINES]
+    rows = rows_of(reports["full"][0] / "tables" / "table2_correlations.csv")
+    assert [float(row["correlation"]) for row in rows] == [row["correlation"] for row in expected]
+    assert [row["editorial_metric"] for row in rows] == [row["editorial_metric"] for row in expected]
+
+
+def test_no_csv_cell_of_text_starts_a_formula(reports):
+    for path in (reports["hostile"][0] / "tables").glob("*.csv"):
+        for row in rows_of(path):
+            assert row.get("judge", "all").startswith(("'=cmd", "all")), path.name
+            for text in (*row, *row.values()):
+                assert not text.startswith(("=", "+", "@", "\t", "\r")), path.name
+                assert not text.startswith("-") or float(text) < 0, path.name
+
+
+def test_a_hostile_query_that_is_named_is_text_in_a_csv_file(reports):
+    named = [
+        row["query"]
+        for row in rows_of(reports["hostile"][0] / "tables" / "figure2_collapses.csv")
+        if NAMED_TEXT in row["query"]
+    ]
+    assert len(named) == 3
+    assert all(query.startswith("'=1+1 ") for query in named)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_latex_files_hold_whole_tables(reports, name):
+    for path in (reports[name][0] / "tables").glob("*.tex"):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("%")]
+        text = "\n".join(lines)
+        assert text.count("\\begin{tabular*}") == text.count("\\end{tabular*}") == 1
+        assert "end{tabular}" not in text
+        assert "\u202e" not in text

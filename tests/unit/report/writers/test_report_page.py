@@ -1,0 +1,197 @@
+"""The page of a report: whole, self-contained, inert, the same every time."""
+
+import base64
+import hashlib
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clickassay.core.errors import ReportError
+from clickassay.report.build import write_report
+from support.places import ROOT
+from support.reports.report_runs import RUNS, Page
+from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
+from support.reports.report_runs import hostile_tables as hostile_tables  # noqa: PLC0414 - this too
+from support.reports.report_tables import empty_tables, run_info, small_tables
+
+TESTS = ROOT / "tests"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_page_is_well_formed_with_unique_ids(pages, name):
+    assert (pages[name].open, pages[name].wrong) == ([], [])
+    assert len(pages[name].ids) == len(set(pages[name].ids))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_page_has_one_script_and_one_set_of_files_and_no_handlers(pages, name):
+    page = pages[name]
+    assert [attrs for attrs, _ in page.scripts] == [
+        {"type": "application/json", "id": "files"},
+        {"type": "module"},
+    ]
+    assert not [key for _, key, _ in page.attributes if key.startswith("on") or key == "style"]
+    assert set(page.tags).isdisjoint(
+        {"iframe", "object", "embed", "link", "img", "base", "form", "image", "use", "foreignobject"}
+    )
+
+
+def test_the_script_is_the_library_that_the_package_brings_and_our_own_lines(pages):
+    text = pages["full"].scripts[1][1]
+    own = Path(write_report.__code__.co_filename).parent / "templates" / "live.js"
+    assert text.endswith(own.read_text(encoding="utf-8"))
+    assert "SortableTable=" in text
+    assert not re.search(r"\bexport\s*\{", text)
+    assert not re.search(r"^\s*import\b", text, re.MULTILINE)
+
+
+def test_the_script_ends_where_its_element_ends(reports):
+    page = (reports["empty"][0] / "report.html").read_text(encoding="utf-8").lower()
+    assert page.count("</script") == 2
+    assert "<!--" not in page  # after it, "<script" in a text would swallow the end
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_page_points_nowhere_but_into_itself(pages, name):
+    page = pages[name]
+    targets = [
+        value for _, key, value in page.attributes if key in ("href", "src", "xlink:href", "data", "action")
+    ]
+    assert all(target.startswith("#") and target[1:] in page.ids for target in targets)
+    parts = [attrs["href"] for parent, attrs in page.links if parent == "li" and "class" not in attrs]
+    assert len(parts) == page.tags.count("h2") - 1  # every section but the caveats, which stand above
+
+
+def test_ids_of_other_elements_cannot_be_taken_for_those_of_sections_tables_and_terms(pages):
+    page = pages["full"]
+    known = {value for tag, key, value in page.attributes if tag == "section" and key == "id"}
+    rest = [value for value in page.ids if value not in known and value != "files"]
+    assert all(value.startswith(("t-", "term-")) for value in rest)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_security_policy_forbids_the_network_and_admits_just_our_script_and_style(reports, pages, name):
+    text = (reports[name][0] / "report.html").read_text(encoding="utf-8")
+    policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1])
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    script = re.search(r'<script type="module">(.*?)</script>', text, re.DOTALL)[1]
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
+        for part in (script, style)
+    ]
+    assert rules == {
+        "default-src": "'none'",
+        "script-src": hashes[0],
+        "style-src": hashes[1],
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    assert "\r" not in text
+
+
+def test_pictures_show_without_script_and_have_words_for_those_who_cannot_see(pages):
+    page = pages["full"]
+    charts = page.tags.count("figure")
+    labels = [value for tag, key, value in page.attributes if (tag, key) == ("div", "aria-label")]
+    assert charts >= 25
+    assert page.tags.count("svg") == charts
+    assert len([label for label in labels if len(label) > 20]) >= charts
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_page_stays_under_three_megabytes(reports, name):
+    assert (reports[name][0] / "report.html").stat().st_size < 3_000_000
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_three_findings_are_returned_and_stand_in_both_documents(reports, name):
+    folder, findings = reports[name]
+    assert len(findings) == 3
+    page = re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", (folder / "report.html").read_text("utf-8"))
+    page = html.unescape(page).replace("\u00a0", " ")
+    for finding in findings:
+        assert finding in page
+        assert finding.endswith(".")
+        assert not re.search(r"[\x00-\x1f\u2028\u202e]", finding)
+
+
+def test_a_page_whose_texts_are_hostile_holds_the_elements_of_a_page_whose_texts_are_not(pages):
+    tame = set(pages["full"].tags)
+    assert set(pages["hostile"].tags) <= tame
+    keys = {(tag, key) for tag, key, _ in pages["full"].attributes}
+    assert {(tag, key) for tag, key, _ in pages["hostile"].attributes} <= keys
+
+
+def test_no_control_or_direction_mark_of_the_log_reaches_a_document(reports):
+    for name in ("report.html", "report.md"):
+        text = (reports["hostile"][0] / name).read_text(encoding="utf-8")
+        if name.endswith("html"):
+            text = text[: text.index('<script type="module">')]  # the library may hold any letter
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2066-\u2069]", text)
+        assert "\\u202e" in text
+
+
+def test_every_button_has_a_file_to_give_and_every_table_of_numbers_a_button(pages):
+    page = pages["full"]
+    offered = [value for _, key, value in page.attributes if key == "data-file"]
+    assert len(offered) == len(set(offered)) >= 12
+    assert set(offered) <= set(page.files)
+    assert {f"t-{name}" for name in offered} <= set(page.ids)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_files_of_the_page_are_byte_for_byte_those_of_the_folder(reports, pages, name):
+    written = {path.stem: path.read_bytes() for path in (reports[name][0] / "tables").glob("*.csv")}
+    shown = {stem for stem in written if f"t-{stem}" in pages[name].ids}
+    assert shown
+    assert pages[name].files == {stem: written[stem] for stem in shown}
+
+
+def test_the_same_input_gives_the_same_bytes_in_another_process(reports, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from support.reports.report_tables import *; "
+        "from clickassay.report.build import write_report; "
+        "write_report(small_tables(), run_info(), Path(sys.argv[1]))"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "77",
+        "PYTHONPATH": str(TESTS),
+        "TZ": "Asia/Tokyo",
+    }
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)
+    first = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*")}
+    folder = reports["small"][0]
+    assert first == {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+
+
+def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):
+    shuffled = {name: frame.reverse() for name, frame in small_tables().items()}
+    write_report(shuffled, run_info(), tmp_path)
+    folder = reports["small"][0]
+    for path in folder.rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path.name
+
+
+def test_a_folder_that_is_not_there_is_a_report_error(tmp_path):
+    with pytest.raises(ReportError, match=r"no folder .*missing to write the report to"):
+        write_report(empty_tables(), {}, tmp_path / "missing")
+
+
+def test_a_folder_that_cannot_be_written_is_a_report_error(tmp_path):
+    (tmp_path / "tables").write_text("in the way", encoding="utf-8")
+    with pytest.raises(ReportError, match="cannot write the report to"):
+        write_report(empty_tables(), {}, tmp_path)
+
+
+def test_the_reader_of_pages_sees_what_is_wrong_with_one():
+    page = Page("<p><a href='#x'>x</p><script type='module'>1</script>")
+    assert page.wrong == ["p"]
+    assert page.open == ["p"]
+    assert page.scripts == [({"type": "module"}, "1")]

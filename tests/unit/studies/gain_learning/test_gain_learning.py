@@ -1,0 +1,195 @@
+"""Learned maps: gradients, agreement against the package's own correlations, planted values found again."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+
+from clickassay.core.errors import LearningError
+from clickassay.metrics.editorial import err
+from clickassay.studies.gain_learning.agreement import AIMS, Observed, two_rankers, weighted
+from clickassay.studies.gain_learning.gain_map import GradeMap, _Free, learn, paper_map
+from clickassay.studies.gain_learning.validation import study
+
+DEPTH, LEVELS = 5, 5
+SEEDS = st.integers(0, 2**32 - 1)
+PLANTED = GradeMap(np.array([0.0, 0.1, 0.35, 0.4, 0.8]), np.array([1.0, 0.6, 0.45, 0.3, 0.25]))
+
+
+def observed(seed, *, size=400, queries=60, noise=0.0, truth=PLANTED):
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, LEVELS, (size, DEPTH))
+    clicks = truth.values(grades) + noise * rng.standard_normal(size)
+    return Observed(grades, np.sort(rng.integers(0, queries, size)), rng.integers(1, 99, size) * 1.0, clicks)
+
+
+def naive_weighted(one, other, weights):
+    """The weighted correlation as the paper prints it."""
+    total = math.fsum(weights)
+    means = [math.fsum(w * x for w, x in zip(weights, xs, strict=True)) / total for xs in (one, other)]
+    products = [
+        math.fsum(
+            w * (x - means[i]) * (y - means[j])
+            for w, x, y in zip(weights, (one, other)[i], (one, other)[j], strict=True)
+        )
+        for i, j in ((0, 1), (0, 0), (1, 1))
+    ]
+    return products[0] / math.sqrt(products[1] * products[2])
+
+
+def naive_two_rankers(one, other, queries):
+    """Sums over queries of unbiased covariances: the closed form of contract 8."""
+    sums = [0.0, 0.0, 0.0]
+    for query in set(queries):
+        rows = [row for row, of in enumerate(queries) if of == query]
+        if len(rows) > 1:
+            x, y = [one[row] for row in rows], [other[row] for row in rows]
+            for place, (a, b) in enumerate(((x, y), (x, x), (y, y))):
+                sums[place] += np.cov(a, b)[0, 1]
+    return sums[0] / math.sqrt(sums[1] * sums[2])
+
+
+def test_the_map_of_the_paper_gives_err():
+    grades = np.random.default_rng(0).integers(0, 5, (50, 7))
+    assert paper_map(4, 7).values(grades) == pytest.approx(err(grades, max_rel=4), rel=1e-12)
+
+
+@settings(max_examples=20)
+@given(seed=SEEDS)
+def test_agreements_are_the_correlations_of_the_report(seed):
+    rows = observed(seed, size=60, queries=12, noise=0.2)
+    values = np.random.default_rng(seed + 1).random(60)
+    _, agreement = weighted(rows)
+    assert agreement.rho(values)[0] == pytest.approx(
+        naive_weighted(values, rows.clicks, rows.sessions), abs=1e-9
+    )
+    kept, agreement = two_rankers(rows)
+    several = np.isin(rows.queries, kept.queries)
+    found = agreement.rho(values[several])[0]
+    assert found == pytest.approx(naive_two_rankers(values, rows.clicks, rows.queries.tolist()), abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(seed=SEEDS, aim=st.sampled_from(sorted(AIMS)), positions=st.sampled_from(["fixed", "free", "gamma"]))
+def test_gradients_are_those_of_finite_differences(seed, aim, positions):
+    rows, agreement = AIMS[aim](observed(seed, size=80, queries=15, noise=0.3))
+    free = _Free(rows.grades, agreement, paper_map(4, DEPTH), positions)
+    start = free.starts()[0]
+    point = start + np.random.default_rng(seed).normal(0, 0.3, len(start))
+    slope = approx_fprime(point, lambda at: free.loss(at)[0], 1e-6)
+    assert free.loss(point)[1] == pytest.approx(slope, abs=1e-5)
+
+
+@pytest.mark.parametrize("aim", AIMS)
+def test_a_planted_map_is_found_again_without_noise(aim):
+    rows, agreement = AIMS[aim](observed(1, size=4000))
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="free")
+    assert found.rho == pytest.approx(1.0, abs=1e-7)
+    assert found.map.chances == pytest.approx(PLANTED.chances, abs=2e-3)
+    assert found.map.utilities == pytest.approx(PLANTED.utilities, abs=2e-3)
+
+
+@pytest.mark.parametrize("aim", AIMS)
+def test_chances_alone_are_found_again(aim):
+    truth = GradeMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
+    rows, agreement = AIMS[aim](observed(2, size=4000, truth=truth))
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH))
+    assert found.map.chances == pytest.approx(truth.chances, abs=2e-3)
+    assert (found.map.utilities == 1 / np.arange(1, DEPTH + 1)).all()
+
+
+@settings(max_examples=10)
+@given(seed=SEEDS)
+def test_what_is_learned_is_never_worse_than_the_start_and_never_falls_with_the_grade(seed):
+    rows, agreement = weighted(observed(seed, size=150, noise=0.5))
+    start = paper_map(4, DEPTH)
+    found = learn(rows.grades, agreement, start)
+    assert found.rho >= agreement.rho(start.values(rows.grades))[0] - 1e-4
+    assert (np.diff(found.map.chances) >= 0).all()
+    assert found.map.chances[0] >= 0
+    assert found.map.chances[-1] <= 1
+
+
+def test_where_utilities_are_free_a_factor_of_skipping_is_not_told():
+    """R(0) = 0 is a convention: another map says the same of every list, but for a constant and a factor."""
+    grades = observed(3).grades
+    steps = -np.diff(PLANTED.utilities, append=0.0) / 0.9 ** np.arange(1, DEPTH + 1)
+    utilities = np.cumsum(steps[::-1])[::-1]
+    other = GradeMap(1 - 0.9 * (1 - PLANTED.chances), utilities)
+    assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("aim", AIMS)
+def test_a_planted_gamma_is_found_again(aim):
+    truth = GradeMap(PLANTED.chances, 0.7 ** np.arange(DEPTH), 0.7)
+    rows, agreement = AIMS[aim](observed(5, size=4000, truth=truth))
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="gamma")
+    assert found.rho == pytest.approx(1.0, abs=1e-6)
+    assert found.map.gamma == pytest.approx(0.7, abs=0.01)
+    assert found.map.utilities == pytest.approx(truth.utilities, abs=0.01)
+    assert found.map.chances == pytest.approx(truth.chances, abs=0.01)
+
+
+def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
+    grades = np.random.default_rng(0).integers(0, 5, (50, 7))
+    paper = paper_map(4, 7)
+    extended = GradeMap(paper.chances, 0.85 ** np.arange(7), 0.85)
+    assert extended.values(grades) == pytest.approx(err(grades, max_rel=4, gamma=0.85), rel=1e-12)
+
+
+def test_an_interval_holds_a_planted_gamma():
+    truth = GradeMap(PLANTED.chances, 0.8 ** np.arange(DEPTH), 0.8)
+    rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
+    found = study(rows, paper_map(4, DEPTH), aim="correlation", positions="gamma")
+    assert found.gamma.low <= 0.8 <= found.gamma.high
+    assert found.gamma.high - found.gamma.low < 0.3
+    assert len(found.utilities) == DEPTH
+    assert study(rows, paper_map(4, DEPTH), aim="correlation").gamma is None
+
+
+def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
+    truth = GradeMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
+    found = study(
+        observed(4, size=6000, queries=600, noise=0.1, truth=truth), paper_map(4, DEPTH), aim="correlation"
+    )
+    for one, value in zip(found.chances, truth.chances, strict=True):
+        assert one.low <= value <= one.high
+        assert one.high - one.low < 0.2
+    assert found.gain.low > 0
+    assert found.held_out > found.held_out_fixed
+    assert found.fitted >= found.fixed
+    assert not found.warnings
+
+
+def test_without_anything_to_learn_the_gain_is_noise():
+    rows = observed(6, size=3000, queries=300)
+    noise = np.random.default_rng(6).standard_normal(3000)
+    found = study(
+        Observed(rows.grades, rows.queries, rows.sessions, noise), paper_map(4, DEPTH), aim="rankers"
+    )
+    assert found.gain.low < 0 < found.gain.high
+    assert found.fitted > found.held_out
+
+
+def test_a_grade_that_is_nowhere_is_told():
+    rows = observed(7, size=2000, queries=200)
+    grades = np.where(rows.grades == 3, 2, rows.grades)
+    found = study(
+        Observed(grades, rows.queries, rows.sessions, rows.clicks), paper_map(4, DEPTH), aim="correlation"
+    )
+    assert "no configuration shows grade 3: R(3) is any number between its neighbours" in found.warnings
+    assert found.configurations[3] == 0
+
+
+@pytest.mark.parametrize("aim", AIMS)
+def test_clicks_that_do_not_suffice_are_refused(aim):
+    few = observed(8, size=60, queries=10)
+    with pytest.raises(LearningError, match=r"queries.* are too few for 20 parts"):
+        study(few, paper_map(4, DEPTH), aim=aim)
+    rows = observed(9)
+    flat = Observed(rows.grades, rows.queries, rows.sessions, np.ones(len(rows.clicks)))
+    with pytest.raises(LearningError, match="neither clicks nor grades may be the same everywhere"):
+        study(flat, paper_map(4, DEPTH), aim=aim)

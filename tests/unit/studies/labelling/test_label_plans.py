@@ -1,0 +1,364 @@
+"""Plans from files to estimates: what is read, drawn, written, continued and concluded; what is refused."""
+
+import csv
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.errors import ActiveError, InputError
+from clickassay.core.settings import load_settings
+from clickassay.studies.labelling.inputs import Sources, read_pool
+from clickassay.studies.labelling.plan_folder import PLAN_DOCUMENTS, PLAN_DRAWS, PLAN_QUERIES, TO_LABEL
+from support.logs import tiny
+
+SCALE = load_settings(relevant_grade=1, success_grade=0)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Return a folder with two rankings of 120 queries, scores, lengths, frequencies and the true grades."""
+    folder, rng = tmp_path_factory.mktemp("labels"), np.random.default_rng(1)
+    rows = []
+    for query in range(120):
+        size = int(rng.integers(2, 9))
+        latent = rng.normal() + rng.normal(size=size)
+        grades = np.clip(np.round(latent + 1.2 + rng.normal(0, 0.5, size)), 0, 4).astype(int)
+        noisy = latent + rng.normal(0, 1.5, size)
+        for place in range(size):
+            rows.append(
+                (
+                    f"q {query}",
+                    f"u{query}/{place}",
+                    latent[place],
+                    noisy[place],
+                    int(grades[place]),
+                    10 + place,
+                )
+            )
+    schema = ["query", "url", "score", "other", "grade", "length"]
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    for name, column in (("first", "score"), ("second", "other")):
+        ranked = frame.with_columns(
+            pl.col(column).rank("ordinal", descending=True).over("query").alias("rank")
+        )
+        ranked.select("query", "url", "rank").write_parquet(folder / f"{name}.parquet")
+    lines = (f"{query} Q0 {url} 0 {other} r\n" for query, url, _, other, _, _ in rows)
+    (folder / "second.run").write_text("".join(line.replace("q ", "q-") for line in lines))
+    frame.select("query", "url", "score", "length").write_csv(folder / "scores.csv")
+    frame.select("query", "url", "grade").write_parquet(folder / "labels.parquet")
+    frame.select("query", "url", "grade").sample(200, seed=3).write_csv(folder / "judged.csv")
+    asked = pl.DataFrame({"query": [f"q {n}" for n in range(120)], "sessions": range(1, 121)})
+    asked.write_csv(folder / "asked.csv")
+    return folder
+
+
+def planned(world, out, *options, two=True, budget=60):
+    rankings = [
+        "--ranking",
+        world / "first.parquet",
+        *(("--ranking", world / "second.parquet") if two else ()),
+    ]
+    arguments = ["plan", *rankings, "--budget", budget, "--out", out, "--quiet", *options]
+    ended = tiny.inside(*map(str, arguments))
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def estimated(plan, labels, *options):
+    ended = tiny.inside("estimate", str(plan), "--labels", str(labels), *options)
+    assert ended.code == 0, ended
+    return ended.out
+
+
+def true_difference(world, depth, weights=None):
+    """ERR of the first ranking minus that of the second, mean over queries, in plain Python."""
+    grades = {(q, u): g for q, u, g in pl.read_parquet(world / "labels.parquet").iter_rows()}
+    means = []
+    for name in ("first", "second"):
+        by_query = {}
+        for query, url, _ in pl.read_parquet(world / f"{name}.parquet").sort("rank").iter_rows():
+            by_query.setdefault(query, []).append(grades[query, url])
+        values = {}
+        for query, shown in by_query.items():
+            reached = value = 1.0
+            value = 0.0
+            for rank, grade in enumerate(shown[:depth], 1):
+                chance = (2**grade - 1) / 16
+                value += reached * chance / rank
+                reached *= 1 - chance
+            values[query] = value
+        share = weights or dict.fromkeys(values, 1 / len(values))
+        means.append(sum(share[query] * value for query, value in values.items()))
+    return means[0] - means[1]
+
+
+# ---- from files to a sheet --------------------------------------------------------------------
+
+
+def test_a_plan_is_written_in_its_forms_and_pays_for_each_query_once(world, tmp_path):
+    said = planned(world, tmp_path / "plan", "--depth", "4")
+    for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS, TO_LABEL):
+        frame = pl.read_parquet(tmp_path / "plan" / f"{form.name}.parquet")
+        assert frame.equals(form.canonical(frame)), form.name
+    draws, queries, sheet = (
+        pl.read_parquet(tmp_path / "plan" / f"{name}.parquet") for name in ("draws", "queries", "to_label")
+    )
+    paid = draws.filter("paid")
+    assert paid["query"].n_unique() == paid.height == draws["query"].n_unique()
+    cost = queries.join(paid, on="query", how="semi")["cost"].sum()
+    assert cost == sheet.height <= 60  # a document costs 1
+    assert f"{paid.height} queries, {sheet.height} documents to label, cost {cost:g} of 60" in said
+    documents = pl.read_parquet(tmp_path / "plan" / "documents.parquet")
+    assert documents["rank_1"].max() == documents["rank_2"].max() == 4
+    assert sheet.select("query", "url").equals(
+        documents.join(paid, on="query").sort("draw", "url").select("query", "url")
+    )
+    with (tmp_path / "plan" / "to_label.csv").open() as file:
+        assert [row["url"] for row in csv.DictReader(file)] == sheet["url"].to_list()
+    assert queries["chance"].sum() == pytest.approx(1)
+    assert json.loads((tmp_path / "plan" / "settings.json").read_text())["aim"]["depth"] == 4
+
+
+def test_all_that_is_known_of_documents_comes_into_the_pool(world):
+    sources = Sources(
+        (world / "first.parquet", world / "second.parquet"), world / "scores.csv", world / "judged.csv",
+        world / "scores.csv", "length", log_cost=True, frequencies=world / "asked.csv",
+    )  # fmt: skip
+    told = read_pool(sources, SCALE, depth=None)
+    scores = pl.read_csv(world / "scores.csv").sort("query", "url")
+    costs = scores.group_by("query").agg((pl.col("length") + 1).log().sum()).sort("query")["length"]
+    assert told.pool.costs == pytest.approx(costs.to_numpy())
+    asked = pl.read_csv(world / "asked.csv").sort("query")["sessions"]
+    assert told.pool.weights == pytest.approx((asked / asked.sum()).to_numpy())
+    assert told.pool.chances.sum(axis=1) == pytest.approx(1)
+    order = np.argsort(scores["score"].to_numpy())
+    assert (np.diff(told.pool.chances[order, -1]) >= -1e-12).all()  # a higher score is more often perfect
+    assert told.documents["query"].to_list() == scores["query"].to_list()
+
+
+def test_a_run_file_is_in_the_order_of_falling_scores_and_ties_of_falling_names(tmp_path):
+    (tmp_path / "a.run").write_text("q Q0 b 1 0.5 r\nq Q0 c 2 0.5 r\nq Q0 a 3 0.9 r\n\n")
+    told = read_pool(Sources((tmp_path / "a.run",)), SCALE, depth=None)
+    ranked = told.documents.sort("rank_1")["url"].to_list()
+    assert ranked == ["a", "c", "b"]
+    assert told.pool.rankings[0].documents.tolist() == [0, 2, 1]
+
+
+def test_queries_in_one_ranking_only_are_told(world, tmp_path):
+    first = pl.read_parquet(world / "first.parquet").filter(pl.col("query") != "q 7")
+    first.write_parquet(tmp_path / "first.parquet")
+    told = read_pool(Sources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
+    assert told.notes == (
+        "1 of 120 queries are in one ranking only, the first 'q 7': in the other their performance is 0.",
+    )
+    assert len(told.pool.queries) == 120
+
+
+# ---- on with a larger budget, and back with labels --------------------------------------------
+
+
+def test_a_plan_that_goes_on_keeps_its_draws_and_pays_nothing_twice(world, tmp_path):
+    planned(world, tmp_path / "one", "--seed", "5")
+    ended = tiny.inside(
+        "plan",
+        "--continue",
+        str(tmp_path / "one"),
+        "--budget",
+        "150",
+        "--out",
+        str(tmp_path / "two"),
+        "--quiet",
+    )
+    assert ended.code == 0, ended
+    planned(world, tmp_path / "whole", "--seed", "5", budget=150)
+    one, two, whole = (pl.read_parquet(tmp_path / name / "draws.parquet") for name in ("one", "two", "whole"))
+    assert two.head(one.height).equals(one)
+    assert two.equals(whole)
+    assert two.filter("paid")["query"].n_unique() == two.filter("paid").height
+    errors = [
+        json.loads((tmp_path / name / "settings.json").read_text())["expected"]["error"]
+        for name in ("one", "two", "whole")
+    ]
+    assert errors[1] == pytest.approx(errors[2])
+    assert errors[1] < errors[0]
+
+
+def test_with_all_labels_nothing_is_estimated(world, tmp_path):
+    planned(world, tmp_path / "plan", "--depth", "5")
+    found = json.loads(estimated(tmp_path / "plan", world / "labels.parquet", "--json"))
+    assert found["exact"] == pytest.approx(true_difference(world, 5), abs=1e-12)
+    assert found["estimate"] is None
+
+
+def test_frequencies_weigh_the_mean(world, tmp_path):
+    planned(world, tmp_path / "plan", "--depth", "5", "--frequency", world / "asked.csv")
+    found = json.loads(estimated(tmp_path / "plan", world / "labels.parquet", "--json"))
+    weights = {f"q {n}": (n + 1) / sum(range(1, 121)) for n in range(120)}
+    assert found["exact"] == pytest.approx(true_difference(world, 5, weights), abs=1e-12)
+
+
+def of_the_sheet(world, plan, tmp_path, rows=None):
+    sheet = pl.read_parquet(plan / "to_label.parquet")[:rows]
+    labelled = sheet.join(pl.read_parquet(world / "labels.parquet"), on=["query", "url"], how="left")
+    labelled.sort("number").write_csv(tmp_path / "labelled.csv")
+    return tmp_path / "labelled.csv"
+
+
+def test_the_labels_of_the_sheet_give_the_ratio_estimate(world, tmp_path):
+    planned(world, tmp_path / "plan", "--depth", "5", budget=200)
+    labelled = of_the_sheet(world, tmp_path / "plan", tmp_path)
+    found = json.loads(estimated(tmp_path / "plan", labelled, "--json"))
+    draws = pl.read_parquet(tmp_path / "plan" / "draws.parquet")
+    assert found["draws"] == found["of"] == draws.height
+    values = {}
+    for query in draws["query"].unique():
+        own = {query: 1.0}
+        values[query] = true_difference(world, 5, {f"q {n}": own.get(f"q {n}", 0.0) for n in range(120)})
+    above = sum(ratio * values[query] for query, ratio in draws.select("query", "ratio").iter_rows())
+    assert found["estimate"]["value"] == pytest.approx(above / draws["ratio"].sum())
+    assert found["estimate"]["ci_low"] < true_difference(world, 5) < found["estimate"]["ci_high"]
+    said = estimated(tmp_path / "plan", labelled)
+    assert "ERR of the first ranking minus the second at depth 5" in said
+    assert "The first ranking is better with confidence" in said
+
+
+def test_draws_count_up_to_the_first_gap_and_parts_are_told(world, tmp_path):
+    planned(world, tmp_path / "plan", budget=200)
+    plan = tmp_path / "plan"
+    whole = pl.read_csv(of_the_sheet(world, plan, tmp_path))
+    third = pl.read_parquet(plan / "draws.parquet").filter("paid")["query"][5]
+    gap = whole.filter(
+        (pl.col("query") != third) | (pl.col("number") != pl.col("number").max().over("query"))
+    )
+    gap.write_csv(tmp_path / "gap.csv")
+    draws = pl.read_parquet(plan / "draws.parquet")
+    upto = int((draws["query"] == third).arg_max())
+    found = json.loads(estimated(plan, tmp_path / "gap.csv", "--json"))
+    assert (found["draws"], found["first_missing"], found["in_part"]) == (upto, third, [third])
+    assert found["waiting"] == (draws[upto:]["query"] != third).sum()
+    said = estimated(plan, tmp_path / "gap.csv")
+    assert f"Warning: 1 queries are labelled in part, as '{third}'" in said
+    assert f"Draw {upto + 1} (query '{third}') is not labelled in full" in said
+
+
+def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
+    planned(world, tmp_path / "plan")
+    labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
+    ended = tiny.inside("estimate", str(tmp_path / "plan"), "--labels", str(labelled))
+    assert ended.code == 2
+    assert "label the sheet from its top" in ended.err
+
+
+# ---- what cannot be planned -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--budget", "0.5"), "buys no query"),
+        (("--budget", "0"), "a budget of 0 buys no label"),
+        (("--cost", "zero.csv"), "has the cost 0.0; give a number above 0"),
+        (("--cost", "scores.csv"), "no column cost; name it by --cost-column"),
+        (("--relevance", "wrong.csv"), "give one of 0 or more a grade, 1 in all"),
+        (("--relevance", "some.csv"), "it lacks"),
+        (("--relevance", "scores.csv"), "give --judged"),
+        (("--relevance", "first.parquet"), "no column p0"),
+        (("--ranking", "twice.csv"), "lists 'a' more than once; keep its best rank"),
+        (("--ranking", "empty.csv"), "no ranking in it"),
+        (("--ranking", "null.csv"), "null in rank"),
+        (("--ranking", "broken.run"), "line 2: found 'q Q0 b', expected: query Q0 document rank score run"),
+        (("--frequency", "scores.csv"), "no column sessions"),
+        (("--frequency", "many.csv"), "sessions is 'many'; give a number"),
+        (("--relevance", "words.csv"), "p0 is 'often'; give a number"),
+        (("--defence", "2"), "a share of 2 of the draws for defence: give 0..1"),
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_fit_is_refused_in_one_line(world, tmp_path, options, message):
+    scores = pl.read_csv(world / "scores.csv")
+    scores.with_columns(cost=pl.when(pl.col("score") > 0).then(1).otherwise(0)).write_csv(
+        tmp_path / "zero.csv"
+    )
+    chances = scores.select("query", "url", *(pl.lit(0.3).alias(f"p{grade}") for grade in range(5)))
+    chances.write_csv(tmp_path / "wrong.csv")
+    sound = chances.with_columns(pl.lit(0.2).alias(f"p{grade}") for grade in range(5))
+    sound.head(9).write_csv(tmp_path / "some.csv")
+    sound.with_columns(p0=pl.lit("often")).write_csv(tmp_path / "words.csv")
+    (tmp_path / "many.csv").write_text("query,sessions\nq 1,many\n")
+    (tmp_path / "twice.csv").write_text("query,url,rank\nq,a,1\nq,a,2\n")
+    (tmp_path / "empty.csv").write_text("query,url,rank\n")
+    (tmp_path / "null.csv").write_text("query,url,rank\nq,a,\n")
+    (tmp_path / "broken.run").write_text("q Q0 a 1 0.5 r\nq Q0 b\n")
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    found = {name: place(world, tmp_path, value) for name, value in given.items()}
+    arguments = {"--ranking": world / "first.parquet", "--budget": 60, "--out": tmp_path / "plan"} | found
+    ended = tiny.inside("plan", *(str(part) for pair in arguments.items() for part in pair), "--quiet")
+    assert ended.code == 2, ended
+    assert message in ended.err
+    assert not (tmp_path / "plan").exists()
+
+
+def place(world, tmp_path, value):
+    return next((folder / value for folder in (tmp_path, world) if (folder / value).exists()), value)
+
+
+def test_a_folder_that_is_no_plan_is_refused(world, tmp_path):
+    (tmp_path / "none").mkdir()
+    plan = tmp_path / "none"
+    goes_on = ("plan", "--continue", plan, "--budget", 5, "--out", tmp_path / "x")
+    for command in (("estimate", plan, "--labels", world / "labels.parquet"), goes_on):
+        ended = tiny.inside(*map(str, command))
+        assert ended.code == 2
+        assert "is no plan, or a broken one" in ended.err
+
+
+def test_a_smaller_budget_is_no_continuation(world, tmp_path):
+    planned(world, tmp_path / "plan")
+    ended = tiny.inside(
+        "plan", "--continue", str(tmp_path / "plan"), "--budget", "60", "--out", str(tmp_path / "x")
+    )
+    assert (ended.code, "is not above that of the plan, 60" in ended.err) == (2, True)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        read_pool(Sources((tmp_path / "none.parquet",)), SCALE, depth=None)
+    file = tmp_path / "all.parquet"
+    pl.DataFrame({"query": ["q"], "url": ["a"], "rank": [1], "score": [0.5], "grade": [1]}).write_parquet(
+        file
+    )
+    with pytest.raises(ActiveError, match="ordered logit takes 20"):
+        read_pool(Sources((file,), file, file), SCALE, depth=3)
+
+
+def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_path):
+    harm = "=1+1"
+    rows = [(name, f"@sum{place}", place) for name in (harm, "q", "r") for place in range(1, 4)]
+    pl.DataFrame(rows, schema=["query", "url", "rank"], orient="row").write_parquet(tmp_path / "r.parquet")
+    arguments = ("--ranking", tmp_path / "r.parquet", "--budget", "9", "--out", tmp_path / "p")
+    ended = tiny.inside("plan", *map(str, arguments))
+    assert ended.code == 0, ended
+    text = (tmp_path / "p" / "to_label.csv").read_text()
+    assert "'=1+1" in text
+    assert ",=1+1" not in text
+    assert harm in pl.read_parquet(tmp_path / "p" / "to_label.parquet")["query"].to_list()
+    filled = [f"{line}{number % 5}" for number, line in enumerate(text.splitlines()[1:])]
+    (tmp_path / "filled.csv").write_text("\n".join([text.splitlines()[0], *filled]))
+    found = json.loads(estimated(tmp_path / "p", tmp_path / "filled.csv", "--json"))
+    assert found["in_part"] == []
+    assert found["first_missing"] is None
+
+
+@pytest.mark.parametrize(
+    ("grade", "message"),
+    [("7", "is outside 0..4"), ("2.5", "not a whole number"), ("superb", "not a label of the scale")],
+)
+def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade, message):
+    planned(world, tmp_path / "plan")
+    (tmp_path / "odd.csv").write_text(f"query,url,grade\nq 1,u1/0,{grade}\n")
+    ended = tiny.inside("estimate", str(tmp_path / "plan"), "--labels", str(tmp_path / "odd.csv"))
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
