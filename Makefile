@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet
 SOURCES := pyproject.toml $(shell find pipeline sql -type f -not -name '*.pyc')
 SAMPLE := data_samples
 
-.PHONY: report explore test test-all lint samples truth pictures site pages pins clean
+.PHONY: report explore dev quick check test test-thorough test-all lint samples truth pictures site pages pins clean
 
 report: $(VENV)/installed
 	@$(BIN)/clickassay run --searches $(SAMPLE)/searches.parquet --clicks $(SAMPLE)/clicks.parquet \
@@ -16,12 +16,34 @@ report: $(VENV)/installed
 explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
 
-test: $(VENV)/installed $(VENV)/tools lint
-	$(BIN)/pytest -n auto --dist loadfile
+# Four answers, each with all that the one before it has: seconds, three minutes, a push, a night.
+PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
+CHECKED := tests/unit tests/sql_cases "tests/agreement/test_agreement.py::$(ONE_ORACLE)" tests/project/test_sample_report.py \
+  tests/project/test_house.py tests/project/test_promises.py "tests/commands/test_cli.py::$(ONE_RUN)"
+ONE_ORACLE := test_the_package_and_the_oracle_agree_on_messy_logs[0]
+ONE_RUN := test_a_run_tells_where_the_report_is_and_three_findings
 
-# Also what takes long and repeats on more data what the others test; and how much of the code they reach.
+# The unit tests that the change concerns: of the modules that changed, and of all that import them.
+quick: $(VENV)/installed $(VENV)/tools
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && PYTHONPATH=pipeline $(BIN)/lint-imports >/dev/null
+	@tests=$$(PYTHONPATH=pipeline $(BIN)/python tests/support/affected.py); \
+	  if [ -z "$$tests" ]; then echo "no unit test is concerned"; else $(PYTEST) --hypothesis-profile=quick $$tests; fi
+
+# Unit tests, SQL cases on DuckDB, ten logs of the oracle, a whole run, the sample report: before a commit.
+check: $(VENV)/installed $(VENV)/tools lint
+	$(PYTEST) --hypothesis-profile=quick -m "not spark" $(CHECKED)
+
+# Everything but what is marked thorough.
+test: $(VENV)/installed $(VENV)/tools lint
+	$(PYTEST)
+
+# What is marked thorough alone: with `make test` before it, everything.
+test-thorough: $(VENV)/installed $(VENV)/tools
+	$(PYTEST) --only-thorough
+
+# Everything, and how much of the code it reaches.
 test-all: $(VENV)/installed $(VENV)/tools lint
-	$(BIN)/pytest -n auto --dist loadfile --thorough --cov --cov-report=term --cov-fail-under=95
+	$(PYTEST) --thorough --cov --cov-report=term --cov-fail-under=95
 
 lint: $(VENV)/tools
 	$(BIN)/ruff check .
@@ -55,6 +77,10 @@ $(VENV)/documents: $(VENV)/pinned requirements/docs.txt
 $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 	@$(PIP) --require-hashes -r requirements/test.txt
 	@touch $@
+
+# For those who work on the package: what is installed is this checkout, until the next `make report`.
+dev: $(VENV)/pinned $(VENV)/tools
+	$(PIP) --no-deps --no-build-isolation --editable .
 
 samples: $(VENV)/installed
 	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh

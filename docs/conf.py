@@ -19,13 +19,14 @@ include_patterns = [
     "CONTRIBUTING.md",
     "benchmarks/*.md",
     "data_samples/README.md",
+    "pipeline/README.md",
     "reports/*.md",
     "reports/active/*.md",
     "reports/calibration/*.md",
     "reports/sample/report.md",
     "requirements/README.md",
 ]
-exclude_patterns = ["**/.*", "build", "dist", "pipeline", "sql", "tests", "benchmarks/work"]
+exclude_patterns = ["**/.*", "build", "dist", "pipeline/clickassay", "sql", "tests", "benchmarks/work"]
 
 myst_heading_anchors = 4  # links to headings, with the anchors that forges make
 smartquotes = False  # they make -- of an option a dash

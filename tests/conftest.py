@@ -1,33 +1,94 @@
-"""Settings that all tests share, and the one browser and the one Spark session of a process."""
+"""Settings that all tests share, and the one browser and the one Spark session of a process.
+
+A folder is a tier: what a test costs, and when it is run, follows from where it lies (CONTRIBUTING.md).
+"""
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
+import vl_convert
 from hypothesis import settings
 from playwright.sync_api import sync_playwright
 
 # a busy machine is no failure; the same cases on each run, so that a commit is green or is not
 settings.register_profile("repeatable", deadline=None, derandomize=True)
+# the same with fewer cases: make quick, make check
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 # new cases on each run: pytest --hypothesis-profile=search
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
 
+TESTS = Path(__file__).parent
+# two workers and their threads of BLAS would wait for each other; tests of threads set their own
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+LONGEST_FIRST = ("spark", "browser", "agreement", "docs", "faults", "project", "jobs", "commands")
+"""Tiers in the order in which workers take them: what takes long is not begun last."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--thorough", action="store_true", help="also run what takes minutes: make test-all")
+    parser.addoption("--only-thorough", action="store_true", help="run only what --thorough adds")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: takes long and repeats on more data what others test")
+    config.addinivalue_line("markers", "spark: runs on Spark (by its folder, nobody marks by hand)")
+    config.addinivalue_line(
+        "markers", "xdist_group(name): what one worker takes (also where there is no xdist)"
+    )
 
 
+def tier(item):
+    """Return the folder of `tests` that an item lies in; all that runs on Spark is of one tier."""
+    on_spark = getattr(item, "callspec", None) and item.callspec.params.get("made") == "spark"
+    return "spark" if on_spark else item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--thorough"):
-        left = [item for item in items if item.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    kept = {item: wanted(config, item) for item in items}
+    config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
+    items[:] = [item for item in items if kept[item]]
+    # one Java for all of Spark: a second one would compile the same code again
+    for item in items:
+        on_spark = tier(item) == "spark"
+        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else str(item.path)))
+        if on_spark:
+            item.add_marker(pytest.mark.spark)
+    order = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(tier(item), len(order)))
 
+
+def wanted(config, item):
+    thorough = item.get_closest_marker("thorough") is not None
+    if config.getoption("--only-thorough"):
+        return thorough
+    return config.getoption("--thorough") or not thorough
+
+
+# ---- pictures -----------------------------------------------------------------------------------
+
+DRAWN = ("browser", "project", "docs", "unit/report", "faults/test_hostile", "agreement/test_reproducible")
+"""Where pictures are looked at. A run elsewhere is not about them, and they are a third of its time."""
+
+BLANK = '<svg class="marks" width="1" height="1" viewBox="0 0 1 1" xmlns="http://www.w3.org/2000/svg"></svg>'
+draw = vl_convert.vegalite_to_svg
+
+
+def blank(*_specification, **_options):
+    return BLANK
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    place = item.path.relative_to(TESTS).as_posix()
+    vl_convert.vegalite_to_svg = draw if place.startswith(DRAWN) else blank
+
+
+# ---- a browser ----------------------------------------------------------------------------------
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -50,6 +111,8 @@ def chromium():
         yield browser
         browser.close()
 
+
+# ---- Spark --------------------------------------------------------------------------------------
 
 # A log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows.
 # So the quick compiler only, in every Java that tests start: half the time of a log.

@@ -9,8 +9,6 @@ import math
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from clickassay.core.contracts.clicks import COLLAPSES
@@ -19,6 +17,7 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
+from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
 from support.oracle.oracle_run import oracle
 
@@ -27,8 +26,6 @@ NO_MODELS = ("NONE",)
 TOLERANCE = 1e-9
 MOST_CHOICES = 2000
 SAMPLE = ("market", "depth", "judge")
-MS = pa.timestamp("ms")
-TIMES = (pa.int64(), pa.timestamp("ms", tz="UTC"), pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
 
 EVERY_FOURTH = range(0, LOGS, 4 * CHUNK)
@@ -71,68 +68,6 @@ def differences_of(seed, folder):
     yield from run_pattern_differences(run)
     judged = run["queries"].join(run["configurations"], on=["market", "query"], how="semi")
     yield from run_query_differences(expected, judged)
-
-
-def write_log(folder, seed, **tables):
-    """Write each table as Parquet, in some logs as a folder of two files; return paths by name."""
-    folder.mkdir()
-    types = column_types(seed, tables)
-    paths = {}
-    for name, rows in tables.items():
-        if rows is None:
-            continue
-        fields = [pa.field(column, types[name, column]) for column in columns_of(name, rows)]
-        data = pa.Table.from_pylist(rows, schema=in_ms(fields))
-        data = data.cast(pa.schema(fields))
-        paths[name] = write_parquet(data, folder / name, parts=1 + (seed % 3 == 0))
-    return paths
-
-
-def columns_of(name, rows):
-    """Return the columns of rows; an empty click log still has its columns."""
-    return list(rows[0]) if rows else ["search_id", "timestamp", "url"]
-
-
-def in_ms(fields):
-    """Return a schema in which all times are milliseconds, as the rows have them."""
-    return pa.schema([field.with_type(MS) if field.name == "timestamp" else field for field in fields])
-
-
-def column_types(seed, tables):
-    """Return the Arrow type by table and column; ids, times and grades have several."""
-    searches, judgments = tables["searches"], tables["judgments"]
-    types = {
-        ("searches", "results"): pa.list_(pa.string()),
-        ("searches", "page"): (pa.int32(), pa.int64())[seed % 2],
-        ("clicks", "position"): (pa.int64(), pa.int32())[seed % 2],
-        ("queries", "navigational"): pa.bool_(),
-        ("queries", "tier"): pa.int64(),
-        ("judgments", "grade"): id_type(judgments, "grade"),
-        ("searches", "user_id"): id_type(searches, "user_id"),
-    }
-    for name in ("searches", "clicks"):
-        types[name, "search_id"] = id_type(searches, "search_id")
-        types[name, "timestamp"] = TIMES[seed // 2 % len(TIMES)]
-    texts = ("query", "url", "judge", "market", "topic")
-    types |= {(name, column): pa.string() for name in tables for column in texts}
-    return types
-
-
-def id_type(rows, column):
-    """Return the Arrow type of a column that holds integers or text."""
-    return pa.string() if any(isinstance(row[column], str) for row in rows) else pa.int64()
-
-
-def write_parquet(data, path, *, parts):
-    """Write a table as one file, or as a folder of files."""
-    if parts == 1:
-        pq.write_table(data, path.with_suffix(".parquet"))
-        return path.with_suffix(".parquet")
-    path.mkdir()
-    cut = data.num_rows // parts
-    pq.write_table(data.slice(0, cut), path / "b.parquet")
-    pq.write_table(data.slice(cut), path / "a.parquet")
-    return path
 
 
 def keyed(frame, key, values):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from agreement.test_agreement import write_log
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import PatternError, SettingsError, StoreError
 from clickassay.core.settings import load_settings
@@ -19,9 +18,11 @@ from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import windows as log_windows
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
+from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
+from support.tiers import first
 
-SEEDS = range(8)
+SEEDS = first(5, range(8))
 OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")
 """Tables that tell of queries without judgments, whose lists are not kept."""
 
@@ -56,9 +57,15 @@ def both(world, **more):
     return found
 
 
-def test_the_tables_of_a_run_are_those_of_the_whole_log(world):
+@pytest.fixture(scope="module")
+def halves(world):
+    """Return the table of the whole log and that of judged queries, each with its settings."""
+    return both(world)
+
+
+def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
     paths, _ = world
-    (every, options), (kept, only) = both(world)
+    (every, options), (kept, only) = halves
     expected = analyse(every, paths["judgments"], None, options)
     found = analyse(kept, paths["judgments"], None, only)
     for table in RUN_TABLES:
@@ -66,8 +73,8 @@ def test_the_tables_of_a_run_are_those_of_the_whole_log(world):
             assert found[table.name].equals(expected[table.name]), table.name
 
 
-def test_what_is_kept_is_that_part_of_the_whole_table(world):
-    (every, _), (kept, _) = both(world)
+def test_what_is_kept_is_that_part_of_the_whole_table(halves):
+    (every, _), (kept, _) = halves
     judged = kept.judged_queries
     is_judged = pl.col("query").is_in(judged["query"].implode())
     if judged["market"].null_count() == 0:
@@ -82,8 +89,8 @@ def test_what_is_kept_is_that_part_of_the_whole_table(world):
     assert kept.queries.equals(FOLDER_TABLES["queries"].canonical(every.queries.filter(is_judged)))
 
 
-def test_every_session_and_click_of_the_whole_log_is_still_counted(world):
-    (every, _), (kept, _) = both(world)
+def test_every_session_and_click_of_the_whole_log_is_still_counted(halves):
+    (every, _), (kept, _) = halves
     at_start = ["read", "rejected", "repeated", "unmatched", "out of time", "kept", "formed"]
     same = pl.col("step").is_in(at_start)
     assert kept.funnel.filter(same).equals(every.funnel.filter(same))
@@ -98,10 +105,10 @@ def test_every_session_and_click_of_the_whole_log_is_still_counted(world):
 
 
 @pytest.mark.parametrize("batch", ["day", "20"])
-def test_the_cut_changes_nothing(world, batch, monkeypatch):
+def test_the_cut_changes_nothing(world, halves, batch, monkeypatch):
     monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
-    (_, _), (kept, _) = both(world)
-    (_, _), (cut, _) = both(world, batch=batch)
+    _, (kept, _) = halves
+    _, (cut, _) = both(world, batch=batch)
     for name in FOLDER_TABLES:
         assert getattr(cut, name).equals(getattr(kept, name)), name
 

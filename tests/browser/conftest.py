@@ -7,8 +7,8 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.jobs.run import make_run
 from clickassay.report.build import write_report
+from support.reports.report_runs import hostile_info, hostile_tables
 from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
-from unit.report.writers.test_report_page import hostile_info, hostile_tables
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from browser.test_explorer_page import Visit, server
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.run import make_run
+from support.runs.explorer_server import Visit, server
 
 SERIOUS = ("serious", "critical")
 

@@ -275,7 +275,7 @@ def test_import_yandex_makes_a_log_that_can_be_run(tmp_path):
 
 
 def test_import_trec_session_makes_a_log(tmp_path):
-    case = IMPORTED / "trec_session_2012"
+    case = IMPORTED / "trec_session" / "2012"
     printed = invoke(
         "import", "trec-session", case / "sessions.xml", case / "qrels.txt", "--out", tmp_path / "log"
     )
@@ -288,24 +288,24 @@ def test_import_trec_session_makes_a_log(tmp_path):
     [
         (
             "yahoo-l18",
-            "yahoo_l18_log_and_judgments",
+            "yahoo_l18/log_and_judgments",
             ("log.txt", "--judgments", "judgments.txt"),
             [0, 1, 513],
         ),
-        ("tiangong-st", "tiangong_st_gb18030", ("sessions.xml", "--encoding", "gb18030"), [1]),
+        ("tiangong-st", "tiangong_st/gb18030", ("sessions.xml", "--encoding", "gb18030"), [1]),
         (
             "tiangong-st",
-            "tiangong_st_sessions_and_labels",
+            "tiangong_st/sessions_and_labels",
             ("sessions.xml", "--labels", "labels.txt"),
             [0, 1, 3],
         ),
         (
             "baidu-ultr",
-            "baidu_ultr_searches_and_labels",
+            "baidu_ultr/searches_and_labels",
             ("part.txt", "--labels", "labels.txt"),
             [1, 1, 2, 2],
         ),
-        ("pyclick", "pyclick_pages", ("pages.txt",), [0, 0, 1, 2, 5]),
+        ("pyclick", "pyclick/pages", ("pages.txt",), [0, 0, 1, 2, 5]),
     ],
 )
 def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, arguments, expected):

@@ -210,7 +210,7 @@ def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
     assert (out / "judgments.parquet").exists()
 
 
-@pytest.mark.parametrize("case", ["ubi_bulk_with_hits", "yandex_clara", "pyclick_pages"])
+@pytest.mark.parametrize("case", ["ubi/bulk_with_hits", "yandex/clara", "pyclick/pages"])
 def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(case, tmp_path):
     place = IMPORTED / case
     (file,) = (file for file in place.iterdir() if file.stem in ("log", "pages"))
@@ -228,7 +228,7 @@ def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(c
 
 
 def test_quick_names_the_layout_of_a_foreign_log_alone():
-    file = IMPORTED / "yandex_clara" / "log.tsv"
+    file = IMPORTED / "yandex" / "clara" / "log.tsv"
     ended = tiny.inside("inspect", str(file), "--quick")
     assert len(ended.out.splitlines()) == 2
 

@@ -16,7 +16,7 @@ from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from support.places import ROOT, SAMPLES
 
-FOLDERS = ("", "docs", "docs/how-to", "reports", "benchmarks", "data_samples", "requirements")
+FOLDERS = ("", "docs", "docs/how-to", "pipeline", "reports", "benchmarks", "data_samples", "requirements")
 DOCUMENTS = sorted(file for folder in FOLDERS for file in (ROOT / folder).glob("*.md"))
 PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
 FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")

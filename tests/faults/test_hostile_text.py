@@ -13,31 +13,8 @@ import polars as pl
 import pytest
 
 from support.logs import tiny
+from support.reports.harmful import HARMS
 
-HARMS = (
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(1)>",
-    "\"><svg onload='alert(1)'>",
-    "'; DROP TABLE configurations; --",
-    '=HYPERLINK("http://evil.example/x","y")',
-    "@SUM(1+1)*cmd|' /C calc'!A0",
-    "+1+1",
-    "-2+3",
-    "a\nb\r\nc",
-    "\u202eegap lapyap",
-    "\x1b[31mred\x1b[0m\x1b]0;title\x07",
-    "nul\x00byte",
-    "\\input{/etc/passwd} $x^2$ 50% #1 _a_ & ~b {c}",
-    "{{ 7*7 }} {% raw %} ${7*7}",
-    "[link](javascript:alert(1)) ![i](http://evil.example/i.png) `c`",
-    "| table | cell |\n|---|---|",
-    "javascript:alert(1)",
-    "<style>@import 'http://evil.example/e.css'</style>",
-    "<!-- ]]> -->",
-    "\u2028line\u2029end",
-    "&lt;b&gt;&amp;",
-    "\\u003cscript\\u003e",
-)
 ATTRIBUTE = "<b>kind</b>\x1b[31m\u202e'\"=1"
 MARKETS = (HARMS[0], HARMS[4], HARMS[10])
 JUDGE = HARMS[5]

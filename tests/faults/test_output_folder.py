@@ -2,7 +2,6 @@
 
 import os
 import resource
-import subprocess
 from contextlib import contextmanager
 
 import polars as pl
@@ -11,6 +10,7 @@ import pytest
 from clickassay.core.errors import OutputError
 from clickassay.core.output import published_folder
 from support.logs import tiny
+from support.small_disk import small_disk
 
 COMMANDS = ("run", "patterns")
 
@@ -115,24 +115,6 @@ def test_a_parent_that_may_not_be_written_is_refused(tmp_path):
     assert "cannot write" in tiny.one_line(outcome)
     assert "ermission denied" in outcome.err
     assert tiny.tree(log.out.parent) == []
-
-
-# ---- full disks -------------------------------------------------------------------------------
-
-
-@contextmanager
-def small_disk(folder, size: str):
-    """Mount a small file system in memory, where the machine lets us."""
-    folder.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("this machine lets us mount nothing")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 BLOCK = 4096  # a disk in memory gives room by whole pages

@@ -12,7 +12,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from agreement.test_store import assert_same, cut, some_times
 from clickassay.core.errors import StoreError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
@@ -21,8 +20,9 @@ from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
 from clickassay.patterns.store import store as store_module
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable
-from faults.test_output_folder import small_disk
 from support.logs import tiny
+from support.logs.stores import assert_same, cut, some_times
+from support.small_disk import small_disk
 
 FILES = 5
 SETTINGS = load_settings(depth=[5])

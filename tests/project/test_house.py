@@ -15,27 +15,42 @@ import sqlglot
 from sqlglot import exp
 
 from support.places import ROOT
+from support.sql_subset import (
+    FINAL_ORDER,
+    MACROS,
+    ODD_CAST,
+    PORTABLE_MACROS,
+    UNCAST_SUM,
+    complaints,
+    complaints_about_order,
+    macros_of,
+)
 
 PACKAGE = ROOT / "pipeline" / "clickassay"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SQL_FILES = sorted((ROOT / "sql").rglob("*.sql"))
 STEPS = [file for file in SQL_FILES if file.parent.name not in ("macros", "explore")]
-MACROS = sorted((ROOT / "sql" / "macros").glob("*.sql"))
 LONGEST_MODULE = 400
 
 
-def named(paths):
-    """Return test parameters that show paths from the root."""
-    return [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in paths]
+def text_of(file):
+    return file.read_text(encoding="utf-8")
+
+
+def offending(files, found):
+    """Return what a function finds in files, by their paths from the root, where it finds anything."""
+    return {file.relative_to(ROOT).as_posix(): words for file in files if (words := found(file))}
 
 
 # ---- modules ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", named(MODULES))
-def test_a_module_fits_one_sitting(module):
-    lines = len(module.read_text(encoding="utf-8").splitlines())
-    assert lines <= LONGEST_MODULE, f"{lines} lines; split it along what its names say"
+def test_a_module_fits_one_sitting():
+    def too_long(module):
+        lines = len(text_of(module).splitlines())
+        return lines if lines > LONGEST_MODULE else None
+
+    assert offending(MODULES, too_long) == {}, "split them along what their names say"
 
 
 def test_test_modules_have_distinct_names():
@@ -100,16 +115,16 @@ def strings_of(tree):
 
 def statements_in(module):
     """Return the strings of a module that look like SQL."""
-    return [
-        text for text in strings_of(ast.parse(module.read_text(encoding="utf-8"))) if looks_like_sql(text)
-    ]
+    return [text for text in strings_of(ast.parse(text_of(module))) if looks_like_sql(text)]
 
 
-@pytest.mark.parametrize("module", named(MODULES))
-def test_python_holds_no_sql(module):
-    name = module.relative_to(PACKAGE).as_posix()
-    found = [text for text in statements_in(module) if (name, text) not in ALLOWED_STATEMENTS]
-    assert found == [], "move it to sql/, or allow it in ALLOWED_STATEMENTS with the reason"
+def test_python_holds_no_sql():
+    def not_allowed(module):
+        name = module.relative_to(PACKAGE).as_posix()
+        return [text for text in statements_in(module) if (name, text) not in ALLOWED_STATEMENTS]
+
+    found = offending(MODULES, not_allowed)
+    assert found == {}, "move it to sql/, or allow it in ALLOWED_STATEMENTS with the reason"
 
 
 def test_every_allowed_statement_is_still_there():
@@ -135,28 +150,6 @@ def test_the_search_for_sql_finds_statements_and_no_prose(source, found):
     assert [text for text in strings_of(ast.parse(source)) if looks_like_sql(text)] == found
 
 
-# ---- SQL files --------------------------------------------------------------------------------
-
-EXPRESSIONS = (
-    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Star),
-    *(exp.Join, exp.Where, exp.Group, exp.Having, exp.Distinct, exp.Union, exp.Subquery, exp.CTE, exp.With),
-    *(exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.In),
-    *(exp.Between, exp.Exists, exp.Null, exp.Boolean, exp.Literal, exp.Placeholder, exp.Case, exp.If),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Cast, exp.DataType, exp.Filter),
-    *(exp.Window, exp.WindowSpec, exp.Order, exp.Ordered),
-)
-FUNCTIONS = (
-    *(exp.Count, exp.Sum, exp.Min, exp.Max, exp.BitwiseOrAgg, exp.Coalesce, exp.Abs, exp.Greatest, exp.Least),
-    *(exp.RowNumber, exp.FirstValue, exp.Lag, exp.Lead, exp.Rank, exp.DenseRank),
-    exp.Explode,  # unnest of a list in a SELECT list
-)
-ORDERED_WINDOWS = (exp.RowNumber, exp.FirstValue, exp.Lag, exp.Lead, exp.Rank, exp.DenseRank)
-TYPES = ("BIGINT", "INT")
-WHOLE = (exp.Sum, exp.Count, exp.Min, exp.Max, exp.Coalesce, exp.Mod, exp.Literal, exp.Window, exp.Filter)
-UNCAST_SUM = "sum without CAST: its type differs between engines"
-ODD_CAST = "CAST of what may be text or a fraction: engines round and read differently"
-FINAL_ORDER = "ORDER BY outside a window: rows of a table have no order"
-
 # step: why its rows must come in an order
 ORDERED_STEPS = {
     "patterns/configuration_table": "written in this order, file after file, without being held in memory",
@@ -173,76 +166,8 @@ ORDERED_STEPS = {
 }
 
 
-def macros_of(file):
-    """Return the functions that a macros file defines: the number of their parameters by name."""
-    found = re.findall(r"\bMACRO\s+(\w+)\s*\(([^)]*)\)", file.read_text(encoding="utf-8"))
-    return {name: len(parameters.split(",")) if parameters.strip() else 0 for name, parameters in found}
-
-
-PORTABLE_MACROS = frozenset.intersection(*(frozenset(macros_of(file)) for file in MACROS))
-
-
-def complaints(text):
-    """Return what in a step's SQL is not portable: [] when all of it is."""
-    statements = sqlglot.parse(text, dialect="duckdb")
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        return ["not exactly one SELECT"]
-    return sorted({found for node in statements[0].walk() for found in complaints_about(node)})
-
-
-def complaints_about(node):
-    """Return what is wrong with one node of the syntax tree."""
-    found = []
-    if isinstance(node, exp.Anonymous):
-        found += [] if node.name in PORTABLE_MACROS else [f"function {node.name}"]
-    elif type(node) not in EXPRESSIONS + FUNCTIONS:
-        found.append(f"expression {type(node).__name__}")
-    if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
-        found.append("SELECT * hides columns")
-    if isinstance(node, exp.Group) and node.args.get("all"):
-        found.append("GROUP BY ALL hides columns")
-    if isinstance(node, exp.Distinct) and node.args.get("on"):
-        found.append("DISTINCT ON takes any row")
-    if isinstance(node, exp.Join) and node.args.get("method"):
-        found.append(f"{node.args['method']} JOIN")
-    if isinstance(node, exp.Group) and any(isinstance(one, exp.Literal) for one in node.expressions):
-        found.append("GROUP BY a number hides columns")
-    return found + complaints_about_types(node) + complaints_about_order(node)
-
-
-def complaints_about_types(node):
-    """Return what is of a type, or becomes one, about which engines do not agree."""
-    if isinstance(node, exp.DataType) and node.sql("duckdb") not in TYPES:
-        return [f"type {node.sql('duckdb')}"]
-    if isinstance(node, exp.Cast) and (not isinstance(node.this, WHOLE) or node.this.is_string):
-        return [ODD_CAST]
-    if isinstance(node, exp.Literal) and not node.is_string and not node.this.isdigit():
-        return [f"number {node.this} is not whole"]
-    if isinstance(node, exp.Null) and isinstance(node.parent, (exp.Alias, exp.Select)):
-        return ["a column of NULL alone has no type"]
-    if isinstance(node, exp.Distinct) and isinstance(node.parent, exp.Count) and len(node.expressions) != 1:
-        return ["count(DISTINCT) of several columns"]
-    return []
-
-
-def complaints_about_order(node):
-    """Return what depends on an order of rows or a width of sums that engines choose for themselves."""
-    if isinstance(node, exp.Window):
-        ordered = node.args.get("order") is not None
-        needed = type(node.this) in ORDERED_WINDOWS or node.args.get("spec") is not None
-        return ["window without ORDER BY"] if needed and not ordered else []
-    if isinstance(node, exp.Sum):
-        cast = node.find_ancestor(exp.Cast, exp.Select)
-        return [] if isinstance(cast, exp.Cast) else [UNCAST_SUM]
-    if isinstance(node, exp.Order) and not isinstance(node.parent, exp.Window):
-        return [FINAL_ORDER]
-    return []
-
-
-@pytest.mark.parametrize("file", named(SQL_FILES))
-def test_an_sql_file_begins_with_a_comment_that_says_what_it_is(file):
-    first = file.read_text(encoding="utf-8").split("\n", 1)[0]
-    assert re.match(r"-- \S+ \S+", first)
+def test_an_sql_file_begins_with_a_comment_that_says_what_it_is():
+    assert offending(SQL_FILES, lambda file: not re.match(r"-- \S+ \S+", text_of(file))) == {}
 
 
 def name_of(file):
@@ -250,24 +175,28 @@ def name_of(file):
     return f"{file.parent.name}/{file.stem}"
 
 
-@pytest.mark.parametrize("file", named(STEPS))
-def test_a_step_is_one_select_in_the_portable_subset(file):
-    excused = [UNCAST_SUM] if file.parent.name == "checks" else []  # a check only compares its sums
-    excused += [FINAL_ORDER] if name_of(file) in ORDERED_STEPS else []
-    found = [text for text in complaints(file.read_text(encoding="utf-8")) if text not in excused]
-    assert found == [], "spell it as a macro of sql/macros, or list it above when every engine agrees on it"
+def test_a_step_is_one_select_in_the_portable_subset():
+    def not_portable(file):
+        excused = [UNCAST_SUM] if file.parent.name == "checks" else []  # a check only compares its sums
+        excused += [FINAL_ORDER] if name_of(file) in ORDERED_STEPS else []
+        return [text for text in complaints(text_of(file)) if text not in excused]
+
+    advice = "spell it as a macro of sql/macros, or list it above when every engine agrees on it"
+    assert offending(STEPS, not_portable) == {}, advice
 
 
-@pytest.mark.parametrize("file", named(STEPS))
-def test_a_step_can_be_translated_to_spark_and_read_again(file):
-    text = file.read_text(encoding="utf-8")
-    spark = sqlglot.transpile(text, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
-    assert len([sqlglot.parse_one(statement, dialect="spark") for statement in spark]) == 1
+def test_a_step_can_be_translated_to_spark_and_read_again():
+    def not_one_statement(file):
+        strict = sqlglot.ErrorLevel.RAISE
+        spark = sqlglot.transpile(text_of(file), read="duckdb", write="spark", unsupported_level=strict)
+        return len([sqlglot.parse_one(statement, dialect="spark") for statement in spark]) != 1
+
+    assert offending(STEPS, not_one_statement) == {}
 
 
 def test_a_step_whose_rows_have_an_order_is_ordered_at_its_end_and_nowhere_else():
     def ordered(file):
-        tree = sqlglot.parse_one(file.read_text(encoding="utf-8"), dialect="duckdb")
+        tree = sqlglot.parse_one(text_of(file), dialect="duckdb")
         inside = [node for node in tree.find_all(exp.Order) if FINAL_ORDER in complaints_about_order(node)]
         assert all(node.parent is tree for node in inside), file
         return bool(inside)
@@ -281,9 +210,9 @@ def test_every_engine_has_the_same_macros():
     }
 
 
-@pytest.mark.parametrize("macro", sorted(PORTABLE_MACROS))
-def test_a_macro_has_as_many_parameters_on_every_engine(macro):
-    assert len({macros_of(file)[macro] for file in MACROS}) == 1
+def test_a_macro_has_as_many_parameters_on_every_engine():
+    parameters = {macro: {macros_of(file)[macro] for file in MACROS} for macro in PORTABLE_MACROS}
+    assert {macro: found for macro, found in parameters.items() if len(found) != 1} == {}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ runs the tests.
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -95,7 +96,7 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     packed = {name for name in names if ".dist-info/" not in name}
     sql = {f"clickassay/sql/{name}" for name in sources("sql", ".sql")}
     settings = {f"clickassay/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
-    assert packed - settings == sources("pipeline") | sql
+    assert packed - settings == {f"clickassay/{name}" for name in sources("pipeline/clickassay")} | sql
     assert "clickassay/py.typed" in packed
     assert len(sql) > 50
     assert {"clickassay/sql/reading/searches_read.sql", "clickassay/sql/macros/spark.sql"} <= packed
@@ -246,3 +247,35 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
     ].to_list() == [500]
     answered = run(clickassay, "query", "reports/first", "--name", "coverage", "--csv", cwd=elsewhere)
     assert len(answered.splitlines()) == 2
+
+
+# ---- where it finds its SQL --------------------------------------------------------------------
+
+
+def bare_package(place):
+    """Copy what finds SQL files, and nothing else of the package; return its folder."""
+    package = place / "clickassay"
+    (package / "core").mkdir(parents=True)
+    for file in ("__init__.py", "core/__init__.py", "core/errors.py", "core/sqlfiles.py"):
+        shutil.copy(ROOT / "pipeline" / "clickassay" / file, package / file)
+    return package
+
+
+def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
+    package = bare_package(tmp_path)
+    (package / "sql" / "checks").mkdir(parents=True)
+    (package / "sql" / "checks" / "only_here.sql").write_text("-- in the wheel\n")
+    code = "from clickassay.core.sqlfiles import *; print(sql_names('checks'), sql_text('checks/only_here'))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "('only_here',) -- in the wheel"
+
+
+def test_a_broken_installation_says_so(tmp_path):
+    bare_package(tmp_path)
+    code = "from clickassay.core.sqlfiles import sql_names; sql_names('checks')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert "EngineError: no folder sql in" in done.stderr

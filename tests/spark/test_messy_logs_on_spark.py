@@ -2,8 +2,8 @@
 
 import pytest
 
-from agreement.test_agreement import write_log
 from clickassay.patterns.folder import read_patterns
+from support.logs.messy import write_log
 from support.spark.packed_logs import LOGS, SHAPES, packs
 from support.spark.spark_logs import both_engines, differing_tables
 

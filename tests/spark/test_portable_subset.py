@@ -13,7 +13,7 @@ import pytest
 import sqlglot
 
 from clickassay.logs.spark.session import SparkPlace, spark_session
-from project.test_house import EXPRESSIONS, FUNCTIONS, complaints
+from support.sql_subset import EXPRESSIONS, FUNCTIONS, complaints
 
 LEAST, MOST = -(2**63), 2**63 - 1
 ROWS = pl.DataFrame(

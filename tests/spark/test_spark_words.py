@@ -13,7 +13,15 @@ from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.logs import translate as dialect
 from clickassay.logs.spark.session import SparkPlace, spark_session
 from clickassay.patterns.identity import configuration_id
-from unit.inputs.test_normalise import CODE_POINTS, PRIME, differing, digest, numbers, odd_texts, urls
+from support.logs.odd_texts import (
+    BY_THEMSELVES_AND_IN_RUNS,
+    PRIME,
+    differing,
+    digest,
+    numbers,
+    odd_texts,
+    urls,
+)
 
 DIGITS = 18  # more are not taken for a whole number
 # an example is a query of Spark's, so there are few of them, each of many rows
@@ -41,12 +49,6 @@ def applied(session, asked, *columns):
 
 
 # ---- all of Unicode ---------------------------------------------------------------------------
-
-BASIC = [sign for sign in CODE_POINTS if sign < "\U00010000"]
-RUN = 64
-# each of the 63,488 that nearly all text is made of by itself, and all in runs: a million rows take minutes
-RUNS = ["".join(CODE_POINTS[first : first + RUN]) for first in range(0, len(CODE_POINTS), RUN)]
-BY_THEMSELVES_AND_IN_RUNS = BASIC + RUNS
 
 
 @pytest.mark.parametrize("frame", ["{0} {0}A{0}b {0}", "a b{0}", "{0}a b"])

@@ -2,12 +2,12 @@
 
 import pytest
 
-from agreement.test_agreement import write_log
 from clickassay.core.errors import PatternError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.patterns.folder import read_patterns
 from support.logs import tiny
+from support.logs.messy import write_log
 from support.logs.written_sql import differing, edited, printed, script_for, statements
 from support.oracle.messy_logs import seeded_log
 from support.places import SAMPLES

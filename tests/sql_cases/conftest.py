@@ -1,8 +1,8 @@
-"""Spark takes seconds for each case: a quarter of them is run each time, all of them by make test-all."""
+"""Spark takes seconds for each case: a tenth of them is run each time, all of them by make test-all."""
 
 import pytest
 
-EVERY = 4
+EVERY = 10
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,7 @@
 ``searches.jsonl`` and ``clicks.csv`` (or ``.jsonl``, where ids are integers) are the log, ``settings.toml``
 the settings, ``expected/patterns.csv`` the whole pattern table (results with spaces between), and
 ``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every
-engine (on Spark a quarter of them each time, see conftest.py), and all of them leave the same bytes.
+engine (on Spark a tenth of them each time, see conftest.py), and all of them leave the same bytes.
 """
 
 import csv

@@ -1,6 +1,7 @@
 """The only module that knows where ``sql/`` lies: inside the wheel, or beside the package in a checkout."""
 
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 from clickassay.core.errors import EngineError, QueryError
@@ -8,6 +9,7 @@ from clickassay.core.errors import EngineError, QueryError
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
+@cache  # a pattern table asks some sixty times, and files do not change under a run
 def sql_text(name: str) -> str:
     """Return the text of ``sql/<name>.sql``.
 
@@ -30,6 +32,7 @@ def sql_text(name: str) -> str:
     return (_root() / folder / f"{stem}.sql").read_text(encoding="utf-8")
 
 
+@cache
 def sql_names(folder: str) -> tuple[str, ...]:
     """Return the names of the SQL files of ``sql/<folder>``: sorted, without folder and ending.
 

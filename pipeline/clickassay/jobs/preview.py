@@ -8,25 +8,22 @@ from tempfile import TemporaryDirectory
 from clickassay.core.progress import Progress
 from clickassay.core.settings import Settings
 from clickassay.inputs import detect as layouts
-from clickassay.inputs import importers as formats
+from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
+from clickassay.inputs.importers.pyclick import import_pyclick
+from clickassay.inputs.importers.tiangong_st import import_tiangong_st
+from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
+from clickassay.inputs.importers.yandex import import_yandex
 from clickassay.jobs.inspect import Inspection, inspect_log
 
-IMPORTERS: dict[str, Callable[[Path, Path, Progress], Imported]] = {
-    layouts.UBI.name: lambda file, out, progress: formats.import_ubi([file], out=out, progress=progress),
-    layouts.YANDEX.name: lambda file, out, progress: formats.import_yandex(file, out=out, progress=progress),
-    layouts.PYCLICK.name: lambda file, out, progress: formats.import_pyclick(
-        file, out=out, progress=progress
-    ),
-    layouts.YAHOO.name: lambda file, out, progress: formats.import_yahoo_l18(
-        file, out=out, progress=progress
-    ),
-    layouts.TIANGONG.name: lambda file, out, progress: formats.import_tiangong_st(
-        file, out=out, progress=progress
-    ),
-    layouts.BAIDU.name: lambda file, out, progress: formats.import_baidu_ultr(
-        file, out=out, progress=progress
-    ),
+IMPORTERS: dict[str, Callable[..., Imported]] = {
+    layouts.UBI.name: lambda file, **more: import_ubi([file], **more),
+    layouts.YANDEX.name: import_yandex,
+    layouts.PYCLICK.name: import_pyclick,
+    layouts.YAHOO.name: import_yahoo_l18,
+    layouts.TIANGONG.name: import_tiangong_st,
+    layouts.BAIDU.name: import_baidu_ultr,
 }
 """Importers that need no more than one file, by the layout."""
 
@@ -50,7 +47,7 @@ def foreign_log(
     """
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         out = Path(place) / "log"
-        imported = IMPORTERS[layout](file, out, progress)
+        imported = IMPORTERS[layout](file, out=out, progress=progress)
         tables = {name: str(out / f"{name}.parquet") for name in ("searches", "clicks")}
         found = inspect_log(tables | judgments, settings, progress=progress)
         facts = tuple(replace(table, path=_later(table.path, out)) for table in found.tables)

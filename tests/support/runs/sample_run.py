@@ -8,8 +8,8 @@ import duckdb
 import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
-from faults.test_hostile_text import HARMS
 from support.places import ROOT
+from support.reports.harmful import HARMS
 
 SAMPLE = ROOT / "reports" / "sample"
 PARQUET = tuple(table.name for table in RUN_TABLES)

@@ -1,11 +1,7 @@
 """Intervals of correlations against loops over queries, SciPy's bootstrap, and cases without an interval."""
 
 import dataclasses
-import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import polars as pl
@@ -19,7 +15,6 @@ from statsmodels.stats.weightstats import DescrStatsW
 from clickassay.core.records import Split
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.tables import correlations, differences
-from support.places import ROOT
 from support.runs.given_sample import rows_of, sample_of
 
 NO_INTERVAL = "no interval: too few queries vary"
@@ -363,37 +358,3 @@ def test_twice_the_queries_have_an_error_smaller_by_the_root_of_2(make_sample):
 
     assert overall(doubled)["correlation"].to_list() == pytest.approx(overall(once)["correlation"].to_list())
     np.testing.assert_allclose(width(overall(once)) / width(overall(doubled)), math.sqrt(2), rtol=0.02)
-
-
-SCRIPT = """
-import json, sys
-import numpy as np
-sys.path.insert(0, sys.argv[1])
-from support.runs.given_sample import sample_of
-from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.tables import correlations, differences
-from clickassay.core.records import Split
-rng = np.random.default_rng(0)
-index = np.sort(rng.integers(0, 3000, 9000)) // 2
-_, index = np.unique(index, return_inverse=True)
-sessions = rng.integers(1, 90, 9000)
-variances = np.where(sessions[:, None] > 1, rng.random((9000, 7)), np.nan)
-sample = sample_of(rng.random((9000, 7)), rng.random((9000, 9)), sessions, index, variances)
-splits = (Split("half", ("a", "b"), np.arange(len(sample.queries)) % 2),)
-tables = (
-    correlations(sample, splits),
-    differences(sample, iterations=50, rng=np.random.default_rng(1)),
-    comparisons(sample),
-)
-print(json.dumps([table.write_json() for table in tables]))
-"""
-
-
-def test_the_number_of_threads_does_not_change_a_bit_of_the_tables():
-    def run(threads):
-        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
-        environment = {**os.environ, **dict.fromkeys(names, threads)}
-        command = [sys.executable, "-c", SCRIPT, str(ROOT / "tests")]
-        return json.loads(subprocess.check_output(command, env=environment))
-
-    assert run("1") == run("2") == run("5")

@@ -1,11 +1,7 @@
 """Algorithm 3 and its limit against plain loops, big Monte Carlo runs, and known sampling noise."""
 
 import dataclasses
-import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -235,24 +231,3 @@ def test_adding_a_metric_leaves_the_draws_of_the_others_alone(make_sample):
         sample, editorial_values=sample.editorial_values[:, :1], editorial_names=sample.editorial_names[:1]
     )
     np.testing.assert_allclose(drawn(fewer)[:, 0], drawn(sample)[:, 0], rtol=1e-12)
-
-
-SCRIPT = """
-import hashlib, json
-import numpy as np
-from clickassay.correlation.rankers import Within, ranker_differences
-rng = np.random.default_rng(0)
-sizes = np.full(500, 6)
-within = Within(rng.normal(size=(3000, 15)), 7, np.arange(0, 3000, 6), sizes, np.arange(3000))
-deltas = ranker_differences(within, iterations=300, rng=np.random.default_rng(2))
-print(json.dumps(hashlib.md5(deltas.tobytes()).hexdigest()))
-"""
-
-
-def test_the_number_of_threads_does_not_change_a_bit_of_the_draws():
-    def run(threads):
-        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-        environment = {**os.environ, **dict.fromkeys(names, threads)}
-        return json.loads(subprocess.check_output([sys.executable, "-c", SCRIPT], env=environment))
-
-    assert run("1") == run("2") == run("8")

@@ -2,14 +2,18 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from clickassay.cli.exit import printable
+from clickassay.cli.console import say
 from clickassay.cli.options import OUT, QUIET
 from clickassay.cli.progress import shown_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clickassay.inputs.importers.base import Imported
 
 imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
 
@@ -39,9 +43,6 @@ class Raters(StrEnum):
     final = "final"
 
 
-_OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-
-
 @imports.command("yandex")
 def import_yandex(
     log: Annotated[
@@ -63,16 +64,9 @@ def import_yandex(
     """
     from clickassay.inputs.importers.yandex import import_yandex as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(
-            log,
-            judgments=judgments,
-            query_map=query_map,
-            out=out,
-            time_unit_ms=time_unit_ms,
-            progress=progress,
-        )
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(
+        read, log, judgments=judgments, query_map=query_map, out=out, time_unit_ms=time_unit_ms, quiet=quiet
+    )
 
 
 @imports.command("trec-session")
@@ -90,9 +84,7 @@ def import_trec_session(
     """
     from clickassay.inputs.importers.trec_session import import_trec_session as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(xml, qrels, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, xml, qrels, out=out, quiet=quiet)
 
 
 @imports.command("letor")
@@ -110,9 +102,7 @@ def import_letor(
     """
     from clickassay.inputs.importers.letor import import_letor as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(file, sizes=sizes, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, file, sizes=sizes, out=out, quiet=quiet)
 
 
 @imports.command("yahoo-l18")
@@ -130,9 +120,7 @@ def import_yahoo_l18(
     """
     from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18 as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(log, judgments=judgments, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, log, judgments=judgments, out=out, quiet=quiet)
 
 
 @imports.command("tiangong-st")
@@ -151,9 +139,7 @@ def import_tiangong_st(
     """
     from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(xml, labels=labels, out=out, encoding=encoding.value, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, xml, labels=labels, out=out, encoding=encoding.value, quiet=quiet)
 
 
 @imports.command("baidu-ultr")
@@ -171,9 +157,7 @@ def import_baidu_ultr(
     """
     from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(file, labels=labels, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, file, labels=labels, out=out, quiet=quiet)
 
 
 @imports.command("pyclick")
@@ -190,9 +174,7 @@ def import_pyclick(
     """
     from clickassay.inputs.importers.pyclick import import_pyclick as read
 
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(file, out=out, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, file, out=out, quiet=quiet)
 
 
 @imports.command("judgments")
@@ -243,9 +225,7 @@ def import_judgments(
 
     how = HowToRead(layout.value if layout else None, encoding, tuple(rater_column or ()))
     choices = Choices(gain_map, max_grade, raters.value if raters else None, tuple(judge or ()), topics)
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(files, out=out, how=how, choices=choices, progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
+    _import(read, files, out=out, how=how, choices=choices, quiet=quiet)
 
 
 @imports.command("ubi")
@@ -276,18 +256,13 @@ def import_ubi(
     from clickassay.inputs.importers.ubi.importer import CLICK_ACTIONS
     from clickassay.inputs.importers.ubi.importer import import_ubi as read
 
+    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), quiet=quiet)
+
+
+def _import(read: "Callable[..., Imported]", *inputs: object, quiet: bool, **options: object) -> None:
+    """Import with progress, and say what was counted."""
     with shown_progress(quiet=quiet) as progress:
-        imported = read(paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), progress=progress)
-    _tell_import(imported.folder, imported.counts, imported.notes)
-
-
-def _tell_import(folder: Path, counts: dict[str, int], notes: tuple[str, ...]) -> None:
-    _say(f"Canonical log: {folder}")
-    for what, rows in counts.items():
-        _say(f"  {what}: {rows:,}")
-    for note in notes:
-        _say(f"Note: {note}")
-
-
-def _say(text: str) -> None:
-    _OUT.print(printable(text))
+        imported = read(*inputs, **options, progress=progress)
+    say(f"Canonical log: {imported.folder}")
+    say(*(f"  {what}: {rows:,}" for what, rows in imported.counts.items()))
+    say(*(f"Note: {note}" for note in imported.notes))

@@ -1,16 +1,13 @@
 """Files are told apart by what is in them, whatever they are called."""
 
 import gzip
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.detect import recognise
-from support.places import DATA
-
-CASES = Path(__file__).parent / "cases"
+from support.places import DATA, IMPORTED
 
 URLS = " ".join(f"u{n}" for n in range(1, 11))
 WIDE = "\t".join(["1", "9e107d9d372bb6826bd81d3542a419d6", "t", "a", "3", "1", *["-"] * 20])
@@ -94,7 +91,7 @@ def test_what_cannot_be_looked_at_is_refused_in_one_line(content, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-GOOD_LOGS = [case for case in sorted(CASES.glob("yandex_*")) if "_refuses_" not in case.name]
+GOOD_LOGS = sorted(path for path in (IMPORTED / "yandex").iterdir() if path.is_dir())
 
 
 @pytest.mark.parametrize("case", GOOD_LOGS, ids=lambda case: case.name)

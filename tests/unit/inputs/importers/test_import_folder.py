@@ -1,17 +1,16 @@
 """What holds for the folder of any importer, whatever the log."""
 
 import hashlib
-from pathlib import Path
 
 import pytest
 
 from clickassay.core.errors import InputError, OutputError
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
+from support.places import IMPORTED
 
-CASES = Path(__file__).parent / "cases"
-LOG = CASES / "yandex_clara" / "log.tsv"
-JUDGMENTS = CASES / "yandex_clara" / "judgments.tsv"
+LOG = IMPORTED / "yandex" / "clara" / "log.tsv"
+JUDGMENTS = IMPORTED / "yandex" / "clara" / "judgments.tsv"
 
 
 def test_an_existing_folder_is_never_overwritten(tmp_path):
@@ -63,7 +62,7 @@ def test_a_missing_log_is_an_input_error_that_names_it(tmp_path):
 
 def test_a_folder_given_as_log_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="directory"):
-        import_yandex(CASES, out=tmp_path / "out")
+        import_yandex(IMPORTED, out=tmp_path / "out")
 
 
 def test_the_same_log_gives_the_same_bytes(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 from collections import defaultdict
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,9 +10,9 @@ from typer.testing import CliRunner
 from clickassay.cli.app import app
 from clickassay.core.errors import InputError
 from clickassay.inputs.importers.ubi.importer import import_ubi
-from support.places import DATA
+from support.places import DATA, IMPORTED
 
-CASE = Path(__file__).parent / "cases" / "ubi_pages_from_impressions" / "log.jsonl"
+CASE = IMPORTED / "ubi" / "pages_from_impressions" / "log.jsonl"
 CHORUS = DATA / "chorus_esci_ubi" / "ubi_queries_events.ndjson"
 
 needs_chorus = pytest.mark.skipif(

@@ -3,10 +3,7 @@
 import base64
 import hashlib
 import html
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -151,24 +148,6 @@ def test_the_files_of_the_page_are_byte_for_byte_those_of_the_folder(reports, pa
     shown = {stem for stem in written if f"t-{stem}" in pages[name].ids}
     assert shown
     assert pages[name].files == {stem: written[stem] for stem in shown}
-
-
-def test_the_same_input_gives_the_same_bytes_in_another_process(reports, tmp_path):
-    code = (
-        "import sys; from pathlib import Path; from support.reports.report_tables import *; "
-        "from clickassay.report.build import write_report; "
-        "write_report(small_tables(), run_info(), Path(sys.argv[1]))"
-    )
-    environment = {
-        **os.environ,
-        "PYTHONHASHSEED": "77",
-        "PYTHONPATH": str(TESTS),
-        "TZ": "Asia/Tokyo",
-    }
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)
-    first = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.*")}
-    folder = reports["small"][0]
-    assert first == {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
 
 def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):

@@ -1,0 +1,170 @@
+"""What CONTRIBUTING.md promises of additions: each is made in one place, and a test finds it there.
+
+A metric is one function and one record; a format is one module or folder and its cases; an engine is one
+folder and one file of macros; a command is one module of `cli.commands`.
+"""
+
+import ast
+from collections import Counter
+from typing import get_args
+
+import numpy as np
+import pytest
+import typer
+
+from clickassay.cli.app import app
+from clickassay.core.settings import Settings, load_settings
+from clickassay.metrics import catalogue, editorial, names
+from clickassay.metrics.catalogue import METRICS, editorial_values
+from clickassay.metrics.clicks import CLICKS
+from clickassay.metrics.definition import Metric
+from clickassay.studies.evaluation import evaluate as evaluation
+from support.places import IMPORTED, ROOT
+
+PACKAGE = ROOT / "pipeline" / "clickassay"
+MOST_ENTRIES = 14
+TOP = 15  # the twelve floors and stages, measures, __main__, py.typed
+
+
+def entries(folder):
+    """Return what lies in a folder of code, but its face."""
+    return [path.name for path in folder.iterdir() if path.name not in ("__init__.py", "__pycache__")]
+
+
+def folders():
+    return sorted({file.parent for file in PACKAGE.rglob("*.py")})
+
+
+# ---- the tree -----------------------------------------------------------------------------------
+
+
+def test_a_folder_of_code_has_about_a_dozen_entries():
+    sizes = {folder.relative_to(PACKAGE).as_posix(): len(entries(folder)) for folder in folders()}
+    assert sizes.pop(".") <= TOP
+    assert {name: size for name, size in sizes.items() if size > MOST_ENTRIES} == {}
+
+
+def test_no_family_of_modules_is_told_by_a_prefix():
+    """Three modules of a folder that begin with the same word are a folder of that name."""
+    found = {}
+    for folder in folders():
+        firsts = Counter(name.split("_")[0] for name in entries(folder) if name.count("_"))
+        found |= {f"{folder.name}/{word}_*": number for word, number in firsts.items() if number > 2}
+    assert found == {}
+
+
+def test_the_face_of_a_package_names_its_modules():
+    missing = {}
+    for folder in folders():
+        face = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        parts = {name.removesuffix(".py") for name in entries(folder) if not name.endswith((".toml", ".css"))}
+        own = parts - {"__main__", "py.typed", "templates", "measures"}
+        unnamed = sorted(part for part in own if f"``{part}``" not in face)
+        if unnamed and folder.relative_to(PACKAGE).parts[:2] != ("report", "sections"):
+            missing[folder.relative_to(PACKAGE).as_posix()] = unnamed
+    assert missing == {}
+
+
+# ---- a metric is one function and one record ------------------------------------------------------
+
+
+def test_a_new_metric_is_computed_by_its_name_in_runs_and_in_evaluations(monkeypatch):
+    """The function and the record below are all that is added; nothing else knows the name."""
+
+    def worst_grade(grades):
+        return grades.min(axis=1).astype(np.float64)
+
+    record = Metric("WorstGrade", "lowest grade of the results", 0, 30, "a test", worst_grade, ("grades",))
+    monkeypatch.setattr(catalogue, "METRICS", (*METRICS, record))
+    monkeypatch.setattr(catalogue, "_NAMES", catalogue._NAMES | {"WorstGrade"})
+    monkeypatch.setattr(names, "MEASURES", (*names.MEASURES, record))
+    settings = load_settings(metric=("WorstGrade", "WorstGrade@2"), pool="shown")
+    found, values = editorial_values(
+        np.array([[3, 1, 0], [4, 2, 2]]), None, settings.model_copy(update={"depth": (3,)})
+    )
+    assert values[:, found.index("WorstGrade")].tolist() == [0, 2]
+    assert values[:, found.index("WorstGrade@2")].tolist() == [1, 2]
+    grades = {"q": {"a": 3, "b": 1}}
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    table = evaluation.evaluate(grades, run, ["WorstGrade@2"]).per_query
+    assert table["value"].to_list() == [1]
+
+
+def test_each_metric_has_a_function_of_this_package_and_a_name_of_its_own():
+    records = (*CLICKS, *METRICS)
+    assert len({record.name for record in records}) == len(records)
+    for record in records:
+        function = getattr(record.function, "func", record.function)  # a click model is a parameter of it
+        assert function.__module__.startswith("clickassay.metrics."), record.name
+
+
+def test_the_metrics_of_reports_are_listed_nowhere_but_in_their_records():
+    """A tuple, list or set of three names or more elsewhere would have to be changed with the records."""
+    known = {metric.name for metric in (*CLICKS, *editorial.EDITORIAL)}
+    lists = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                texts = [part.value for part in node.elts if isinstance(part, ast.Constant)]
+                if len(known.intersection(text for text in texts if isinstance(text, str))) > 2:
+                    lists[file.relative_to(PACKAGE).as_posix()] = texts
+    allowed = {"studies/evaluation/values.py"}  # measures that a better grade never makes worse: their bounds
+    assert {name: texts for name, texts in lists.items() if name not in allowed} == {}
+
+
+# ---- a format is one module or folder and its cases -------------------------------------------------
+
+
+def commands_of(group):
+    return {
+        command.name or command.callback.__name__.replace("_", "-"): command
+        for command in group.registered_commands
+    }
+
+
+def groups():
+    return {group.name: group.typer_instance for group in app.registered_groups}
+
+
+def test_a_format_is_a_command_a_module_or_folder_and_a_folder_of_cases():
+    formats = {name.replace("-", "_") for name in commands_of(groups()["import"])}
+    importers = {name.removesuffix(".py") for name in entries(PACKAGE / "inputs" / "importers")}
+    assert importers - {"base", "session_xml"} == formats
+    assert {path.name for path in IMPORTED.iterdir()} == formats
+    for name in formats:
+        assert any(path.is_dir() for path in (IMPORTED / name).iterdir()), f"{name} has no good case"
+        assert (IMPORTED / name / "refusals.toml").is_file(), name
+
+
+# ---- an engine is one folder and one file of macros --------------------------------------------------
+
+
+def test_an_engine_is_a_folder_of_the_log_stage_and_a_file_of_macros():
+    of_folder = {"duckdb": "embedded", "spark": "spark"}
+    assert set(of_folder) == set(get_args(Settings.model_fields["engine"].annotation))
+    for engine, folder in of_folder.items():
+        assert (PACKAGE / "logs" / folder / "engine.py").is_file()
+        assert (ROOT / "sql" / "macros" / f"{engine}.sql").is_file()
+    assert {file.stem for file in (ROOT / "sql" / "macros").glob("*.sql")} == set(of_folder)
+
+
+# ---- a command is one module ------------------------------------------------------------------------
+
+
+def callbacks(group: typer.Typer):
+    yield from (command.callback for command in group.registered_commands)
+
+
+@pytest.mark.parametrize("group", [app, *groups().values()], ids=["clickassay", *groups()])
+def test_a_command_is_a_function_of_a_module_of_commands(group):
+    homes = {callback.__module__ for callback in callbacks(group)}
+    assert all(home.startswith("clickassay.cli.commands.") for home in homes)
+
+
+def test_a_module_of_commands_has_one():
+    homes = {callback.__module__ for group in (app, *groups().values()) for callback in callbacks(group)}
+    modules = {
+        f"clickassay.cli.commands.{name.removesuffix('.py')}"
+        for name in entries(PACKAGE / "cli" / "commands")
+    }
+    assert homes == modules

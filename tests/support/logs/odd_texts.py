@@ -1,0 +1,54 @@
+"""Texts and numbers on which engines might disagree: all of Unicode, odd URLs, large ids."""
+
+from hypothesis import strategies as st
+
+PRIME = 2_147_483_647  # 2^31 - 1
+CODE_POINTS = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
+BASIC = [sign for sign in CODE_POINTS if sign < "\U00010000"]
+RUN = 64
+BY_THEMSELVES_AND_IN_RUNS = BASIC + [
+    "".join(CODE_POINTS[start : start + RUN]) for start in range(0, len(CODE_POINTS), RUN)
+]
+"""The 63,488 that nearly all text is made of each by itself, and all in runs: a million texts take long."""
+
+
+def differing(texts, ours, theirs):
+    """Return the first few texts of which two functions think differently."""
+    found = [row for row in zip(texts, ours, theirs, strict=True) if row[1] != row[2]]
+    return [(ascii(text), ascii(one), ascii(other)) for text, one, other in found[:5]]
+
+
+# ---- drawn URLs and queries -------------------------------------------------------------------
+
+schemes = st.sampled_from(
+    ["http", "HTTP", "https", "Https", "ftp", "x-y+z.1", "1x", "", "mailto", "h\u0131ttp"]
+)
+users = st.sampled_from(["", "", "user@", "U:p@w@", "@", "a/b@"])
+hosts = st.sampled_from(
+    ["host", "Host.Example", "M\u00dcNCHEN.de", "\u0130\u03a3\u03c2", "", "[::1]", "H%41", "a b"]
+)
+ports = st.sampled_from(["", "", ":80", ":443", ":8080", ":80:80", ":", ":080"])
+paths = st.sampled_from(
+    ["", "/", "//", "/A", "/A/", "/A//", "/a%2F/", "/\u00c4\n/", "/a;b/", "/x:80", "/http://B/"]
+)
+queries = st.sampled_from(["", "?", "?Q=A", "?a/", "??", "?x:443", "?\u03a3/"])
+fragments = st.sampled_from(["", "#", "#F", "#a#b", "#/", "#?", "#\n"])
+separators = st.sampled_from(["://", "://", "://", ":", ":/", ":///", ""])
+urls = st.builds("".join, st.tuples(schemes, separators, users, hosts, ports, paths, queries, fragments))
+
+
+# ---- configurations and users -----------------------------------------------------------------
+
+odd_texts = st.one_of(st.text(max_size=4), st.text("ab\\u\x1f", max_size=4))
+
+
+def digest(number):
+    """Mix a user number: (low * 48271 + high * 69621 + 11) * 1103515245 + 12345, all modulo the prime."""
+    high = abs(number) // PRIME * (1 if number >= 0 else -1)
+    mixed = (number % PRIME * 48_271 + high % PRIME * 69_621 + 11) % PRIME
+    return (mixed * 1_103_515_245 + 12_345) % PRIME
+
+
+numbers = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.sampled_from([0, 1, -1, PRIME, -PRIME, 2**63 - 1, -(2**63)])
+)

@@ -1,0 +1,36 @@
+"""Logs cut into files for a store, and tables compared."""
+
+import random
+from itertools import pairwise
+
+import polars as pl
+
+from clickassay.patterns.folder import FOLDER_TABLES
+
+
+def times_of(frame):
+    return frame["timestamp"].dt.epoch("ms")
+
+
+def cut(log, folder, times):
+    """Write the log as files that end at these times; return the folders of searches and clicks."""
+    edges = [-(2**62), *sorted(times), 2**62]
+    for name in ("searches", "clicks"):
+        (folder / name).mkdir(parents=True)
+        rows = pl.read_parquet(log / f"{name}.parquet")
+        for number, (start, end) in enumerate(pairwise(edges)):
+            inside = ((times_of(rows) >= start) & (times_of(rows) < end)).fill_null(number == 0)
+            rows.filter(inside).write_parquet(folder / name / f"{number}.parquet")
+    return folder / "searches", folder / "clicks"
+
+
+def some_times(log, number, seed):
+    times = times_of(pl.read_parquet(log / "searches.parquet")).drop_nulls()
+    rng = random.Random(seed)  # noqa: S311 - a test's choice
+    return [rng.randint(times.min() + 1, times.max()) for _ in range(number)]
+
+
+def assert_same(table, whole):
+    for name, contract in FOLDER_TABLES.items():
+        found, expected = contract.canonical(getattr(table, name)), contract.canonical(getattr(whole, name))
+        assert found.equals(expected), name

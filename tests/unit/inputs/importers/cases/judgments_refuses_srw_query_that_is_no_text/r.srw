@@ -1,1 +1,0 @@
-{"judgmentRatings": [{"query": 3, "ratings": []}]}

@@ -1,1 +1,0 @@
-{"judgmentRatings": [{"query": "q", "ratings": {"a": 1}}]}
