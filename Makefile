@@ -17,7 +17,7 @@ explore: report $(VENV)/explorer
 	$(BIN)/clickassay explore reports/sample
 
 # Four answers, each with all that the one before it has: seconds, three minutes, a push, a night.
-PYTEST := $(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -n auto
 CHECKED := tests/unit tests/sql_cases "tests/agreement/test_agreement.py::$(ONE_ORACLE)" tests/project/test_sample_report.py \
   tests/project/test_house.py tests/project/test_promises.py "tests/commands/test_cli.py::$(ONE_RUN)"
 ONE_ORACLE := test_the_package_and_the_oracle_agree_on_messy_logs[0]
@@ -81,6 +81,7 @@ $(VENV)/tools: $(VENV)/pinned requirements/test.txt
 # For those who work on the package: what is installed is this checkout, until the next `make report`.
 dev: $(VENV)/pinned $(VENV)/tools
 	$(PIP) --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/installed
 
 samples: $(VENV)/installed
 	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh

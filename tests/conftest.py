@@ -11,6 +11,7 @@ import pytest
 import vl_convert
 from hypothesis import settings
 from playwright.sync_api import sync_playwright
+from xdist.scheduler import LoadFileScheduling
 
 # a busy machine is no failure; the same cases on each run, so that a commit is green or is not
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -36,30 +37,37 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "thorough: takes long and repeats on more data what others test")
     config.addinivalue_line("markers", "spark: runs on Spark (by its folder, nobody marks by hand)")
-    config.addinivalue_line(
-        "markers", "xdist_group(name): what one worker takes (also where there is no xdist)"
-    )
 
 
-def tier(item):
-    """Return the folder of `tests` that an item lies in; all that runs on Spark is of one tier."""
-    on_spark = getattr(item, "callspec", None) and item.callspec.params.get("made") == "spark"
-    return "spark" if on_spark else item.path.relative_to(TESTS).parts[0]
+def tier(nodeid):
+    """Return the folder of `tests` that a test lies in; all that runs on Spark is of one tier."""
+    file, _, name = nodeid.partition("::")
+    folder = file.split("/")[1]
+    return "spark" if folder == "sql_cases" and "spark" in name.partition("[")[2] else folder
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)  # before fixtures with parameters put tests in their order
 def pytest_collection_modifyitems(config, items):
     kept = {item: wanted(config, item) for item in items}
     config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
     items[:] = [item for item in items if kept[item]]
-    # one Java for all of Spark: a second one would compile the same code again
-    for item in items:
-        on_spark = tier(item) == "spark"
-        item.add_marker(pytest.mark.xdist_group("spark" if on_spark else str(item.path)))
-        if on_spark:
-            item.add_marker(pytest.mark.spark)
     order = {name: place for place, name in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: order.get(tier(item), len(order)))
+    items.sort(key=lambda item: order.get(tier(item.nodeid), len(order)))
+    for item in items:
+        if tier(item.nodeid) == "spark":
+            item.add_marker(pytest.mark.spark)
+
+
+class ByFile(LoadFileScheduling):
+    """A worker takes a file at a time, and one takes all of Spark: a second Java would compile it again."""
+
+    def _split_scope(self, nodeid):
+        return "spark" if tier(nodeid) == "spark" else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    config.option.loadscopereorder = False  # in the order above
+    return ByFile(config, log)
 
 
 def wanted(config, item):

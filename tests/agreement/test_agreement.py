@@ -28,13 +28,13 @@ MOST_CHOICES = 2000
 SAMPLE = ("market", "depth", "judge")
 
 
-EVERY_FOURTH = range(0, LOGS, 4 * CHUNK)
+EACH_TIME = range(0, LOGS, 8 * CHUNK)
 
 
 @pytest.mark.parametrize(
     "first",
     [
-        pytest.param(first, marks=() if first in EVERY_FOURTH else pytest.mark.thorough)
+        pytest.param(first, marks=() if first in EACH_TIME else pytest.mark.thorough)
         for first in range(0, LOGS, CHUNK)
     ],
 )

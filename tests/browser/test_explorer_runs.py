@@ -12,6 +12,8 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.run import make_run
 from support.runs.explorer_server import Visit, server
 
+pytestmark = pytest.mark.thorough
+
 SERIOUS = ("serious", "critical")
 
 
@@ -47,7 +49,6 @@ def assert_report_is_whole(page, folder):
     assert [one["id"] for one in found if one["impact"] in SERIOUS] == []
 
 
-@pytest.mark.thorough
 def test_a_run_as_large_as_the_papers_opens_as_report_and_as_page(chromium, tmp_path):
     folder = made(tmp_path, world="web", searches=650_000, queries=10_500)
     statistics = pl.read_parquet(folder / "statistics.parquet").filter(depth=5)

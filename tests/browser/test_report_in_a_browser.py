@@ -11,7 +11,7 @@ from support.tiers import first
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESK = {"viewport": {"width": 1280, "height": 900}}
-KINDS = ("sample", "full", "hostile", "nothing kept", "one market")
+KINDS = ("sample", "hostile", "full", "nothing kept", "one market")
 
 DRAWN = """svg => {
     const page = getComputedStyle(document.body).backgroundColor;
@@ -27,7 +27,7 @@ DRAWN = """svg => {
 VALUES = "table => [...table.tBodies[0].rows].map(row => row.cells[1].dataset.order)"
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=first(2, KINDS))
 def folder(request, run_folders, sample_run):
     return sample_run if request.param == "sample" else run_folders[request.param]
 

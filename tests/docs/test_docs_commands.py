@@ -137,7 +137,7 @@ def check(shell, command, lines, code):
         assert pattern(lines).fullmatch(said), f"$ {command}\n{said}"
 
 
-LONG = ("spark.md", "nightly-run.md")
+LONG = ("spark.md", "nightly-run.md", "spend-labels.md", "opensearch.md", "own-log-format.md")
 
 
 @pytest.mark.parametrize(

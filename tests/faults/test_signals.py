@@ -13,6 +13,7 @@ import pytest
 from clickassay.cli.exit import run_command
 from clickassay.core.tables import writing_tables
 from support.logs import tiny
+from support.tiers import first
 
 COPIES = 15_000
 LONG = ("--iterations", "1000000")
@@ -67,7 +68,7 @@ def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str,
     return tiny.Outcome(process.returncode, out, err)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM]))
 @pytest.mark.parametrize(
     ("message", "more"),
     [

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from support.logs import tiny
+from support.tiers import first
 
 FEW = ("--max-rejected", "0.2")
 NULLABLE = {
@@ -182,7 +183,7 @@ def test_integer_times_at_the_ends_of_64_bits_are_counted(tmp_path, value):
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York", None])
-@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+@pytest.mark.parametrize("unit", first(1, ["us", "ms", "ns"]))
 def test_the_same_instants_give_the_same_patterns_in_every_zone_and_unit(tmp_path, zone, unit):
     times = pl.col("timestamp").dt.convert_time_zone(zone or "UTC").dt.cast_time_unit(unit)
     times = times if zone else times.dt.replace_time_zone(None)

@@ -142,6 +142,7 @@ print(sum(process.wait() for process in started))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="children are told by Linux only")
 def test_the_peak_of_a_process_holds_what_its_children_hold_at_the_same_time():
     holder = HOLDER.format(mb=100)
@@ -256,6 +257,7 @@ def scripts(tmp_path_factory):
     return Path(shutil.copytree(BENCHMARKS, folder / "benchmarks", ignore=left))
 
 
+@pytest.mark.thorough
 def test_a_store_grown_day_by_day_holds_what_one_run_over_all_days_does(scripts):
     size = ("--days", 3, "--searches-a-day", 200, "--ids", "text", "--runs", 1)
     printed = output_of(scripts / "increment.py", *size)

@@ -21,6 +21,8 @@ from clickassay.logs.spark.read import read_for_spark
 from clickassay.logs.steps import NEVER_MS
 from support.places import SAMPLES
 
+pytestmark = pytest.mark.thorough
+
 PLANS = Path(__file__).parent / "plans"
 STEPS = (
     "repeated_ids", "shown_queries", "shown_at", "shown_texts", "clicks_read",

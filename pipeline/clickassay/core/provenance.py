@@ -1,5 +1,6 @@
 """Where numbers come from: the version, the settings and the libraries that decided them."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -24,6 +25,7 @@ def versions() -> dict[str, str]:
     return {"clickassay": __version__, **{name: _version(name) for name in _LIBRARIES}}
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

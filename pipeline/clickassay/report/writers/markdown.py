@@ -1,5 +1,7 @@
 """A report and its tables as Markdown."""
 
+from functools import cache
+
 from jinja2 import Environment
 from markupsafe import Markup
 
@@ -12,10 +14,15 @@ from clickassay.report.writers.tables import full_heads, is_number
 
 def markdown_page(template: str, *, home: str = REPORT, **content: object) -> str:
     """Fill a template of Markdown, every value escaped; `home` is the package that has the template."""
+    return _environment(home).get_template(template).render(**content).strip() + "\n"
+
+
+@cache
+def _environment(home: str) -> Environment:
     # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
     environment = Environment(autoescape=False, finalize=_marked_down, **template_options(home))  # noqa: S701
     environment.globals["pipe_table"] = _pipe_table
-    return environment.get_template(template).render(**content).strip() + "\n"
+    return environment
 
 
 def _marked_down(value: object) -> object:

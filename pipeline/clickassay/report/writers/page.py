@@ -104,19 +104,28 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 
     `mark` escapes prose; `home` is the package whose folder ``templates`` has the template.
     """
+    own_script = script()
+    style = _source("report.css")
+    return (
+        _environment(home, mark)
+        .get_template(template)
+        .render(
+            script=Markup(own_script),  # noqa: S704 - our own file
+            style=Markup(style),  # noqa: S704 - our own file
+            script_hash=_digest(own_script),
+            style_hash=_digest(style),
+            **content,
+        )
+    )
+
+
+@cache  # templates are compiled once
+def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
     environment = Environment(autoescape=True, **template_options(home))
     environment.globals.update(html_table=html_table)
     environment.filters["tied"] = _tied
     environment.filters["linked"] = lambda text: mark(_tied(text))
-    own_script = script()
-    style = _source("report.css")
-    return environment.get_template(template).render(
-        script=Markup(own_script),  # noqa: S704 - our own file
-        style=Markup(style),  # noqa: S704 - our own file
-        script_hash=_digest(own_script),
-        style_hash=_digest(style),
-        **content,
-    )
+    return environment
 
 
 def _digest(text: str) -> str:
