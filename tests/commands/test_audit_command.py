@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
-from clickassay.correlation.weighted import weighted_correlation
 from clickassay.studies.audit.compare import change, mean_gaps
 from clickassay.studies.audit.on_run import NEEDS_HOLES, NEEDS_POOL, audit_run
 from support.logs import tiny
+from support.one_correlation import weighted_correlation
 
 
 @pytest.fixture(scope="module")

@@ -23,11 +23,11 @@ from clickassay.core.settings import Settings
 from clickassay.correlation.jackknife import holm
 from clickassay.correlation.rankers import exact_correlations, monte_carlo, query_covariances, within_queries
 from clickassay.correlation.tables import correlations
-from clickassay.correlation.weighted import weighted_correlation
 from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures
 from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.metrics.names import parse
+from support.one_correlation import weighted_correlation
 from support.places import ROOT
 from support.runs.given_sample import sample_of
 

@@ -195,6 +195,19 @@ def test_the_installed_command_tells_the_version_of_the_project(installed, elsew
     assert run(installed / "clickassay", "--version", cwd=elsewhere) == f"clickassay {PROJECT['version']}\n"
 
 
+@pytest.mark.parametrize("command", [("clickassay",), ("python", "-m", "clickassay")])
+def test_a_pipeline_of_the_users_own_breaks_nothing(installed, elsewhere, command):
+    (elsewhere / "pipeline.py").write_text("raise SystemExit('a file of the user')\n")
+    code = "from clickassay import evaluate, measures; from clickassay.measures import nDCG; print(nDCG @ 5)"
+    assert run(installed / command[0], *command[1:], "--version", cwd=elsewhere).startswith("clickassay ")
+    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG@5"
+
+
+def test_nothing_that_is_installed_is_called_pipeline(installed, elsewhere):
+    code = "import importlib.util as found; print(found.find_spec('pipeline'))"
+    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "None"
+
+
 def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, elsewhere):
     modules = ("cli.app", "jobs.run", "jobs.stores", "logs.spark.job")
     code = f"import sys, {', '.join(f'clickassay.{name}' for name in modules)}; print(*sys.modules)"

@@ -45,23 +45,6 @@ class Correlations:
     reasons: tuple[tuple[str | None, ...], ...]
 
 
-def weighted_correlation(x: Floats, y: Floats, weights: Weights) -> tuple[float | None, str | None]:
-    """Compute the weighted Pearson correlation of two variables.
-
-    Parameters
-    ----------
-    x, y, weights
-        (N,) values, and their weights > 0.
-
-    Returns
-    -------
-    The correlation (-1..1) and None, or None and the reason why there is no value.
-    """
-    result = correlation_matrix(y[:, None], x[:, None], weights)
-    reason = result.reasons[0][0]
-    return (float(result.values[0, 0]) if reason is None else None), reason
-
-
 def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> Correlations:
     """Compute the weighted correlation of every click metric with every editorial metric.
 

@@ -53,10 +53,6 @@ class Engine(Protocol):
         """
         ...
 
-    def has(self, name: str) -> bool:
-        """Tell whether table `name` is there."""
-        ...
-
     def view(self, name: str, step: str) -> None:
         """Give the SELECT of `step` a name, without running it."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.correlation.influence import MOST, influence
-from clickassay.correlation.weighted import weighted_correlation
+from support.one_correlation import weighted_correlation
 
 
 def without(sample, queries, click=0, editorial=0):

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons, kappa
-from clickassay.correlation.weighted import weighted_correlation
+from support.one_correlation import weighted_correlation
 
 TOP = 4
 

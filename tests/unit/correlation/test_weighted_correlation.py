@@ -14,8 +14,8 @@ from clickassay.correlation.weighted import (
     centred_sums,
     correlation_matrix,
     query_moments,
-    weighted_correlation,
 )
+from support.one_correlation import weighted_correlation
 
 NUMBERS = st.integers(-8, 8).map(lambda number: number / 4)
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, st.integers(1, 50)), min_size=2, max_size=12)

@@ -54,10 +54,6 @@ class DuckDBEngine:
         self._tables.add(name)
         return rows
 
-    def has(self, name: str) -> bool:
-        """Tell whether table `name` is there."""
-        return name in self._tables
-
     def view(self, name: str, step: str) -> None:
         """Name the SELECT of `step`."""
         self._run(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql_text(step)}", {})
