@@ -42,6 +42,7 @@ def test_planted_attraction_and_satisfaction_of_grades_come_back():
     assert np.all(found.high > ATTRACTION * SATISFACTION)
 
 
+@pytest.mark.thorough
 def test_intervals_hold_planted_values_as_often_as_they_say():
     model = Product(ATTRACTION, np.repeat(EXAMINATION[:, None], 5, axis=1), 0)
     held = []

@@ -40,18 +40,21 @@ def million():
     return words, lengths, query_texts(words, lengths, rng), rng.draws - before
 
 
+@pytest.mark.thorough
 def test_a_million_queries_have_distinct_texts_of_the_lengths_asked_for(million):
     _, lengths, texts, _ = million
     assert len(set(texts)) == len(texts) == 1_000_000
     assert [text.count(" ") + 1 for text in texts] == lengths.tolist()
 
 
+@pytest.mark.thorough
 def test_a_million_queries_have_distinct_words(million):
     words = million[0]
     assert len(set(words)) == len(words) == 250_000
     assert {len(word) for word in words} == {6, 8}
 
 
+@pytest.mark.thorough
 def test_the_texts_of_a_million_queries_take_as_many_draws_as_coupons_do(million):
     # To collect n of N words takes N (H_N - H_(N-n)) draws, of which n are not made one by one.
     collected, words = 200_000, 250_000
