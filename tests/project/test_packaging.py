@@ -262,6 +262,40 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
     assert len(answered.splitlines()) == 2
 
 
+# ---- the checkout itself, installed ------------------------------------------------------------
+
+
+def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    own = Path(
+        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
+    )
+    (own / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        *options,
+        "--ignore-installed",
+        "-e",
+        ROOT,
+        cwd=tmp_path,
+    )
+    # its own folder comes after what it borrows, which has the wheel
+    code = f"import sys; sys.path.sort(key=lambda part: part != {str(ROOT / 'pipeline')!r}); " + (
+        "import clickassay; from clickassay.core.sqlfiles import sql_names; "
+        "print(clickassay.__file__, len(sql_names('macros')))"
+    )
+    place, macros = run(python, "-c", code, cwd=elsewhere).split()
+    assert Path(place).is_relative_to(ROOT / "pipeline" / "clickassay")
+    assert macros == "2"
+
+
 # ---- where it finds its SQL --------------------------------------------------------------------
 
 
