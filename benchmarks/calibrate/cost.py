@@ -35,7 +35,7 @@ def measured(seed: int, *, queries: int = QUERIES, configurations: int = CONFIGU
 
 
 def made_table(name: str, sample: Sample, seed: int) -> pl.DataFrame:
-    """Make one table of a run as run.py does."""
+    """Make one table of a run as jobs/analyse.py does."""
     if name == "correlations":
         return correlations(sample, query_splits(sample)[0])
     if name == "differences":

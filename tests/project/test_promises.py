@@ -5,6 +5,7 @@ folder and one file of macros; a command is one module of `cli.commands`.
 """
 
 import ast
+import re
 from collections import Counter
 from typing import get_args
 
@@ -63,6 +64,38 @@ def test_the_face_of_a_package_names_its_modules():
         if unnamed and folder.relative_to(PACKAGE).parts[:2] != ("report", "sections"):
             missing[folder.relative_to(PACKAGE).as_posix()] = unnamed
     assert missing == {}
+
+
+def exists(dotted):
+    """Tell whether a dotted name below the package is a module, or a name of one."""
+    path, name = PACKAGE.joinpath(*dotted.split(".")[:-1]), dotted.rpartition(".")[2]
+    files = [path.with_suffix(".py"), path / "__init__.py"]
+    defined = any(re.search(rf"\b{name}\b", file.read_text("utf-8")) for file in files if file.is_file())
+    return defined or (path / name).is_dir() or (path / f"{name}.py").is_file()
+
+
+def test_what_a_docstring_names_of_the_package_is_there():
+    assert exists("core.contracts.correlation.DRAWS")
+    assert not exists("core.contracts.correlation.NOWHERE")
+    tops = "|".join(name.removesuffix(".py") for name in entries(PACKAGE))
+    dotted = re.compile(rf"\b(?:clickassay\.|(?=contracts\.|(?:{tops})\.[a-z_]+\.))([a-z_]+(?:\.\w+)+)")
+    found = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        texts = (
+            part.value
+            for part in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(part, ast.Constant)
+        )
+        names = {
+            name for text in texts if isinstance(text, str) and "\n" in text for name in dotted.findall(text)
+        }
+        names = {
+            name.replace("contracts.", "core.contracts.", 1) if name.startswith("contracts.") else name
+            for name in names
+        }
+        if missing := sorted(name for name in names if not exists(name)):
+            found[file.relative_to(PACKAGE).as_posix()] = missing
+    assert found == {}
 
 
 # ---- a metric is one function and one record ------------------------------------------------------

@@ -56,9 +56,9 @@ def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.COLLAPSES: of each query the pair with the largest least_excess (of equal ones the first
-    by URL, position_alone, position_below, better_position, better_url), and of these by market at most
-    `MOST`, the largest first, equal ones by query. Only pairs with least_excess > 1.
+    Rows of contracts.clicks.COLLAPSES: of each query the pair with the largest least_excess (of equal ones
+    the first by URL, position_alone, position_below, better_position, better_url), and of these by market at
+    most `MOST`, the largest first, equal ones by query. Only pairs with least_excess > 1.
     """
     named = _named(judged, _pairs(_cells(_compared_places(judged))))
     value = pl.col("least_excess").round(DIGITS)

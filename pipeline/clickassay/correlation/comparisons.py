@@ -1,4 +1,4 @@
-"""Which editorial metric predicts clicks better: rows of contracts.COMPARISONS."""
+"""Which editorial metric predicts clicks better: rows of contracts.correlation.COMPARISONS."""
 
 import numpy as np
 import polars as pl
@@ -38,9 +38,9 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.COMPARISONS, the pairs in the order of the editorial metrics. Values are null where
-    one of the two correlations does not exist. The pairs of one sample and click metric are one family
-    for Holm's adjustment.
+    Rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values are
+    null where one of the two correlations does not exist. The pairs of one sample and click metric are one
+    family for Holm's adjustment.
     """
     moments = sample_moments(sample) if moments is None else moments
     a, b = np.triu_indices(len(sample.editorial_names), k=1)

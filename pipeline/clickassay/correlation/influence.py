@@ -1,4 +1,4 @@
-"""The queries that a correlation hangs on: rows of contracts.INFLUENCE (*ours*)."""
+"""The queries that a correlation hangs on: rows of contracts.correlation.INFLUENCE (*ours*)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.INFLUENCE: of each correlation up to `MOST` queries that raise it, and as many that
-    lower it. A query without which there is no correlation ranks first among those that raise it; then no
-    share of the error is known.
+    Rows of contracts.correlation.INFLUENCE: of each correlation up to `MOST` queries that raise it, and as
+    many that lower it. A query without which there is no correlation ranks first among those that raise it;
+    then no share of the error is known.
     """
     if len(sample.queries) < 2:
         return INFLUENCE.empty()

@@ -34,7 +34,7 @@ def confusion(grades: pl.DataFrame) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.CONFUSION, for every pair of judges that share a result.
+    Rows of contracts.judges.CONFUSION, for every pair of judges that share a result.
     """
     counts = _both(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
     return CONFUSION.canonical(counts)
@@ -62,7 +62,7 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
+    Rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
     judges give one and the same grade throughout; the interval leaves out one query at a time.
     """
     both = _both(grades)
@@ -146,7 +146,7 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.JUDGE_COMPARISONS.
+    Rows of contracts.judges.JUDGE_COMPARISONS.
     """
     pairs = [
         (a, b)

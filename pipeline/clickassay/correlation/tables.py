@@ -1,4 +1,4 @@
-"""The tables of correlations of one sample: rows of contracts.CORRELATIONS, DIFFERENCES and DRAWS."""
+"""Correlations of one sample as tables: CORRELATIONS, DIFFERENCES, DRAWS of `contracts.correlation`."""
 
 import math
 from collections.abc import Sequence
@@ -61,8 +61,9 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
 
     Returns
     -------
-    Rows of contracts.CORRELATIONS. A class without queries has no rows; a correlation that does not exist
-    is null, with its reason; an interval that does not exist or is not to be relied on has a caution.
+    Rows of contracts.correlation.CORRELATIONS. A class without queries has no rows; a correlation that does
+    not exist is null, with its reason; an interval that does not exist or is not to be relied on has a
+    caution.
     """
     moments = sample_moments(sample) if moments is None else moments
     contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
@@ -161,8 +162,8 @@ def differences(sample: Sample, *, iterations: int, rng: np.random.Generator) ->
 
     Returns
     -------
-    Rows of contracts.DIFFERENCES. `n_queries` and `n_configurations` are those of queries with two
-    configurations or more, on which all values rest.
+    Rows of contracts.correlation.DIFFERENCES. `n_queries` and `n_configurations` are those of queries with
+    two configurations or more, on which all values rest.
     """
     return differences_and_draws(sample, iterations=iterations, rng=rng)[0]
 
@@ -174,8 +175,9 @@ def differences_and_draws(
 
     Returns
     -------
-    Rows of contracts.DIFFERENCES, and of contracts.DRAWS: one for each iteration, with the difference A - B
-    of the mean of every metric over the queries with two configurations or more; no row if there is none.
+    Rows of contracts.correlation.DIFFERENCES, and of contracts.correlation.DRAWS: one for each iteration,
+    with the difference A - B of the mean of every metric over the queries with two configurations or more;
+    no row if there is none.
     """
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.market, str(sample.depth), sample.judge)

@@ -60,7 +60,7 @@ def analyse(
 
     Returns
     -------
-    Frames by table name, in the forms of `contracts.RUN_TABLES`.
+    Frames by table name, in the forms of `contracts.run.RUN_TABLES`.
     """
     return analyse_tables(
         table, read_input("judgments", judgments, JUDGMENTS), query_attributes(queries), settings, progress

@@ -65,7 +65,8 @@ class Clicks:
     Attributes
     ----------
     configurations, patterns
-        In the forms of `contracts.PATTERN_CONFIGURATIONS` (more columns may follow) and `contracts.PATTERNS`.
+        In the forms of `contracts.patterns.PATTERN_CONFIGURATIONS` (more columns may follow) and of
+        `contracts.patterns.PATTERNS`.
     depth
         Positions that models look at.
     """
@@ -224,7 +225,7 @@ def click_tables(
     Parameters
     ----------
     configurations, patterns
-        In the forms of `contracts.CONFIGURATIONS` and `contracts.PATTERNS`.
+        In the forms of `contracts.run.CONFIGURATIONS` and `contracts.patterns.PATTERNS`.
 
     Returns
     -------

@@ -185,7 +185,7 @@ def _expectation(judged: Judged, name: str, settings: Settings) -> Expectation:
 
 
 def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> pl.DataFrame:
-    """Return the rows of `contracts_active.NEXT_JUDGMENTS` for every judge and depth."""
+    """Return the rows of `contracts.judgments.NEXT_JUDGMENTS` for every judge and depth."""
     progress("looking for what to judge next", None)
     apart, formed = parts.apart, formed_sessions(parts.measured.funnel)
     measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
@@ -198,7 +198,7 @@ def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Prog
 
 
 def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:
-    """Return the rows of `contracts_clicks.UNJUDGED`: none if lists are left out and no more is asked."""
+    """Return the rows of `contracts.judgments.UNJUDGED`: none if lists are left out and no more is asked."""
     if len(found) == 1:
         return UNJUDGED.empty()
     rows = [_rows(cell, rule) for rule, cells in found.items() for cell in cells]

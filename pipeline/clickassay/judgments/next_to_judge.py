@@ -35,7 +35,7 @@ def next_judgments(
 
     Returns
     -------
-    Rows of `contracts_active.NEXT_JUDGMENTS`, at most `MOST_QUERIES` for each market and aim.
+    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MOST_QUERIES` for each market and aim.
     """
     lists = _lists(table, depth)
     missing = _missing(lists, judgments, judge)

@@ -31,7 +31,7 @@ class Judgments:
     by_market
         Whether grades hold for one market only.
     funnel
-        What was read, rejected, repeated and kept, in the form of `contracts.FUNNEL`.
+        What was read, rejected, repeated and kept, in the form of `contracts.patterns.FUNNEL`.
     filled
         Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
     """

@@ -71,7 +71,7 @@ def editorial_values(
     settings
         relevant_grade, max_grade, persistence and pool.
     measures
-        What to compute, see `clickassay.metrics.base.parse`; None = `report_measures`.
+        What to compute, see `clickassay.metrics.names.parse`; None = `report_measures`.
     click_models
         By name: what a fitted click model expects of (N, k) grades; for the measures of that name.
 

@@ -63,8 +63,8 @@ class Parameter:
     admits
         Whether a value is one of them.
     setting
-        The setting (clickassay.settings) that gives the value when the metric's name does not; None = it is
-        then the default.
+        The setting (clickassay.core.settings) that gives the value when the metric's name does not; None = it
+        is then the default.
     default
         The value without a setting; None = the metric is then the one without this parameter.
     """

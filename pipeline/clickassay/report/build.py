@@ -97,7 +97,7 @@ def write_report(
     Parameters
     ----------
     tables
-        The frames of `contracts.RUN_TABLES` by name.
+        The frames of `contracts.run.RUN_TABLES` by name.
     info
         The content of ``settings.json``: settings, inputs, versions, command, seed,
         skipped_attributes, has_navigational, notes.

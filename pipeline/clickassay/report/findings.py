@@ -20,7 +20,7 @@ SURE = 0.05
 """Two metrics are told apart when the adjusted p-value of their difference is below this."""
 
 HANDFUL = 5
-"""Queries that are taken together, as contracts.INFLUENCE has them."""
+"""Queries that are taken together, as contracts.correlation.INFLUENCE has them."""
 
 MOST_SHARE = 2 / 3
 """A correlation hangs on a handful of queries when they make up more of its squared error than this."""

@@ -177,7 +177,7 @@ class Run:
     Attributes
     ----------
     frames
-        The tables of `contracts.RUN_TABLES` by name, without what concerns `contracts.BASELINES`.
+        The tables of `contracts.run.RUN_TABLES` by name, without what concerns `metrics.catalogue.BASELINES`.
     plain
         Rows of `correlations` and `comparisons` that concern these baselines.
     info
@@ -256,7 +256,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     Raises
     ------
     ReportError
-        If a table of `contracts.RUN_TABLES` is missing.
+        If a table of `contracts.run.RUN_TABLES` is missing.
     ContractError
         If a table has not the form of its contract.
     """

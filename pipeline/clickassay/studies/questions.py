@@ -63,7 +63,7 @@ def question(name: str) -> Question:
 
 
 def ask(run: Path, sql: str) -> pl.DataFrame:
-    """Run one SELECT on the tables of a run (``contracts.RUN_TABLES``).
+    """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
 
     Parameters
     ----------

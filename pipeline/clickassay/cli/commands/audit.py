@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 WITHIN_NOISE = "reversed, within noise"
-"""What `audit.comparing.change` says of an order that was never sure."""
+"""What `studies.audit.compare.change` says of an order that was never sure."""
 
 
 def audit(

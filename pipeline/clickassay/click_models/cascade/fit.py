@@ -1,4 +1,4 @@
-"""DCM, SDBN, DBN and CCM by expectation maximisation: what is hidden is told by `chain_ends`.
+"""DCM, SDBN, DBN and CCM by expectation maximisation: what is hidden is told by `posterior`.
 
 Guo, Liu and Wang 2009 and Chapelle and Zhang 2009 take readers of DCM and SDBN to stop at their last click,
 which gives closed forms. Here they may have gone on in vain, as the models have it: the closed forms are

@@ -43,7 +43,7 @@ class OtherValue:
     market, depth
         The sample of the other log.
     split, class_
-        Class of queries, in the words of `contracts.CORRELATIONS`; ``all`` when not split.
+        Class of queries, in the words of `contracts.correlation.CORRELATIONS`; ``all`` when not split.
     click_metric, editorial_metric
         In the words of this project; ``AP(rel=2)`` counts grades from 2 up as relevant.
     value

@@ -25,8 +25,8 @@ def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Set
 
     Returns
     -------
-    Rows of `contracts_audit.CONVENTIONS` for the headline click metric; none where grades are drawn from
-    clicks, which no tool does.
+    Rows of `contracts.conventions.CONVENTIONS` for the headline click metric; none where grades are drawn
+    from clicks, which no tool does.
     """
     if settings.unjudged == "model":
         return CONVENTIONS.empty()

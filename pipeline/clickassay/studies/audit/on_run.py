@@ -37,7 +37,7 @@ class Audit:
     holes
         Results of the configurations that have no judgment; None where that is not known.
     audited, changed
-        In the forms of `contracts_audit.CONVENTIONS` and `contracts_audit.CHANGED`.
+        In the forms of `contracts.conventions.CONVENTIONS` and `contracts.conventions.CHANGED`.
     """
 
     sample: Sample
@@ -65,7 +65,7 @@ def audit_run(
     judgments
         The judgments that the run was made with; None = only what the run keeps, the grades of results shown.
     market, depth, judge
-        Which; when None as in `run_sample.sample_of_run`.
+        Which; when None as in `finished_run.sample_of_run`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Values that other tools report and that names of measures refuse, since they are no such measure.
 
-`lists` are Q ranked lists (clickassay.evaluation.lists); `reading` has the cut and the scale. Each function
+`lists` are Q ranked lists (studies.evaluation.lists); `reading` has the cut and the scale. Each function
 returns (Q,) values.
 """
 

@@ -39,7 +39,7 @@ class Evaluation:
     lists
         By run: its ranked lists with their grades.
     runs, means, per_query, comparisons
-        Polars frames in the forms of `clickassay.evaluation.forms`.
+        Polars frames in the forms of `studies.evaluation.forms`.
     """
 
     measures: tuple[Measure, ...]

@@ -51,7 +51,7 @@ class Choices:
     measures
         Names with blanks between them.
     relevant_grade, max_grade, persistence, queries, bounds, known, expected, seed
-        As `evaluation.evaluate` takes them.
+        As `studies.evaluation.evaluate` takes them.
     """
 
     measures: str
@@ -218,7 +218,7 @@ def write_evaluation(
 
 
 def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:
-    """Return the tables of `evaluation.forms.EVALUATION_TABLES` by name, the curves among them."""
+    """Return the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name, the curves among them."""
     one, rel = found.evaluation, found.choices.relevant_grade
     depth = _depth(one.measures)
     frames = {

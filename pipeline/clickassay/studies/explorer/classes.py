@@ -74,7 +74,7 @@ def _entropy(run: Run, key: Key, queries: pl.Series) -> Floats:
 def _sample(key: Key, queries: pl.DataFrame, entropy: Floats) -> Sample:
     """Make a sample with as much as classes are made from: one row per query, no metric.
 
-    `clickassay.run_sample` would read and measure every configuration first, for which a page has no time.
+    `studies.finished_run` would read and measure every configuration first, for which a page has no time.
     """
     size = queries.height
     nothing = np.zeros((size, 0))

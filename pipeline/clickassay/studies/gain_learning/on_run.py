@@ -61,7 +61,7 @@ class Wish:
     click
         The click metric to agree with.
     aim
-        A name in `learning.agreement.AIMS`.
+        A name in `agreement.AIMS`.
     positions
         What is learned of phi.
     parts, seed

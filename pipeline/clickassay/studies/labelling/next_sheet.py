@@ -21,9 +21,9 @@ class Proposed:
     Attributes
     ----------
     queries
-        Rows of `contracts_active.NEXT_JUDGMENTS` that the budget pays, in their order.
+        Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays, in their order.
     to_label
-        Their results, in the form of `contracts_active.TO_LABEL`.
+        Their results, in the form of `TO_LABEL`.
     """
 
     queries: pl.DataFrame

@@ -75,7 +75,7 @@ class Aim:
     Attributes
     ----------
     measure, variant
-        Names in `active.moments.MEASURES` and `active.sampling.VARIANTS`.
+        Names in `moments.MEASURES` and `sampling.VARIANTS`.
     budget
         In the unit of costs; above 0.
     depth
@@ -101,7 +101,7 @@ class LabelPlan:
     Attributes
     ----------
     queries, documents, draws
-        In the forms of `contracts_active`.
+        In the forms of the tables above.
     aim
         What it is for; the budget is that of all labels so far.
     max_grade
@@ -125,7 +125,7 @@ class LabelPlan:
 
     @property
     def to_label(self) -> pl.DataFrame:
-        """Documents to label in the form of `contracts_active.TO_LABEL`, in the order of the draws."""
+        """Documents to label in the form of `TO_LABEL`, in the order of the draws."""
         paid = self.draws.filter("paid").select("query", "draw")
         ordered = self.documents.join(paid, on="query").sort("draw", "url")
         return TO_LABEL.canonical(

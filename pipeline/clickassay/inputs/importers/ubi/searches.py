@@ -18,7 +18,7 @@ def write_log(stage: Path, folder: Path, counts: dict[str, int]) -> None:
     Parameters
     ----------
     stage
-        Folder with ``queries``, ``impressions`` and ``clicks``, in the forms of clickassay/formats/ubi.py.
+        Folder with ``queries``, ``impressions`` and ``clicks``, in the forms of `importer`.
     folder
         Folder to write to.
     counts

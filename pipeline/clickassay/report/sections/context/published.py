@@ -49,7 +49,7 @@ SIZES = {
     "n_sessions": ("Sessions", "sessions"),
     "coverage": ("Coverage", "coverage"),
 }
-"""By column of `contracts.STATISTICS`: the words of a row, and the name in `OtherCounts`."""
+"""By column of `contracts.run.STATISTICS`: the words of a row, and the name in `OtherCounts`."""
 
 
 @dataclass(frozen=True)

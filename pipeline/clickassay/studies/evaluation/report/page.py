@@ -59,7 +59,7 @@ class EvaluationReport:
 def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
     """Return the tables that say everything but curves, with all their rows.
 
-    `frames` are those of `evaluation.forms.EVALUATION_TABLES` by name.
+    `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     """
     tables = [runs_table(frames["runs"]), means_table(frames["means"])]
     tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
@@ -81,7 +81,7 @@ def build_evaluation_report(
     Parameters
     ----------
     frames
-        Those of `evaluation.forms.EVALUATION_TABLES` by name.
+        Those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     conventions
         What the numbers rest on.
     rel
