@@ -65,6 +65,7 @@ class ByFile(LoadFileScheduling):
         return "spark" if tier(nodeid) == "spark" else super()._split_scope(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     config.option.loadscopereorder = False  # in the order above
     return ByFile(config, log)

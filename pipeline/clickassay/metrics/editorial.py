@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clickassay.core.errors import JudgmentError
 from clickassay.core.records import Floats
 from clickassay.metrics.definition import Metric, Parameter, numbers, word
-from clickassay.metrics.gains import FORMS, Grades, Values, discounted
+from clickassay.metrics.gains import FORMS, Grades, Values, discounted, ndcg
 
 LARGEST = 1e12
 """Largest gain or utility that a name may give: sums and squares of values stay finite."""
@@ -22,35 +22,6 @@ def dcg(grades: Grades, *, dcg: str = "exp-log2", gains: Values | None = None) -
     With `gains`, one number for each grade from 0 up, theirs take the place of 2^g - 1.
     """
     return discounted(grades, dcg, gains)
-
-
-def gained(grades: Grades, gains: Values | None = None) -> Floats:
-    """Return `gains` of the grades, or 2^g - 1, exactly."""
-    gain: Floats = np.ldexp(1.0, grades) - 1 if gains is None else np.array(gains)[grades]
-    return gain
-
-
-def ndcg(grades: Grades, pool: Grades, *, gains: Values | None = None) -> Floats:
-    """NDCG = DCG / DCG of the best k results of the pool, 0 when that is 0; 0..1. `gains` as for `dcg`."""
-    ideal = np.zeros(len(pool))
-    for rank, gain in enumerate(ideal_gains(pool, grades.shape[1], gains).T, start=1):
-        ideal += gain / math.log2(rank + 1)
-    return np.divide(dcg(grades, gains=gains), ideal, out=np.zeros(len(grades)), where=ideal > 0)
-
-
-def ideal_gains(pool: Grades, depth: int, gains: Values | None = None) -> Floats:
-    """Return the (N, depth) gains of the best results of each pool, falling, 0 where it ends."""
-    there = np.arange(depth) < pool.sum(axis=1)[:, None]  # a grade of 0 may have a gain, a missing result not
-    return np.where(there, gained(ideal_grades(pool, depth), gains), 0.0)
-
-
-def ideal_grades(pool: Grades, depth: int) -> Grades:
-    """Return the (N, depth) grades of the best results of each pool, in falling order, 0 where it ends."""
-    at_least = np.cumsum(pool[:, ::-1], axis=1)[:, ::-1]  # results with grade >= g
-    ideal = np.zeros((len(pool), depth), dtype=np.int8)
-    for grade in range(1, pool.shape[1]):
-        ideal[np.arange(depth) < at_least[:, grade, None]] = grade
-    return ideal
 
 
 def ap(
@@ -147,12 +118,12 @@ def satisfaction(grades: Grades, max_rel: int, gains: Values | None = None) -> F
         If there are no `gains` and a grade is above `max_rel`, which would give a chance above 1.
     """
     if gains is not None:
-        return gained(grades, gains)
+        return np.array(gains)[grades]
     if grades.size and grades.max() > max_rel:
         raise JudgmentError(
             f"grade {grades.max()} is above max_rel {max_rel}: give the top grade of the scale"
         )
-    chance: Floats = np.ldexp(gained(grades), -max_rel)
+    chance: Floats = np.ldexp(np.ldexp(1.0, grades) - 1, -max_rel)
     return chance
 
 
@@ -292,7 +263,8 @@ EDITORIAL = (
         (DCG_FORM, GAINS), (), (("dcg", "gains"),),
     ),
     Metric(
-        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, _POOLED, (GAINS,), _EXPONENTIAL
+        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, (*_POOLED, "deepest"), (GAINS,),
+        _EXPONENTIAL,
     ),
     Metric(
         "AP", "mean precision at the relevant results", 0, 1, _FROM + "6.2", ap, (*_POOLED, "size"),

@@ -1,7 +1,6 @@
-"""Gains and discounts of DCG in its three forms, for lists and for the best lists of a pool."""
+"""Gains and discounts of DCG in its three forms, for lists and for the best lists of a pool; nDCG."""
 
 import math
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,9 @@ def grade_gains(form: str, top: int, gains: Values | None = None) -> Floats:
     """Return the gains of the grades 0..top: `gains`, else 2^g - 1 for ``exp-log2``, else g."""
     if gains is not None:
         return np.array(gains, dtype=np.float64)
-    scale = np.arange(top + 1, dtype=np.float64)
-    return np.exp2(scale) - 1 if form == "exp-log2" else scale
+    scale = np.arange(top + 1)
+    # ldexp is exact on every processor, exp2 is not
+    return np.ldexp(1.0, scale) - 1 if form == "exp-log2" else scale.astype(np.float64)
 
 
 def discount(form: str, rank: int) -> float:
@@ -39,21 +39,65 @@ def discounted(grades: Grades, form: str, gains: Values | None = None) -> Floats
     return total
 
 
-def ideal_total(pool: Grades, depth: int | None, form: str, gains: Values | None = None) -> Floats:
-    """Return the (N,) sums of gain / discount of the best `depth` results of each pool, None = of all."""
-    of_grade = grade_gains(form, pool.shape[1] - 1, gains)
-    cut = int(pool.sum(axis=1).max(initial=0)) if depth is None else depth
-    up_to = _summed(form, cut)
-    total, above = np.zeros(len(pool)), np.zeros(len(pool), dtype=np.int64)
-    for grade in range(pool.shape[1] - 1, -1, -1):
-        below = np.minimum(above + pool[:, grade], cut)
-        total += of_grade[grade] * (up_to[below] - up_to[above])
-        above = below
-    return total
+def ideal_grades(pool: Grades, depth: int) -> Grades:
+    """Return the (N, depth) grades of the best results of each pool, in falling order, 0 where it ends."""
+    at_least = np.cumsum(pool[:, ::-1], axis=1)[:, ::-1]  # results with grade >= g
+    ideal = np.zeros((len(pool), depth), dtype=np.int8)
+    for grade in range(1, pool.shape[1]):
+        ideal[np.arange(depth) < at_least[:, grade, None]] = grade
+    return ideal
 
 
-@lru_cache(maxsize=64)
-def _summed(form: str, depth: int) -> NDArray[np.float64]:
-    """Return the (depth + 1,) sums of 1 / discount of the first 0, 1, ... ranks."""
-    one_by_one = [1 / discount(form, rank) for rank in range(1, depth + 1)]
-    return np.concatenate([[0.0], np.cumsum(one_by_one)])
+def ideal_gains(pool: Grades, depth: int, form: str, gains: Values | None = None) -> Floats:
+    """Return the (N, depth) gains of the best results of each pool, falling, 0 where it ends."""
+    there = np.arange(depth) < pool.sum(axis=1)[:, None]  # a grade of 0 may have a gain, a missing result not
+    return np.where(there, grade_gains(form, pool.shape[1] - 1, gains)[ideal_grades(pool, depth)], 0.0)
+
+
+def of_ideal(
+    grades: Grades, pool: Grades, deepest: int | None, form: str, gains: Values | None = None
+) -> Floats:
+    """Return the sums of gain / discount of (N, k) grades over those of the best `deepest` results.
+
+    None = of all results of the pool. The value is 0 where the best are worth nothing. Both sums add up from
+    the first rank down, so that the ideal list itself has exactly 1.
+    """
+    most = int(pool.sum(axis=1).max(initial=0))
+    best = ideal_gains(pool, most if deepest is None else min(deepest, most), form, gains)
+    ideal = np.zeros(len(pool))
+    for rank, column in enumerate(best.T, start=1):
+        ideal += column / discount(form, rank)
+    return np.divide(discounted(grades, form, gains), ideal, out=np.zeros(len(grades)), where=ideal > 0)
+
+
+def ndcg(
+    grades: Grades,
+    pool: Grades,
+    deepest: int | None,
+    *,
+    dcg: str = "exp-log2",
+    gains: Values | None = None,
+    ideal: str = "judged",
+) -> Floats:
+    """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1 where every result stands once.
+
+    A list that shows a judged result twice can exceed 1: the pool has it once, and nothing is clipped
+    (method 6). With `gains`, one number for each grade from 0 up, theirs take the place of the form's.
+
+    Parameters
+    ----------
+    grades
+        (N, k) grades 0 or above, best position first.
+    pool
+        (N, g_max + 1) number of judged results of the query by grade.
+    deepest
+        The cut of the ideal list; None = all of the pool.
+    dcg
+        One of `FORMS`.
+    ideal
+        The best results: those ``judged`` to the cut, all of them (``uncut``), or those of the list
+        (``shown``).
+    """
+    if ideal == "shown":
+        pool = np.stack([np.count_nonzero(grades == g, axis=1) for g in range(pool.shape[1])], axis=1)
+    return of_ideal(grades, pool, None if ideal == "uncut" else deepest, dcg, gains)

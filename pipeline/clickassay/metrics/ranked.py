@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats
 from clickassay.metrics.definition import Metric, Parameter
 from clickassay.metrics.editorial import DCG_FORM, GAINS, REL
-from clickassay.metrics.gains import Grades, Values, discounted, ideal_total
+from clickassay.metrics.gains import Grades, Values, discounted, ndcg, of_ideal
 
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]
@@ -149,32 +149,7 @@ def cumulated_gain(grades: Grades, *, gains: Values | None = None) -> Floats:
 
 def normalised_gain(grades: Grades, pool: Grades, deepest: int | None, *, gains: Values | None) -> Floats:
     """NCG = CG / CG of the best results of the query; 0..1."""
-    return _of_ideal(grades, pool, deepest, "none", gains)
-
-
-def ndcg(
-    grades: Grades,
-    pool: Grades,
-    deepest: int | None,
-    *,
-    dcg: str,
-    gains: Values | None = None,
-    ideal: str = "judged",
-) -> Floats:
-    """Return DCG / DCG of the best results, 0 when that is 0; 0..1.
-
-    `dcg` is ``log2`` (gain g), ``exp-log2`` (gain 2^g - 1), both discounted by log2(i + 1), or ``jk-log2``:
-    gain g, discounted by log2(i) from the second place on (Jarvelin & Kekalainen 2000). The best results are
-    the judged ones to the cut (``judged``), all of them (``uncut``), or those of the list (``shown``).
-    """
-    if ideal == "shown":
-        pool = np.stack([np.count_nonzero(grades == g, axis=1) for g in range(pool.shape[1])], axis=1)
-    return _of_ideal(grades, pool, None if ideal == "uncut" else deepest, dcg, gains)
-
-
-def _of_ideal(grades: Grades, pool: Grades, deepest: int | None, form: str, gains: Values | None) -> Floats:
-    # an ulp may be lost between the two sums
-    return np.minimum(share(discounted(grades, form, gains), ideal_total(pool, deepest, form, gains)), 1)
+    return of_ideal(grades, pool, deepest, "none", gains)
 
 
 def inversions(grades: Grades, returned: Sizes) -> Floats:

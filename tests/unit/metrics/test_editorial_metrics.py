@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures
+from clickassay.metrics.catalogue import METRICS, editorial_values, report_measures, shown_pool
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
-from clickassay.metrics.editorial import expected_reciprocal_rank, ideal_grades, satisfaction
+from clickassay.metrics.editorial import expected_reciprocal_rank, satisfaction
+from clickassay.metrics.gains import FORMS, ideal_grades, ndcg
 from clickassay.metrics.names import parse
 
 SHOWN = Settings(pool="shown")
@@ -74,6 +75,16 @@ def test_a_result_shown_twice_is_graded_at_each_place_but_is_once_in_the_pool():
     found = values([4, 4], pool=[4, 0], settings=JUDGED)
     assert found["AP"] == 2  # precisions 1 and 1, one relevant result
     assert found["NDCG"] == pytest.approx(1 + 1 / math.log2(3))
+    names = ["nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2',ideal='uncut')", "nDCG", "NCG"]
+    other = values([4, 4], pool=[4, 0], settings=JUDGED, names=names)
+    assert list(other.values()) == [*[found["NDCG"]] * 3, 2.0]
+
+
+@given(GRADES, st.sampled_from(FORMS))
+def test_the_ideal_list_has_exactly_1_in_every_form(grades, form):
+    best = np.array([sorted(grades, reverse=True)])
+    (value,) = ndcg(best, shown_pool(best, 4), len(grades), dcg=form)
+    assert value == float(max(grades) > 0)
 
 
 def test_the_baselines_are_plain_means_and_shares():

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.metrics.editorial import expected_reciprocal_rank
-from clickassay.metrics.gains import discount, discounted
-from clickassay.metrics.ranked import ndcg, precision
+from clickassay.metrics.gains import discount, discounted, ndcg
+from clickassay.metrics.ranked import precision
 from clickassay.studies.evaluation.lists import Lists
 
 Grades = NDArray[np.int64]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.core.records import Floats
-from clickassay.metrics.editorial import ideal_grades
-from clickassay.metrics.gains import discount
+from clickassay.metrics.gains import discount, ideal_grades
 from clickassay.metrics.ranked import RECALLS, precision_at_recalls, r_precision, share
 from clickassay.studies.evaluation.lists import Block, Lists
 

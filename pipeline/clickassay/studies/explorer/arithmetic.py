@@ -20,7 +20,8 @@ from clickassay.metrics.catalogue import METRICS, shown_pool
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
 from clickassay.metrics.clicks import CLICKS
 from clickassay.metrics.definition import Metric, given_arguments
-from clickassay.metrics.editorial import ap, gained, ideal_gains, ideal_grades, ndcg, satisfaction
+from clickassay.metrics.editorial import ap, satisfaction
+from clickassay.metrics.gains import grade_gains, ideal_gains, ideal_grades, ndcg
 from clickassay.metrics.names import parse
 
 ROUNDING = 1e-9
@@ -125,7 +126,7 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
 
 def _dcg(ranked: _Ranked) -> _Spelled:
     gains = ranked.given.get("gains")
-    steps = _gain_steps(ranked.grades, gained(ranked.grades, gains), gains is None)
+    steps = _gain_steps(ranked.grades, _gained(ranked.grades, gains), gains is None)
     gain, formula = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_listed('gain', gains)}")
     formula = f"Σ {gain} / log2(rank + 1){formula}"
     return formula, steps, (("DCG = sum", _sum(steps, "gain / discount")),), ""
@@ -134,6 +135,10 @@ def _dcg(ranked: _Ranked) -> _Spelled:
 def _listed(what: str, values: tuple[float, ...]) -> str:
     """Return ``what(0..2) = 0, 1, 3``."""
     return f"{what}(0..{len(values) - 1}) = {', '.join(f'{value:g}' for value in values)}"
+
+
+def _gained(grades: Integers, gains: tuple[float, ...] | None) -> Floats:
+    return grade_gains("exp-log2", int(grades.max(initial=0)), gains)[grades]
 
 
 def _gain_steps(grades: Integers, gain: Floats, exponential: bool) -> pl.DataFrame:
@@ -151,11 +156,11 @@ def _gain_steps(grades: Integers, gain: Floats, exponential: bool) -> pl.DataFra
 
 def _ndcg(ranked: _Ranked) -> _Spelled:
     formula, gains, depth = "DCG / DCG of the ideal list", ranked.given.get("gains"), len(ranked.grades)
-    steps = _gain_steps(ranked.grades, gained(ranked.grades, gains), gains is None)
+    steps = _gain_steps(ranked.grades, _gained(ranked.grades, gains), gains is None)
     total = _sum(steps, "gain / discount")
-    if ranked.knows(lambda pool: ndcg(ranked.grades[None], pool, gains=gains)):
+    if ranked.knows(lambda pool: ndcg(ranked.grades[None], pool, depth, gains=gains)):
         best = ideal_grades(ranked.pool[None], depth)[0]
-        of_best = ideal_gains(ranked.pool[None], depth, gains)[0]
+        of_best = ideal_gains(ranked.pool[None], depth, "exp-log2", gains)[0]
         ideal_steps = _gain_steps(best, of_best, gains is None).drop("rank", "discount log2(rank + 1)")
         steps = steps.hstack(ideal_steps.select(pl.all().name.prefix("ideal ")))
         ideal = _sum(steps, "ideal gain / discount")
