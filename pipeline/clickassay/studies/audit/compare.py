@@ -25,7 +25,8 @@ class Gap:
 
 def weighted_means(sample: Sample) -> Floats:
     """Return the (E,) means over configurations, weighted by sessions."""
-    means: Floats = sample.sessions @ sample.editorial_values / sample.sessions.sum()
+    # added up row by row: a product of matrices rounds in another way on another processor
+    means: Floats = (sample.sessions[:, None] * sample.editorial_values).sum(axis=0) / sample.sessions.sum()
     return means
 
 

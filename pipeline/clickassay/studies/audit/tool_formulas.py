@@ -81,8 +81,10 @@ def rbp_of_relevant_grades(lists: Lists, reading: Reading) -> Floats:
 
 
 def _rbp(grades: Grades, reading: Reading) -> Floats:
-    weights = (1 - reading.persistence) * reading.persistence ** np.arange(reading.depth)
-    value: Floats = grades @ weights
+    total = np.zeros(len(grades))
+    for column in grades.T[::-1]:
+        total = column + reading.persistence * total
+    value: Floats = (1 - reading.persistence) * total
     return value
 
 
