@@ -20,7 +20,7 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.records import Split
 from clickassay.core.settings import Settings
-from clickassay.correlation.jackknife import holm
+from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.rankers import exact_correlations, monte_carlo, query_covariances, within_queries
 from clickassay.correlation.tables import correlations
 from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures

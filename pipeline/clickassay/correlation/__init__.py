@@ -1,7 +1,7 @@
 """Judged configurations → correlations of click metrics with editorial metrics.
 
 - ``weighted``, ``rankers``: the two correlations; ``noise``: what sampling does to them.
-- ``jackknife``, ``estimates``: intervals.
+- ``jackknife``, ``estimates``: intervals; ``multiplicity``: many tests at once.
 - ``comparisons``, ``influence``, ``classes``, ``judges``: what is asked of them.
 - ``power``: how much data a difference needs.
 - ``tables``: as rows of a run's tables.

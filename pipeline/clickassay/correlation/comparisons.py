@@ -12,11 +12,11 @@ from clickassay.correlation.jackknife import (
     Spread,
     cautions,
     difference_interval,
-    holm,
     left_out,
     no_rounding,
     p_value,
 )
+from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.tables import labelled
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 

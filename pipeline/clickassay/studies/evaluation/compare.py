@@ -4,9 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from clickassay.core.records import Floats
+from clickassay.correlation.multiplicity import holm
 from clickassay.studies.evaluation.forms import COMPARISONS
 
 FLIPS = 10_000
@@ -32,7 +33,7 @@ def _half_width(values: Floats) -> Floats:
     if number < 2:
         return np.full(values.shape[1], np.nan)
     error = values.std(axis=0, ddof=1) / np.sqrt(number)
-    half: Floats = stats.t.ppf(0.975, number - 1) * error
+    half: Floats = stdtrit(number - 1, 0.975) * error
     return half
 
 
@@ -58,8 +59,8 @@ def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed:
         for part in _compared(names, (one, two), values[two] - values[one], (seed, number))
     ]
     frame = pl.DataFrame(rows, COMPARISONS.empty().schema, orient="row")
-    corrected = pl.Series("p_holm", holm(frame["p_value"].to_list()), dtype=pl.Float64)
-    return frame.with_columns(corrected)
+    corrected = holm(frame["p_value"].fill_null(np.nan).to_numpy())
+    return frame.with_columns(pl.Series("p_holm", corrected).fill_nan(None))
 
 
 def _compared(
@@ -99,7 +100,7 @@ def _t_test(difference: Floats) -> Floats:
     error = difference.std(axis=0, ddof=1) / np.sqrt(number)
     apart = error > _ROUNDING * np.abs(difference).max(axis=0)
     statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=apart)
-    p_value: Floats = np.where(apart, 2 * stats.t.sf(np.abs(statistic), number - 1), np.nan)
+    p_value: Floats = np.where(apart, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
     return p_value
 
 
@@ -115,14 +116,3 @@ def _randomised(difference: Floats, rng: np.random.Generator) -> Floats:
         left -= number
     share: Floats = as_far / (FLIPS + 1)
     return share
-
-
-def holm(p_values: list[float | None]) -> list[float | None]:
-    """Return p values corrected for their number (Holm 1979), None where there is none."""
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    corrected: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for rank, (p, place) in enumerate(known):
-        largest = max(largest, min(1.0, p * (len(known) - rank)))
-        corrected[place] = largest
-    return corrected

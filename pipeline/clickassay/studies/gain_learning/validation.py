@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Progress, silent
@@ -176,7 +176,7 @@ def _gain(differences: Floats) -> Interval:
 
 
 def _quantile(parts: int) -> float:
-    return float(student.ppf(0.975, parts - 1))
+    return float(stdtrit(parts - 1, 0.975))
 
 
 def _warnings(chances: tuple[Interval, ...], shown: tuple[int, ...]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
@@ -67,13 +67,13 @@ def estimate(values: Floats, ratios: Floats, *, level: float = 0.95) -> Estimate
         raise ActiveError("one draw has all the weight, which gives no error: defend q with a share of p")
     error = _jackknife_error(values - value, share)
     freedom = max(worth - 1, 1.0)
-    reach = float(stats.t.ppf((1 + level) / 2, freedom)) * error
+    reach = float(stdtrit(freedom, (1 + level) / 2)) * error
     return Estimate(
         value=value,
         error=error,
         ci_low=value - reach,
         ci_high=value + reach,
-        above_zero=float(stats.t.cdf(value / error, freedom)),
+        above_zero=float(stdtr(freedom, value / error)),
         draws=len(values),
         worth=worth,
         heaviest=heaviest,

@@ -10,7 +10,8 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats, Sample
-from clickassay.correlation.jackknife import holm, no_rounding
+from clickassay.correlation.jackknife import no_rounding
+from clickassay.correlation.multiplicity import holm
 from clickassay.studies.finished_run import sample_of_run
 from clickassay.studies.runs_compared.noise import from_intervals, narrowed, weighted_changes, within_changes
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, FinishedRun

@@ -339,9 +339,8 @@ def _alike(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
         return f"a rank correlation needs at least {FEWEST_ORDERED} metrics with a value in both"
     if min(len(set(values.values())) for values in (theirs, ours)) == 1:
         return "there is no rank correlation, as all values of one log are equal"
-    from scipy.stats import spearmanr  # noqa: PLC0415 - takes over a CPU second; few runs need it
-
-    alike = float(spearmanr(list(theirs.values()), list(ours.values())).statistic)
+    both = pl.DataFrame({"theirs": list(theirs.values()), "ours": list(ours.values())})
+    alike = both.select(pl.corr("theirs", "ours", method="spearman")).item()
     return f"Spearman's rank correlation of the two orders is {number(alike)} ({len(ours)} metrics)"
 
 
