@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import Sample
+from clickassay.core.records import Sample, SampleKey
 from clickassay.core.seeds import child
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons
@@ -56,9 +56,7 @@ def made_sample(depth: int, queries: int, configurations: int, seed: int) -> Sam
     lengths = rng.integers(1, 6, queries)
     texts = (" ".join([f"{number:06}", *["word"] * (words - 1)]) for number, words in enumerate(lengths))
     return Sample(
-        market=EVERY,
-        depth=depth,
-        judge=EVERY,
+        key=SampleKey(EVERY, depth, EVERY),
         queries=tuple(texts),
         query_index=index,
         sessions=sessions,

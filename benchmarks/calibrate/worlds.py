@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.seeds import child
 
 POOL_QUERIES = 100_000
@@ -134,9 +134,7 @@ def draw(pool: Pool, queries: int, rng: np.random.Generator) -> Sample:
     variances = np.divide(sessions * means * (1 - means), sessions - 1,
                           out=np.full(len(rows), np.nan), where=sessions > 1)  # fmt: skip
     return Sample(
-        market=EVERY,
-        depth=1,
-        judge=EVERY,
+        key=SampleKey(EVERY, 1, EVERY),
         queries=tuple(f"{number:06}" for number in range(queries)),
         query_index=np.repeat(np.arange(queries), sizes),
         sessions=sessions,

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
+from clickassay.core.records import SampleChoice
 from clickassay.studies.audit.compare import change, mean_gaps
 from clickassay.studies.audit.on_run import NEEDS_HOLES, NEEDS_POOL, audit_run
 from support.logs import tiny
@@ -263,7 +264,10 @@ def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log
     given = log / ("log/judgments.parquet" if kind == "run" else "some.parquet")
     table = pl.read_parquet(folder / "conventions.parquet")
     assert table.equals(CONVENTIONS.canonical(table))
-    markets = [audit_run(folder, judgments=str(given), market=name).audited for name in ("north", "south")]
+    markets = [
+        audit_run(folder, judgments=str(given), wanted=SampleChoice(name)).audited
+        for name in ("north", "south")
+    ]
     found = pl.concat(markets).filter(click_metric="MeanRR")
     numbers = [column.name for column in CONVENTIONS.columns if column.dtype == pl.Float64]
     assert table.drop(numbers).equals(found.drop(numbers))
@@ -336,7 +340,7 @@ def test_one_list_tells_which_conventions_give_a_number():
         (("--grades", "1", "--max-grade", "2"), "--relevant-grade 3 is above"),
         (("--grades", "9"), "off the scale"),
         (("x", "--click", "CTR"), "unknown click metric 'CTR'"),
-        (("no-such-run",), "settings.json is missing or broken"),
+        (("no-such-run",), "no settings.json in no-such-run"),
     ],
 )
 def test_what_cannot_be_audited_is_one_line(arguments, message):

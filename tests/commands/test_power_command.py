@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import ReportError
-from clickassay.studies.finished_run import sample_of_run
+from clickassay.core.records import SampleChoice
+from clickassay.studies.finished_run import FinishedRun
 from support.logs import tiny
 from support.places import SAMPLES
 
@@ -150,15 +151,20 @@ def test_a_negative_seed_is_wrong_usage(run):
     assert "Traceback" not in ended.err
 
 
+def sample_of(run, **wanted):
+    finished = FinishedRun(run)
+    return finished.sample(finished.key(SampleChoice(**wanted))).sample
+
+
 def test_settings_that_were_changed_by_hand_are_named(run, tmp_path):
     changed = shutil.copytree(run, tmp_path / "changed")
     (changed / "settings.json").write_text(json.dumps({"settings": {}}))
     with pytest.raises(ReportError, match=r"settings\.json"):
-        sample_of_run(changed, market=None, depth=None, judge=None)
+        sample_of(changed)
 
 
 def test_a_run_read_back_has_the_metrics_that_were_written(run):
-    sample = sample_of_run(run, market="south", depth=5, judge=None)
+    sample = sample_of(run, market="south", depth=5)
     rows = pl.read_parquet(run / "configurations.parquet").filter(market="south")
     rows = rows.sort("query", "configuration_id")
     np.testing.assert_allclose(sample.click_values, rows.select(sample.click_names).to_numpy(), atol=1e-12)

@@ -1,13 +1,83 @@
 """Records that several floors share: judged configurations as arrays, from metrics to correlations."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import visible
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+SAMPLE_COLUMNS = ("market", "depth", "judge")
+"""Columns that say which sample a row of a run's tables is of: the fields of `SampleKey`."""
+
+
+@dataclass(frozen=True, order=True)
+class SampleKey:
+    """What a sample is of: a market, a depth and a judge (``all`` where the run has no such label)."""
+
+    market: str
+    depth: int
+    judge: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "SampleKey":
+        """Return the sample of a row that has `SAMPLE_COLUMNS`."""
+        return cls(*(row[name] for name in SAMPLE_COLUMNS))
+
+    @property
+    def label(self) -> str:
+        """Words for the sample, without the labels that the run does not have."""
+        parts = [] if self.market == EVERY else [f"market {visible(self.market)}"]
+        parts.append(f"depth {self.depth}")
+        parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
+        return ", ".join(parts)
+
+    @property
+    def market_and_depth(self) -> str:
+        """The same without the judge."""
+        return replace(self, judge=EVERY).label
+
+    @property
+    def columns(self) -> dict[str, str | int]:
+        """The values of `SAMPLE_COLUMNS`."""
+        return dict(zip(SAMPLE_COLUMNS, astuple(self), strict=True))
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of `frame` that belong to this sample."""
+        return frame.filter(**self.columns)
+
+
+@dataclass(frozen=True)
+class SampleChoice:
+    """Which samples are asked for: None = any market, depth or judge."""
+
+    market: str | None = None
+    depth: int | None = None
+    judge: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What is asked for, in words; empty for any sample."""
+        return ", ".join(f"{name} {value}" for name, value in self._asked.items())
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of `frame` that belong to such samples."""
+        return frame.filter(**self._asked)
+
+    @property
+    def _asked(self) -> dict[str, str | int]:
+        every = zip(SAMPLE_COLUMNS, astuple(self), strict=True)
+        return {name: value for name, value in every if value is not None}
+
+
+ANY_SAMPLE = SampleChoice()
 
 
 @dataclass(frozen=True)
@@ -16,7 +86,7 @@ class Sample:
 
     Attributes
     ----------
-    market, depth, judge
+    key
         What the sample is of.
     queries
         The Q distinct normalised queries, sorted by code point.
@@ -39,9 +109,7 @@ class Sample:
         (Q,) entropy in bits of the clicked URLs of each query; 0 without a click.
     """
 
-    market: str
-    depth: int
-    judge: str
+    key: SampleKey
     queries: tuple[str, ...]
     query_index: Integers
     sessions: Integers

@@ -110,8 +110,8 @@ def _is_class(column: pl.Series) -> bool:
 
 def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
     rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
-    if "market" in rows.columns and sample.market != EVERY:
-        rows = rows.filter(pl.col("market") == sample.market)
+    if "market" in rows.columns and sample.key.market != EVERY:
+        rows = rows.filter(pl.col("market") == sample.key.market)
     distinct = rows[name].unique().sort(descending=rows[name].dtype == pl.Boolean)  # true before false
     classes = (*(text for text in dict.fromkeys(_texts(distinct)) if text != UNKNOWN), UNKNOWN)
     ours = pl.DataFrame({"query": sample.queries}, schema={"query": pl.String})

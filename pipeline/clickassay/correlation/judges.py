@@ -150,8 +150,8 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
     """
     pairs = [
         (a, b)
-        for a, b in combinations(sorted(samples, key=lambda sample: sample.judge), 2)
-        if (a.market, a.depth) == (b.market, b.depth) and a.judge != b.judge
+        for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2)
+        if (a.key.market, a.key.depth) == (b.key.market, b.key.depth) and a.key.judge != b.key.judge
     ]
     frames = [_compared(a, b) for a, b in pairs]
     return JUDGE_COMPARISONS.canonical(pl.concat([JUDGE_COMPARISONS.empty(), *frames]))
@@ -204,10 +204,10 @@ def _compared(a: Sample, b: Sample) -> pl.DataFrame:
 def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
     """Return what is the same in all rows of two judges."""
     told: dict[str, object] = {
-        "market": a.market,
-        "depth": a.depth,
-        "judge_a": a.judge,
-        "judge_b": b.judge,
+        "market": a.key.market,
+        "depth": a.key.depth,
+        "judge_a": a.key.judge,
+        "judge_b": b.key.judge,
         "n_queries": int(shared.query_index.max()) + 1,
         "n_configurations": len(shared.sessions),
         "n_sessions": int(shared.sessions.sum()),

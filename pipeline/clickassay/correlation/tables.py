@@ -180,7 +180,7 @@ def differences_and_draws(
     no row if there is none.
     """
     within = within_queries(sample)
-    draws = child(rng, "rankers", sample.market, str(sample.depth), sample.judge)
+    draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
     deltas = ranker_differences(within, iterations=iterations, rng=draws)
     return _differences(sample, within, deltas), _draws(sample, deltas if len(within.sizes) else deltas[:0])
 
@@ -245,7 +245,5 @@ def labelled(sample: Sample, frame: pl.DataFrame) -> pl.DataFrame:
     """Add what the sample is of, and write null where there is no value."""
     return frame.with_columns(
         pl.col(pl.Float64).fill_nan(None),
-        pl.lit(sample.market).alias("market"),
-        pl.lit(sample.depth, pl.Int32).alias("depth"),
-        pl.lit(sample.judge).alias("judge"),
+        **{name: pl.lit(value) for name, value in sample.key.columns.items()},
     )

@@ -158,7 +158,7 @@ def _correlated(
         "influence": [INFLUENCE.empty()],
     }
     for number, sample in enumerate(samples):
-        progress(f"correlating market {sample.market}, depth {sample.depth}", number / len(samples))
+        progress(f"correlating market {sample.key.market}, depth {sample.key.depth}", number / len(samples))
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         found["correlations"].append(correlations(sample, splits, moments))

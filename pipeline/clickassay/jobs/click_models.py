@@ -41,7 +41,7 @@ from clickassay.patterns.folder import read_patterns
 from clickassay.patterns.store.files import MARK as STORE_MARK
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable
-from clickassay.studies.finished_run import read_table
+from clickassay.studies.finished_run import FinishedRun
 
 Tables = dict[str, pl.DataFrame]
 
@@ -123,14 +123,15 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
     return _of_table(table, market, depth)
 
 
-def _of_run(run: Path, market: str | None, depth: int | None) -> Clicks:
-    configurations = read_table(run, CONFIGURATIONS)
+def _of_run(folder: Path, market: str | None, depth: int | None) -> Clicks:
+    run = FinishedRun(folder)
+    configurations = run.table(CONFIGURATIONS)
     depths = configurations["depth"].unique().sort().to_list()
     chosen = depth if depth is not None else max(depths, default=0)
     if chosen not in depths:
-        raise ClickModelError(f"{run} has no lists of depth {chosen}; it has depths {_listed(depths)}")
+        raise ClickModelError(f"{folder} has no lists of depth {chosen}; it has depths {_listed(depths)}")
     kept = configurations.filter(pl.col("depth") == chosen).unique("configuration_id", maintain_order=True)
-    return Clicks(_of_market(kept, market), read_table(run, PATTERNS), chosen)
+    return Clicks(_of_market(kept, market), run.table(PATTERNS), chosen)
 
 
 def _of_table(table: PatternTable, market: str | None, depth: int | None) -> Clicks:

@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 
 from clickassay.core.errors import PatternError
 from clickassay.core.records import Floats, Integers
-from clickassay.core.settings import MAX_DEPTH
+from clickassay.core.settings import MAX_DEPTH, Settings
 from clickassay.metrics.definition import Metric
 
 TABLED_DEPTH = 16
 """Up to this depth a table of all masks is smaller than the patterns it serves."""
+
+
+def good_masks(grades: NDArray[np.integer], settings: Settings) -> Integers:
+    """Return the (N,) masks of the positions whose grade, of (N, k), is at least the success grade."""
+    bits = np.left_shift(np.int64(1), np.arange(grades.shape[1], dtype=np.int64))
+    masks: Integers = (grades >= settings.success_grade).astype(np.int64) @ bits
+    return masks
 
 
 def first_click(masks: Integers) -> Integers:

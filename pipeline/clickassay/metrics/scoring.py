@@ -11,11 +11,11 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
-from clickassay.core.records import Floats, Judged, Sample
+from clickassay.core.records import Floats, Judged, Sample, SampleKey
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
-from clickassay.metrics.clicks import ClickValues, click_entropy, click_values
+from clickassay.metrics.clicks import ClickValues, click_entropy, click_values, good_masks
 from clickassay.metrics.null_success import null_success
 
 
@@ -81,7 +81,7 @@ def measure(
         What `judged` has not, and the models that were fitted on it.
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
-    good = _good_masks(judged, settings)
+    good = good_masks(judged.grades, settings)
     clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
     names, editorial = editorial_values(judged.grades, pool, settings, click_models=apart.models)
@@ -107,14 +107,6 @@ def _filled(judged: Judged, sessions: NDArray[np.int64]) -> dict[str, float]:
     return dict(shares.group_by("market").agg(pl.col("filled").sum() / pl.col("sessions").sum()).iter_rows())
 
 
-def _good_masks(judged: Judged, settings: Settings) -> NDArray[np.int64]:
-    """Return the masks of the positions whose grade is at least the success grade."""
-    good = judged.grades >= settings.success_grade
-    bits = np.left_shift(np.int64(1), np.arange(judged.grades.shape[1], dtype=np.int64))
-    masks: NDArray[np.int64] = good.astype(np.int64) @ bits
-    return masks
-
-
 def _sample(
     judged: Judged,
     clicks: ClickValues,
@@ -131,9 +123,7 @@ def _sample(
     queries = tuple(rows["query"].unique().sort())
     index = rows.join(_numbered(queries), on="query", how="left", maintain_order="left")["index"].to_numpy()
     return Sample(
-        market=market,
-        depth=depth,
-        judge=judge,
+        key=SampleKey(market, depth, judge),
         queries=queries,
         query_index=index,
         sessions=clicks.sessions[chosen],
@@ -223,7 +213,7 @@ def _patterns(judged: Judged) -> pl.DataFrame:
 def _statistics(
     samples: tuple[Sample, ...], formed: dict[str, int], *, judge: str, depth: int
 ) -> pl.DataFrame:
-    by_market = {sample.market: sample for sample in samples}
+    by_market = {sample.key.market: sample for sample in samples}
     rows = []
     for market, every in formed.items():
         sample = by_market.get(market)
@@ -242,7 +232,7 @@ def _funnel(
     judge: str,
     depth: int,
 ) -> pl.DataFrame:
-    kept = {sample.market: int(sample.sessions.sum()) for sample in samples}
+    kept = {sample.key.market: int(sample.sessions.sum()) for sample in samples}
     steps = (
         ("set apart", "users of fold 0: models are fitted on their clicks", apart.sessions),
         ("too short", "fewer results than the depth", judged.too_short),

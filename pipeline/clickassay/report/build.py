@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import ReportError
+from clickassay.core.records import SampleKey
 from clickassay.report import findings
 from clickassay.report.caveats import caveats
 from clickassay.report.findings import Finding
 from clickassay.report.glossary import linked, terms
-from clickassay.report.model import Run, SampleKey, Section, Table, read_run
+from clickassay.report.model import Run, Section, Table, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.context.published import beside_section

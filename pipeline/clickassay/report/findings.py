@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.text import MISSING, count, listed, number, percent, plural, sentence, span, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Estimate, p_words, why_none
-from clickassay.report.model import Run, SampleKey, by_pair, estimate, in_order
+from clickassay.report.model import Run, by_pair, estimate, in_order
 
 MOST_QUERIES = 10_000_000
 """More queries than anyone could have judged."""

@@ -15,6 +15,7 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import QueryNames
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
@@ -35,32 +36,6 @@ ROWS_SHOWN = 120
 
 NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
 NO_BOUND = "noise leaves no bound"
-
-
-@dataclass(frozen=True, order=True)
-class SampleKey:
-    """What a sample is of: a market, a depth and a judge (``all`` where the run has no such label)."""
-
-    market: str
-    depth: int
-    judge: str
-
-    @property
-    def label(self) -> str:
-        """Words for the sample, without the labels that the run does not have."""
-        parts = [] if self.market == EVERY else [f"market {visible(self.market)}"]
-        parts.append(f"depth {self.depth}")
-        parts += [] if self.judge == EVERY else [f"judge {visible(self.judge)}"]
-        return ", ".join(parts)
-
-    @property
-    def market_and_depth(self) -> str:
-        """The same without the judge."""
-        return replace(self, judge=EVERY).label
-
-    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of `frame` that belong to this sample."""
-        return frame.filter(market=self.market, depth=self.depth, judge=self.judge)
 
 
 @dataclass(frozen=True)
@@ -308,10 +283,8 @@ def _of_baseline(frame: pl.DataFrame) -> pl.Expr:
 
 
 def _samples_by_weight(statistics: pl.DataFrame) -> list[SampleKey]:
-    heavy = statistics.sort(
-        ["n_sessions", "market", "depth", "judge"], descending=[True, False, False, False]
-    )
-    return [SampleKey(*row) for row in heavy.select("market", "depth", "judge").iter_rows()]
+    heavy = statistics.sort(["n_sessions", *SAMPLE_COLUMNS], descending=[True, False, False, False])
+    return [SampleKey(*row) for row in heavy.select(SAMPLE_COLUMNS).iter_rows()]
 
 
 def _headline(statistics: pl.DataFrame) -> SampleKey | None:

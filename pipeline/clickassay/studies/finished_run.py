@@ -1,67 +1,184 @@
 """A finished run read back from its folder: its tables, its judged configurations as arrays."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
 from clickassay.core.errors import ReportError
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.records import (
+    ANY_SAMPLE,
+    SAMPLE_COLUMNS,
+    Floats,
+    Integers,
+    Sample,
+    SampleChoice,
+    SampleKey,
+)
 from clickassay.core.settings import Settings
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS
-from clickassay.metrics.clicks import CLICK_METRICS, click_values
+from clickassay.metrics.clicks import CLICK_METRICS, click_values, good_masks
 from clickassay.metrics.null_success import null_success
 
-_FIXED = {"market", "depth", "judge", "configuration_id", "query", "results", "grades", "n_sessions"}
+_PARTS = ("inputs", "settings", "versions")
 
 
-def sample_of_run(run: Path, *, market: str | None, depth: int | None, judge: str | None) -> Sample:
-    """Read the judged configurations of one market, depth and judge of a run folder.
+@dataclass(frozen=True)
+class GradedSample:
+    """A sample of a finished run, and the (N, k) grades of its configurations.
+
+    The click entropy of its queries is NaN: no table of a run has it.
+    """
+
+    sample: Sample
+    grades: Integers
+
+
+class FinishedRun:
+    """A folder that `clickassay run` or `clickassay report` made. What is read of it is kept.
+
+    Every method and attribute raises ReportError where the folder is no run, or a file of it is broken; the
+    message names the file.
 
     Parameters
     ----------
-    run
-        Folder that `clickassay run` or `clickassay report` made.
-    market, depth, judge
-        Which; when None the smallest depth, the market with most sessions, the first judge.
-
-    Raises
-    ------
-    ReportError
-        If there is no run, a file of it is broken, or it holds no such configurations.
-
-    The click entropy of queries is NaN: it is not written.
+    folder
+        Where it lies.
     """
-    return graded_sample_of_run(run, market=market, depth=depth, judge=judge)[0]
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._tables: dict[str, pl.DataFrame] = {}
+
+    @cached_property
+    def info(self) -> Mapping[str, Any]:
+        """Its settings.json: an object with inputs, settings, versions and more."""
+        file = self.folder / "settings.json"
+        if not file.is_file():
+            raise self._no_run(file.name)
+        try:
+            info = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise broken(file, first_line(error)) from error
+        if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
+            raise broken(file, f"expected an object with {', '.join(_PARTS)}")
+        return info
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings that it was made with, as far as this version knows them."""
+        written = self.info["settings"]
+        try:
+            known = {name: written[name] for name in Settings.model_fields if name in written}
+            if len(known["scale"]) != known["max_grade"] + 1:  # --max-grade alone: the scale has no labels
+                del known["scale"]
+            return Settings(**known)
+        except (ValueError, KeyError, TypeError) as error:
+            raise broken(self.folder / "settings.json", first_line(error)) from error
+
+    def table(self, contract: Table) -> pl.DataFrame:
+        """Return a table in the form of its contract."""
+        if contract.name not in self._tables:
+            try:
+                self._tables[contract.name] = contract.canonical(self.scan(contract.name).collect())
+            except (*READ_ERRORS, ContractError) as error:
+                raise broken(self.file(contract.name), first_line(error)) from error
+        return self._tables[contract.name]
+
+    def file(self, table: str) -> Path:
+        """Return the file of a table, which is there."""
+        file = self.folder / f"{table}.parquet"
+        if not file.is_file():
+            raise self._no_run(file.name)
+        return file
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return a table as it lies there, to read some of it with `collect`."""
+        return pl.scan_parquet(self.file(table), glob=False)
+
+    def columns(self, table: str) -> list[str]:
+        """Return the names of the columns of a table, as they lie there."""
+        return self.collect(self.scan(table).limit(0)).columns
+
+    def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """Read what was made of `scan`."""
+        try:
+            return rows.collect()
+        except READ_ERRORS as error:
+            message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
+            raise ReportError(message) from error
+
+    def _no_run(self, name: str) -> ReportError:
+        return ReportError(f"no {name} in {self.folder}: give a folder that `clickassay run` made")
+
+    def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
+        """Choose a sample that has judged configurations.
+
+        Where `wanted` leaves it open: the smallest depth, the market with most sessions, the first judge.
+        """
+        kept = self.table(STATISTICS).filter(pl.col("n_sessions") > 0)
+        found = wanted.rows(kept)
+        if found.is_empty():
+            has = "; ".join(str(row) for row in kept.select(SAMPLE_COLUMNS).head(8).iter_rows())
+            raise ReportError(
+                f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
+                f"{has or 'none'}"
+            )
+        order = ["depth", "n_sessions", "market", "judge"]
+        ordered = found.sort(order, descending=[False, True, False, False])
+        return SampleKey(*ordered.select(SAMPLE_COLUMNS).row(0))
+
+    def configurations(self, key: SampleKey) -> pl.DataFrame:
+        """Return the judged configurations of a sample, by query and id."""
+        return key.rows(self.table(CONFIGURATIONS)).sort("query", "configuration_id")
+
+    def sample(self, key: SampleKey) -> GradedSample:
+        """Return the judged configurations of a sample as arrays, in the order of `configurations`."""
+        rows, patterns = self.configurations(key), self.table(PATTERNS)
+        self._check_whole(rows, patterns, depth=key.depth)
+        grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
+        return GradedSample(_sample(key, rows, patterns, good_masks(grades, self.settings)), grades)
+
+    def _check_whole(self, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
+        file = self.file("configurations")
+        holes = [name for name in rows.columns if rows[name].has_nulls()]
+        if holes:
+            raise broken(file, f"null in {', '.join(holes)}")
+        if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
+            raise broken(file, f"not {depth} grades in every row")
+        if rows.join(patterns, on="configuration_id", how="anti").height:
+            raise broken(self.file("patterns"), "configurations without a click pattern")
 
 
-def graded_sample_of_run(
-    run: Path, *, market: str | None, depth: int | None, judge: str | None
-) -> tuple[Sample, NDArray[np.int64]]:
-    """Return the same, and the (N, k) grades of the configurations."""
-    tables = {table.name: read_table(run, table) for table in (STATISTICS, CONFIGURATIONS, PATTERNS)}
-    key = _chosen(run, tables["statistics"], market=market, depth=depth, judge=judge)
-    rows = tables["configurations"].filter(market=key[0], depth=key[1], judge=key[2])
-    rows = rows.sort("query", "configuration_id")
-    _check_whole(run, rows, tables["patterns"], depth=key[1])
-    grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key[1])
-    good = (grades >= _success_grade(run)).astype(np.int64) @ (1 << np.arange(key[1], dtype=np.int64))
+def broken(file: Path, what: str) -> ReportError:
+    """Return the error of a file of a run that cannot be used."""
+    return ReportError(f"{file} is broken ({what}); make the run again")
+
+
+def editorial_names(columns: list[str]) -> tuple[str, ...]:
+    """Return the editorial metrics among the columns of `configurations`, in their order."""
+    fixed = {column.name for column in CONFIGURATIONS.columns}
+    return tuple(name for name in columns if name not in fixed and name not in CLICK_METRICS)
+
+
+def _sample(key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, good: Integers) -> Sample:
     numbered = rows.select("configuration_id").with_row_index("n")
-    patterns = tables["patterns"].join(numbered, on="configuration_id").sort("n", "click_mask")
-    mask, sessions = (patterns[name].to_numpy() for name in ("click_mask", "sessions"))
-    clicks = click_values(patterns["n"].to_numpy(), mask, sessions, good, depth=key[1])
-    names = tuple(name for name in rows.columns if name not in _FIXED and name not in CLICK_METRICS)
+    own = patterns.join(numbered, on="configuration_id").sort("n", "click_mask")
+    mask, sessions = (own[name].to_numpy() for name in ("click_mask", "sessions"))
+    clicks = click_values(own["n"].to_numpy(), mask, sessions, good, depth=key.depth)
+    names = editorial_names(rows.columns)
     queries = rows["query"].unique().sort()
-    sample = Sample(
-        market=key[0],
-        depth=key[1],
-        judge=key[2],
+    return Sample(
+        key=key,
         queries=tuple(queries),
         query_index=_index(rows["query"]),
         sessions=clicks.sessions,
@@ -74,18 +191,6 @@ def graded_sample_of_run(
         configuration_ids=rows["configuration_id"],
         click_entropy=np.full(len(queries), np.nan),  # not in the run's tables
     )
-    return sample, grades
-
-
-def _check_whole(run: Path, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
-    file = run / "configurations.parquet"
-    holes = [name for name in rows.columns if rows[name].has_nulls()]
-    if holes:
-        raise broken(file, f"null in {', '.join(holes)}")
-    if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
-        raise broken(file, f"not {depth} grades in every row")
-    if rows.join(patterns, on="configuration_id", how="anti").height:
-        raise broken(run / "patterns.parquet", "configurations without a click pattern")
 
 
 def _index(queries: pl.Series) -> Integers:
@@ -96,82 +201,3 @@ def _index(queries: pl.Series) -> Integers:
 def _values(rows: pl.DataFrame, names: tuple[str, ...]) -> Floats:
     values: Floats = np.ascontiguousarray(rows.select(names).to_numpy(), dtype=np.float64)
     return values
-
-
-def _chosen(
-    run: Path, statistics: pl.DataFrame, *, market: str | None, depth: int | None, judge: str | None
-) -> tuple[str, int, str]:
-    wanted = {"market": market, "depth": depth, "judge": judge}
-    kept = statistics.filter(pl.col("n_sessions") > 0)
-    found = kept.filter(*(pl.col(name) == value for name, value in wanted.items() if value is not None))
-    if found.is_empty():
-        asked = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
-        has = "; ".join(str(row) for row in kept.select("market", "depth", "judge").head(8).iter_rows())
-        raise ReportError(
-            f"{run} has no judged configurations of {asked or 'any kind'}; it has: {has or 'none'}"
-        )
-    ordered = found.sort(["depth", "n_sessions", "market", "judge"], descending=[False, True, False, False])
-    return ordered.select("market", "depth", "judge").row(0)
-
-
-def _success_grade(run: Path) -> int:
-    return setting_of_run(run, "success_grade")
-
-
-def setting_of_run(run: Path, name: str) -> int:
-    """Return a whole number among the settings of a run.
-
-    Raises
-    ------
-    ReportError
-        If its settings.json is missing or broken.
-    """
-    try:
-        return int(json.loads((run / "settings.json").read_text(encoding="utf-8"))["settings"][name])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReportError(f"{run / 'settings.json'} is missing or broken; make the run again") from error
-
-
-def read_table(run: Path, contract: Table) -> pl.DataFrame:
-    """Read one table of a run folder.
-
-    Raises
-    ------
-    ReportError
-        If its file is missing, broken or of another form; the message names it.
-    """
-    file = run / f"{contract.name}.parquet"
-    if not file.is_file():
-        raise no_run(run, file.name)
-    try:
-        return contract.canonical(pl.read_parquet(file, glob=False))
-    except (*READ_ERRORS, ContractError) as error:
-        raise broken(file, first_line(error)) from error
-
-
-def settings_of_run(folder: Path) -> Settings:
-    """Return the settings of a run.
-
-    Raises
-    ------
-    ReportError
-        If its settings.json is missing or broken.
-    """
-    try:
-        written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
-        known = {name: written[name] for name in Settings.model_fields if name in written}
-        if len(known["scale"]) != known["max_grade"] + 1:  # --max-grade alone: the scale has no labels
-            del known["scale"]
-        return Settings(**known)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ReportError(f"{folder / 'settings.json'} is missing or broken; make the run again") from error
-
-
-def no_run(folder: Path, name: str) -> ReportError:
-    """Return the error of a folder that lacks a file of a run."""
-    return ReportError(f"no {name} in {folder}: give a folder that `clickassay run` made")
-
-
-def broken(file: Path, what: str) -> ReportError:
-    """Return the error of a file of a run that cannot be used."""
-    return ReportError(f"{file} is broken ({what}); make the run again")

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import polars as pl
 
-from clickassay.core.records import Sample
+from clickassay.core.records import Sample, SampleKey
 
 
 def sample_of(clicks, editorial, sessions=None, query_index=None, variances=None, names=None):
@@ -15,9 +15,7 @@ def sample_of(clicks, editorial, sessions=None, query_index=None, variances=None
     query_index = np.arange(n) if query_index is None else np.asarray(query_index)
     queries = int(query_index.max(initial=-1)) + 1
     return Sample(
-        market="all",
-        depth=5,
-        judge="all",
+        key=SampleKey("all", 5, "all"),
         queries=tuple(f"query {number:06d}" for number in range(queries)),
         query_index=query_index,
         sessions=np.full(n, 2) if sessions is None else np.asarray(sessions),

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.core.records import Sample
+from clickassay.core.records import Sample, SampleKey
 
 
 def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=3, most_sessions=30):
@@ -19,9 +19,7 @@ def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=
     variances = rng.random((configurations, clicks))
     variances[sessions == 1] = np.nan
     return Sample(
-        market="all",
-        depth=5,
-        judge="all",
+        key=SampleKey("all", 5, "all"),
         queries=tuple(f"query {number:03d}" for number in range(queries)),
         query_index=query_index,
         sessions=sessions,

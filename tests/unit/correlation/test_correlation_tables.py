@@ -100,7 +100,7 @@ def test_correlations_and_comparisons_depend_on_no_seed_and_the_closed_form_neit
 
 
 def test_samples_of_other_depths_draw_for_themselves(sample):
-    deeper = dataclasses.replace(sample, depth=10)
+    deeper = dataclasses.replace(sample, key=dataclasses.replace(sample.key, depth=10))
     here, there = (differences(each, iterations=20, rng=generator()) for each in (sample, deeper))
     assert here["exact"].equals(there["exact"])
     assert here["ci_low"].equals(there["ci_low"])

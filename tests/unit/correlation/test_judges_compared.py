@@ -140,7 +140,7 @@ def rows_of(sample, rows, judge):
     kept, index = np.unique(sample.query_index[rows], return_inverse=True)
     return replace(
         sample,
-        judge=judge,
+        key=replace(sample.key, judge=judge),
         queries=tuple(sample.queries[place] for place in kept),
         query_index=index,
         sessions=sample.sessions[rows],
@@ -204,7 +204,7 @@ def test_a_judge_who_agrees_with_another_in_all_makes_no_difference(make_sample)
     from dataclasses import replace
 
     _, a, _ = two_samples(make_sample)
-    row = judge_comparisons([a, replace(a, judge="model")]).row(0, named=True)
+    row = judge_comparisons([a, replace(a, key=replace(a.key, judge="model"))]).row(0, named=True)
     assert (row["difference"], row["p_value"], row["queries_needed"]) == (0.0, 1.0, None)
 
 
@@ -212,8 +212,8 @@ def test_samples_of_other_depths_or_markets_are_not_compared(make_sample):
     from dataclasses import replace
 
     _, a, b = two_samples(make_sample)
-    assert judge_comparisons([a, replace(b, depth=10)]).equals(JUDGE_COMPARISONS.empty())
-    assert judge_comparisons([a, replace(b, market="south")]).equals(JUDGE_COMPARISONS.empty())
+    for key in (replace(b.key, depth=10), replace(b.key, market="south")):
+        assert judge_comparisons([a, replace(b, key=key)]).equals(JUDGE_COMPARISONS.empty())
 
 
 def test_judges_without_a_configuration_in_common_give_no_row(make_sample):

@@ -70,7 +70,12 @@ def test_a_click_is_a_success_from_the_success_grade_on(success, expected):
 
 def test_the_sample_holds_the_same_numbers_as_arrays():
     (sample,) = measured_at(2).samples
-    assert (sample.market, sample.depth, sample.judge, sample.queries) == ("all", 2, "all", ("q",))
+    assert (sample.key.market, sample.key.depth, sample.key.judge, sample.queries) == (
+        "all",
+        2,
+        "all",
+        ("q",),
+    )
     assert sample.sessions.tolist() == [11]
     assert dict(zip(sample.click_names, sample.click_values[0], strict=True)) == pytest.approx(
         {name: float(value) for name, value in CLICKS_AT_TWO.items()}
@@ -84,7 +89,7 @@ def test_the_configurations_of_a_sample_have_the_ids_of_the_table():
     rows = judgment_rows([("q", "a", 1), ("q", "b", 2), ("r", "a", 4)])
     measured = measured_at(1, table, rows)
     for sample in measured.samples:
-        here = measured.configurations.filter(pl.col("market") == sample.market)
+        here = measured.configurations.filter(pl.col("market") == sample.key.market)
         by_id = dict(here.select("configuration_id", "query").iter_rows())
         named = [sample.queries[index] for index in sample.query_index]
         assert [by_id[name] for name in sample.configuration_ids] == named
@@ -97,11 +102,11 @@ def test_the_null_success_deals_the_patterns_of_all_configurations_of_the_market
     # uk: 4 sessions without a click, 3 on the first place, 2 on the second, 1 on both; us: 5 on the first
     table = table_of(lists, [{0: 4, 1: 1}, {1: 2, 2: 2, 3: 1}, {1: 5}])
     rows = judgment_rows([("q", "a", 2), ("q", "b", 1), ("r", "x", 0), ("r", "y", 4)])
-    samples = {sample.market: sample for sample in measured_at(2, table, rows).samples}
+    samples = {sample.key.market: sample for sample in measured_at(2, table, rows).samples}
     assert samples["uk"].null_success.tolist() == [4 / 10, 3 / 10]  # first place good; second place good
     assert samples["us"].null_success.tolist() == [1.0]
     harder = {
-        sample.market: sample.null_success.tolist()
+        sample.key.market: sample.null_success.tolist()
         for sample in measured_at(2, table, rows, success_grade=3).samples
     }
     assert harder == {"uk": [0.0, 3 / 10], "us": [0.0]}
@@ -154,7 +159,7 @@ def test_patterns_are_those_of_the_judged_configurations():
 def test_a_market_without_a_judged_configuration_has_statistics_but_no_sample():
     table = table_of([("uk", "q", "ab"), ("us", "q", "xy")], [{1: 3}, {0: 4}])
     measured = measured_at(2, table)
-    assert [sample.market for sample in measured.samples] == ["uk"]
+    assert [sample.key.market for sample in measured.samples] == ["uk"]
     assert measured.statistics.select("market", "n_sessions", "coverage").rows() == [
         ("uk", 3, 1.0),
         ("us", 0, 0.0),
@@ -170,7 +175,7 @@ def test_a_log_without_a_session_on_a_first_page_has_no_coverage():
 
 def test_markets_are_measured_apart():
     table = table_of([("uk", "q", "ab"), ("us", "q", "ba")], [{1: 3}, {0: 4}])
-    samples = {sample.market: sample for sample in measured_at(2, table).samples}
+    samples = {sample.key.market: sample for sample in measured_at(2, table).samples}
     assert {market: sample.sessions.tolist() for market, sample in samples.items()} == {"uk": [3], "us": [4]}
     assert samples["us"].click_values.tolist() == [[0.0] * 7]
     assert samples["us"].click_entropy.tolist() == [0.0]

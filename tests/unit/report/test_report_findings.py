@@ -5,9 +5,10 @@ import pytest
 
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
+from clickassay.core.records import SampleKey
 from clickassay.report import findings
 from clickassay.report.caveats import caveats
-from clickassay.report.model import SAMPLES_SHOWN, SampleKey, read_run
+from clickassay.report.model import SAMPLES_SHOWN, read_run
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,

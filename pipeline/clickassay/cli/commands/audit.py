@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from clickassay.core.progress import Progress
+    from clickassay.core.records import SampleChoice
     from clickassay.studies.audit.on_run import Audit
 
 Row = dict[str, Any]
@@ -81,8 +82,11 @@ def audit(
         rows = _with_value(table, "value", value)
         _write(rows, csv=csv) if csv or json else _show_list(rows)
         return
+    from clickassay.core.records import SampleChoice
+
     with shown_progress(quiet=quiet) as progress:
-        found = _of_run(run_folder, (judgments, click, market, depth, judge), out, progress, force=force)
+        wanted = SampleChoice(market, depth, judge)
+        found = _of_run(run_folder, (judgments, click, wanted), out, progress, force=force)
     rows = _with_value(found.audited.filter(click_metric=click), "mean", value)
     if csv or json:
         _write(rows, csv=csv)
@@ -111,7 +115,7 @@ def _of_list(grades: str, others: str, scale: tuple[int | None, int, int, float]
 
 def _of_run(
     run: Path,
-    asked: tuple[str | None, str, str | None, int | None, str | None],
+    asked: tuple[str | None, str, "SampleChoice"],
     out: Path | None,
     progress: "Progress",
     *,
@@ -123,12 +127,12 @@ def _of_run(
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.audit.on_run import audit_run
 
-    judgments, click, market, depth, judge = asked
+    judgments, click, wanted = asked
     if click not in CLICK_METRICS:
         raise SettingsError(f"unknown click metric {click!r}; known are {', '.join(CLICK_METRICS)}")
     if out is not None:
         check_place(out, run, force=force)
-    found = audit_run(run, judgments=judgments, market=market, depth=depth, judge=judge, progress=progress)
+    found = audit_run(run, judgments=judgments, wanted=wanted, progress=progress)
     if out is not None:
         tables = {
             table.name: frame for table, frame in ((CONVENTIONS, found.audited), (CHANGED, found.changed))
@@ -168,7 +172,7 @@ def _show_list(rows: "pl.DataFrame") -> None:
 def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click: str) -> None:
     sample = found.sample
     say(
-        f"{run}, market {sample.market}, depth {sample.depth}, judge {sample.judge}: "
+        f"{run}, {sample.key.label}: "
         f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own",
         _about_holes(found.holes),
     )

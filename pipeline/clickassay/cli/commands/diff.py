@@ -193,6 +193,8 @@ def _show_entries(console: Console, found: "RunDiff") -> None:
 
 
 def _show_sizes(console: Console, found: "RunDiff") -> None:
+    from clickassay.core.records import SampleKey
+
     changed = found.sizes.filter(~found.sizes["a"].eq_missing(found.sizes["b"]))
     if changed.is_empty():
         _say(console, "Queries, configurations, sessions and coverage are the same.")
@@ -213,9 +215,7 @@ def _show_sizes(console: Console, found: "RunDiff") -> None:
             f"{row[f'{what}_both']:,} {what} in both (A {row[f'{what}_a']:,}, B {row[f'{what}_b']:,})"
             for what in ("queries", "configurations")
         ]
-        _say(
-            console, f"market {row['market']}, depth {row['depth']}, judge {row['judge']}: {'; '.join(parts)}"
-        )
+        _say(console, f"{SampleKey.of(row).label}: {'; '.join(parts)}")
 
 
 def _size(quantity: str, value: float | None, *, sign: str = "") -> str:

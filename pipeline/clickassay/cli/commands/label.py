@@ -121,7 +121,7 @@ def plan(
     from clickassay.studies.labelling.plan_folder import Aim, read_plan, write_plan
 
     if from_run is not None:
-        _propose(from_run, aim, budget, out, market=market, depth=depth, judge=judge, force=force)
+        _propose(from_run, aim, budget, out, (market, depth, judge), force=force)
         return
     rankings = tuple(ranking or ())
     _check_plan(rankings, go_on)
@@ -143,24 +143,23 @@ def _propose(
     aim: RunAim,
     budget: float,
     out: Path,
+    wanted: tuple[str | None, int | None, str | None],
     *,
-    market: str | None,
-    depth: int | None,
-    judge: str | None,
     force: bool,
 ) -> None:
     """Write what to judge next for a run."""
     from clickassay.core.output import check_apart, check_free
+    from clickassay.core.records import SampleChoice, SampleKey
     from clickassay.studies.labelling.next_sheet import proposed, write_proposed
 
     check_apart(out, run)
     check_free(out, force=force)
-    found = proposed(run, aim.value, budget, market=market, depth=depth, judge=judge)
+    found = proposed(run, aim.value, budget, SampleChoice(*wanted))
     write_proposed(found, out, {"command": command_line(), "aim": aim.value, "budget": budget}, force=force)
     last = found.queries.row(-1, named=True)
     width = "" if last["width"] is None else f", intervals {last['width']:.2f} times as wide as now"
     say(
-        f"Market {last['market']}, depth {last['depth']}, judge {last['judge']}: "
+        f"{SampleKey.of(last).label}: "
         f"{found.to_label.height:,} results of {found.queries.height:,} queries; "
         f"coverage would be {last['coverage']:.1%}{width}.",
         f"To label: {out / 'to_label.csv'} (column grade). Then run again with these judgments added.",

@@ -69,6 +69,7 @@ def learn(
         clickassay learn reports/june --gamma
     """
     from clickassay.core.output import check_place
+    from clickassay.core.records import SampleChoice
     from clickassay.core.tables import write_tables
     from clickassay.studies.gain_learning.on_run import Wish, learn_from_run, learned_tables, metric_of_map
 
@@ -80,13 +81,13 @@ def learn(
         check_place(out, run_folder, force=force)
     with shown_progress(quiet=quiet) as progress:
         sample, found, fixed = learn_from_run(
-            run_folder, wish, market=market, depth=depth, judge=judge, progress=progress
+            run_folder, wish, wanted=SampleChoice(market, depth, judge), progress=progress
         )
         tables = learned_tables(sample, found, fixed, wish)
         metric = metric_of_map(found.map, positions)
         if out is not None:
             info = {"command": command_line(), "seed": seed, "parts": parts, "metric": metric,
-                    "market": sample.market, "depth": sample.depth, "judge": sample.judge}  # fmt: skip
+                    **sample.key.columns}  # fmt: skip
             write_tables(out, tables, info, force=force)
     _show(
         run_folder, sample, found, tables["learned_values"], AGREEMENT[aim].format(click), utilities=utilities
@@ -109,8 +110,7 @@ def _show(
     utilities: bool,
 ) -> None:
     say(
-        f"{run}, market {sample.market}, depth {sample.depth}, judge {sample.judge}: "
-        f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
+        f"{run}, {sample.key.label}: {len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
     )
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("value", no_wrap=True)

@@ -50,19 +50,21 @@ def power(
 
         clickassay power reports/june --pair ERR,NDCG --click UCTR --chance 0.9 --tests 15
     """
+    from clickassay.core.records import SampleChoice
     from clickassay.correlation.power import needs, pilot_of, smallest_difference
-    from clickassay.studies.finished_run import sample_of_run
+    from clickassay.studies.finished_run import FinishedRun
 
     first, second = _pair(pair)
     _check(difference, chance, level, tests)
-    sample = sample_of_run(run_folder, market=market, depth=depth, judge=judge)
+    run = FinishedRun(run_folder)
+    sample = run.sample(run.key(SampleChoice(market, depth, judge))).sample
     pilot = pilot_of(sample, click, first, second, seed=seed)
     wanted = abs(pilot.difference if difference is None else difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
     each = level / tests
     say(
-        f"Pilot: {run_folder}, market {sample.market}, depth {sample.depth}, judge {sample.judge}: "
+        f"Pilot: {run_folder}, {sample.key.label}: "
         f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
         _pilot_words(pilot, first, second, click),
         f"To detect a difference of {wanted:.3g} {chance:.0%} of the time, testing at {each:.2g}:",

@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.report.model import Run, SampleKey
+from clickassay.core.records import SampleKey
+from clickassay.report.model import Run
 from clickassay.report.published.read import Key, OtherLog, OtherTable
 
 BINARY = ("AP", "RR")

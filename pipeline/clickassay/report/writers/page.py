@@ -17,7 +17,8 @@ from markupsafe import Markup
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.escape import script_json
-from clickassay.report.model import SampleKey, Section, Table
+from clickassay.core.records import SampleKey
+from clickassay.report.model import Section, Table
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.tables import html_table
 

@@ -34,7 +34,7 @@ def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Set
 
 
 def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFrame:
-    reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    reading = Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
     found = conventions(reading)
     lists = _lists(judged, sample)
     columns = {one.measure: one.values(lists, reading) for one in found}
@@ -43,7 +43,7 @@ def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFra
 
 
 def _lists(judged: Judged, sample: Sample) -> Lists:
-    rows = judged.rows.filter(market=sample.market)["n"].to_numpy()
+    rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
     grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows]).astype(np.int16)
-    starts = np.arange(len(rows) + 1) * sample.depth
+    starts = np.arange(len(rows) + 1) * sample.key.depth
     return Lists(tuple(sample.configuration_ids), grades.ravel(), starts, judged.pool[rows])

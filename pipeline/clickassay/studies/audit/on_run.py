@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import ReportError
 from clickassay.core.progress import Progress, silent
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.records import ANY_SAMPLE, Floats, Integers, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import JUDGMENTS, collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
@@ -18,7 +17,7 @@ from clickassay.studies.audit.conventions import Convention, conventions
 from clickassay.studies.audit.tables import audit_tables, with_conventions
 from clickassay.studies.audit.tool_formulas import Reading
 from clickassay.studies.evaluation.lists import NO_GRADE, Lists
-from clickassay.studies.finished_run import graded_sample_of_run, read_table, settings_of_run
+from clickassay.studies.finished_run import FinishedRun, GradedSample
 
 NEEDS_POOL = "asks for judged results that no list shows: give --judgments"
 NEEDS_HOLES = "asks which results have no judgment: give --judgments"
@@ -48,24 +47,22 @@ class Audit:
 
 
 def audit_run(
-    run: Path,
+    folder: Path,
     *,
     judgments: str | None = None,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
+    wanted: SampleChoice = ANY_SAMPLE,
     progress: Progress = silent,
 ) -> Audit:
     """Compute every convention on the judged configurations of one market, depth and judge of a run.
 
     Parameters
     ----------
-    run
-        Folder that `clickassay run` or `clickassay report` made.
+    folder
+        What `clickassay run` or `clickassay report` made.
     judgments
         The judgments that the run was made with; None = only what the run keeps, the grades of results shown.
-    market, depth, judge
-        Which; when None as in `finished_run.sample_of_run`.
+    wanted
+        Which; where it leaves that open as in `FinishedRun.key`.
 
     Raises
     ------
@@ -75,19 +72,20 @@ def audit_run(
         If `judgments` cannot be read.
     """
     progress("reading the run", None)
-    settings = settings_of_run(run)
+    run = FinishedRun(folder)
+    settings = run.settings
     if settings.unjudged == "model":
         raise ReportError(
-            f"{run} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
+            f"{folder} has grades that were drawn from clicks (unjudged = model), and no tool does that; "
             "audit a run with --unjudged drop or zero"
         )
-    sample, grades = graded_sample_of_run(run, market=market, depth=depth, judge=judge)
-    known = _Known.of_run(sample, grades, settings)
+    graded = run.sample(run.key(wanted))
+    sample, known = graded.sample, _Known.of_run(graded, settings)
     if judgments is not None:
         progress("reading judgments", None)
-        known = _Known.of_judgments(run, sample, grades, settings, judgments)
+        known = _Known.of_judgments(run, graded, judgments)
     progress("computing conventions", None)
-    reading = Reading(sample.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    reading = Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
     found = conventions(reading)
     reasons = {one.measure: why for one in found if (why := _why_not(one, sample, known, settings))}
     columns = {
@@ -96,7 +94,7 @@ def audit_run(
         if one.measure not in reasons
     }
     if known.whole_pool:
-        _check_own(run, sample, known, reading, settings)
+        _check_own(folder, sample, known, reading, settings)
     audited = with_conventions(sample, columns)
     tables = audit_tables(audited, found, reasons, pool=settings.pool, progress=progress)
     return Audit(audited, reading, known.holes, *tables)
@@ -111,37 +109,29 @@ class _Known:
     holes: int | None
 
     @classmethod
-    def of_run(cls, sample: Sample, grades: Integers, settings: Settings) -> "_Known":
+    def of_run(cls, graded: GradedSample, settings: Settings) -> "_Known":
         holes = 0 if settings.unjudged != "zero" else None
-        return cls(_lists(sample, grades, shown_pool(grades, settings.max_grade)), False, holes)
+        pool = shown_pool(graded.grades, settings.max_grade)
+        return cls(_lists(graded.sample, graded.grades, pool), False, holes)
 
     @classmethod
-    def of_judgments(
-        cls, run: Path, sample: Sample, grades: Integers, settings: Settings, path: str
-    ) -> "_Known":
-        rows = _configurations(run, sample)
-        graded = _graded(path, rows, settings)
-        own = graded.grades.filter(pl.col("judge") == sample.judge)
-        on = ["market", "query"] if graded.by_market else ["query"]
-        judged = _judged_grades(rows, own, on, sample.depth)
+    def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_Known":
+        key, settings = graded.sample.key, run.settings
+        rows = run.configurations(key).select("market", "query", "results").with_row_index("n")
+        judgments = _graded(path, rows, settings)
+        own = judgments.grades.filter(pl.col("judge") == key.judge)
+        on = ["market", "query"] if judgments.by_market else ["query"]
+        judged = _judged_grades(rows, own, on, key.depth)
         there = judged != NO_GRADE
-        if (judged != grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
-            raise _not_its(run)
+        if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
+            raise _not_its(run.folder)
         pool = _pool(rows, own, on, settings.max_grade)
-        return cls(_lists(sample, judged, pool), True, int((~there).sum()))
+        return cls(_lists(graded.sample, judged, pool), True, int((~there).sum()))
 
 
 def _lists(sample: Sample, grades: Integers, pool: Integers) -> Lists:
-    starts = np.arange(len(grades) + 1) * sample.depth
+    starts = np.arange(len(grades) + 1) * sample.key.depth
     return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
-
-
-def _configurations(run: Path, sample: Sample) -> pl.DataFrame:
-    """Return market, query and results of the configurations, in the order of the sample."""
-    every = read_table(run, CONFIGURATIONS)
-    own = every.filter(market=sample.market, depth=sample.depth, judge=sample.judge)
-    ordered = own.sort("query", "configuration_id")
-    return ordered.select("market", "query", "results").with_row_index("n")
 
 
 def _graded(path: str, rows: pl.DataFrame, settings: Settings) -> Judgments:
@@ -165,8 +155,8 @@ def _pool(rows: pl.DataFrame, own: pl.DataFrame, on: list[str], top: int) -> Int
     return pool
 
 
-def _not_its(run: Path) -> ReportError:
-    return ReportError(f"--judgments are not those that {run} was made with: its grades or metrics differ")
+def _not_its(folder: Path) -> ReportError:
+    return ReportError(f"--judgments are not those that {folder} was made with: its grades or metrics differ")
 
 
 def _why_not(one: Convention, sample: Sample, known: _Known, settings: Settings) -> str | None:
@@ -193,10 +183,10 @@ def _stored(one: Convention, sample: Sample) -> Floats:
     return own
 
 
-def _check_own(run: Path, sample: Sample, known: _Known, reading: Reading, settings: Settings) -> None:
+def _check_own(folder: Path, sample: Sample, known: _Known, reading: Reading, settings: Settings) -> None:
     """Refuse judgments under which the run's own metrics are others: their pool is not the run's."""
     for one in conventions(reading):
         if one.beyond and _is_stored(one, sample, settings):
             stored = _stored(one, sample)
             if not np.allclose(one.values(known.lists, reading), stored, rtol=0, atol=1e-9):
-                raise _not_its(run)
+                raise _not_its(folder)

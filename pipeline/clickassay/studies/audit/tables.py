@@ -56,7 +56,7 @@ def audit_tables(
     """
     own = {one.quantity: one.measure for one in found if pool in one.own}
     facts = _facts(sample, found, own, reasons)
-    label: Row = {"market": sample.market, "depth": sample.depth, "judge": sample.judge}
+    label: Row = {**sample.key.columns}
     audited: list[Row] = []
     changed: list[Row] = []
     for number, click in enumerate(sample.click_names):

@@ -19,6 +19,7 @@ with app.setup:
 
     from clickassay.core.errors import ClickassayError
     from clickassay.core.escape import as_csv, as_json, printable
+    from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.explorer import charts, markup
     from clickassay.studies.explorer import panels as pieces
@@ -38,7 +39,7 @@ def opened() -> tuple[Shown, ...]:
 @app.cell
 def head(run: Shown) -> tuple[Shown, ...]:
     tabs = mo.ui.tabs({markup.tab(name): mo.Html("") for name in ("Configurations", "SQL")})
-    _title = markup.heading(f"clickassay explore · {run.folder.name}", 1)
+    _title = markup.heading(f"clickassay explore · {run.finished.folder.name}", 1)
     _hiding = markup.line(pieces.hiding_words(run), style="ca-small")
     mo.hstack([mo.Html(f"<div>{_title}{_hiding}</div>"), tabs], align="start")
     return (tabs,)
@@ -69,7 +70,7 @@ def choices(run: Shown) -> tuple[Shown, ...]:
         first = next(text for text, value in offered.items() if value == getattr(run.keys[0], name))
         return mo.ui.dropdown(offered, value=first, label=name, allow_select_none=False)
 
-    market, depth, judge = (_dropdown(name) for name in ("market", "depth", "judge"))
+    market, depth, judge = (_dropdown(name) for name in SAMPLE_COLUMNS)
     click = mo.ui.dropdown(CLICK_METRICS, value="MeanRR", label="click metric", allow_select_none=False)
     editorial = mo.ui.dropdown(
         run.editorial_names, value=run.editorial_names[0], label="editorial metric", allow_select_none=False
@@ -79,7 +80,7 @@ def choices(run: Shown) -> tuple[Shown, ...]:
 
 @app.cell
 def chosen_key(depth: Shown, judge: Shown, market: Shown, run: Shown) -> tuple[Shown, ...]:
-    key = reading.Key(market.value, depth.value, judge.value)
+    key = SampleKey(market.value, depth.value, judge.value)
     known = key in run.keys
     labels = reading.query_labels(run, key) if known else None
     splits = splits_of(run, key) if known else None
@@ -311,7 +312,7 @@ def sql_editor(question: Shown) -> tuple[Shown, ...]:
 def sql_asked(editor: Shown, go: Shown, run: Shown) -> tuple[Shown, ...]:
     mo.stop(not go.value)
     try:
-        answer, refused = ask(run.folder, editor.value), ""
+        answer, refused = ask(run.finished.folder, editor.value), ""
     except ClickassayError as _error:
         answer, refused = None, str(_error)
     return answer, refused

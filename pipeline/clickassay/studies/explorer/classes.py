@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import Floats, Sample, Split
+from clickassay.core.records import Floats, Sample, SampleKey, Split
 from clickassay.correlation.classes import query_splits
 from clickassay.metrics.clicks import click_entropy
-from clickassay.studies.explorer.read import Key, Run, clicked_results, query_sessions, stored_classes
+from clickassay.studies.explorer.read import Run, clicked_results, query_sessions, stored_classes
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Splits:
         return self.queries.filter(pl.Series(found.labels == found.classes.index(class_)))
 
 
-def splits_of(run: Run, key: Key) -> Splits:
+def splits_of(run: Run, key: SampleKey) -> Splits:
     """Split the queries of `key` in every way that the run's `correlations` confirm."""
     queries, stored = query_sessions(run, key), stored_classes(run, key)
     names = stored["split"].unique().sort().to_list()
@@ -64,14 +64,14 @@ def _confirmed(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -> boo
     return sorted(made.iter_rows()) == sorted(told.filter(pl.col("n_queries") > 0).iter_rows())
 
 
-def _entropy(run: Run, key: Key, queries: pl.Series) -> Floats:
+def _entropy(run: Run, key: SampleKey, queries: pl.Series) -> Floats:
     numbers = queries.alias("query").to_frame().with_row_index("number")
     rows = clicked_results(run, key).join(numbers, on="query").with_row_index("url_number")
     columns = (rows[name].to_numpy() for name in ("number", "url_number", "clicks"))
     return click_entropy(*columns, queries=len(queries))
 
 
-def _sample(key: Key, queries: pl.DataFrame, entropy: Floats) -> Sample:
+def _sample(key: SampleKey, queries: pl.DataFrame, entropy: Floats) -> Sample:
     """Make a sample with as much as classes are made from: one row per query, no metric.
 
     `studies.finished_run` would read and measure every configuration first, for which a page has no time.
@@ -79,9 +79,7 @@ def _sample(key: Key, queries: pl.DataFrame, entropy: Floats) -> Sample:
     size = queries.height
     nothing = np.zeros((size, 0))
     return Sample(
-        market=key.market,
-        depth=key.depth,
-        judge=key.judge,
+        key=key,
         queries=tuple(queries["query"]),
         query_index=np.arange(size, dtype=np.int64),
         sessions=queries["n_sessions"].to_numpy(),

@@ -7,7 +7,9 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.escape import as_csv, as_json
+from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
+from clickassay.metrics.clicks import good_masks
 from clickassay.studies.explorer.arithmetic import (
     ROUNDING,
     Arithmetic,
@@ -19,7 +21,7 @@ from clickassay.studies.explorer.arithmetic import (
 from clickassay.studies.explorer.charts import MOST_POINTS
 from clickassay.studies.explorer.classes import Splits
 from clickassay.studies.explorer.markup import bar, frame_table, heading, line, table, text
-from clickassay.studies.explorer.read import Configuration, Key, Run, good_mask, random_success
+from clickassay.studies.explorer.read import Configuration, Run, random_success
 
 NOTHING_JUDGED = (
     "No configuration of this run is judged in full, so there is none to look at. Its report.md says why; "
@@ -84,18 +86,18 @@ def _drawn(rows: pl.DataFrame) -> str:
     )
 
 
-def configuration_html(run: Run, key: Key, shown: Configuration, click: str, editorial: str) -> str:
+def configuration_html(run: Run, key: SampleKey, shown: Configuration, click: str, editorial: str) -> str:
     """Show a configuration: its results and clicks, and how both metrics get their value."""
     words = (
         f"{shown.sessions:,} sessions · {click} {shown.values[click]:.4f} · "
         f"{editorial} {shown.values[editorial]:.4f} · id {shown.identity}"
     )
-    good = good_mask(shown.grades, run.settings)
+    (good,) = good_masks(shown.grades[None], run.finished.settings)
     spelled = click_arithmetic(click, shown.masks, shown.mask_sessions, good)
     parts = [
         heading(shown.query or "(empty query)"),
         line(words, style="ca-small"),
-        results_table(shown, _labels(run.settings)),
+        results_table(shown, _labels(run.finished.settings)),
         arithmetic_html(editorial_of(run, shown, editorial), shown.values[editorial]),
         arithmetic_html(spelled, shown.values[click]),
     ]
@@ -106,7 +108,9 @@ def configuration_html(run: Run, key: Key, shown: Configuration, click: str, edi
 
 def editorial_of(run: Run, shown: Configuration, editorial: str) -> Arithmetic:
     """Spell out the editorial metric of a configuration."""
-    return editorial_arithmetic(editorial, Graded(shown.grades, shown.seen, shown.values), run.settings)
+    return editorial_arithmetic(
+        editorial, Graded(shown.grades, shown.seen, shown.values), run.finished.settings
+    )
 
 
 def _null_words(value: float) -> str:

@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import digest, labels, run_key
-from clickassay.core.records import Integers
-from clickassay.core.settings import Settings
-from clickassay.core.text import first_line
-from clickassay.inputs.files import READ_ERRORS
+from clickassay.core.records import SAMPLE_COLUMNS, Integers, SampleKey
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
-from clickassay.studies.finished_run import settings_of_run
+from clickassay.studies.finished_run import FinishedRun, editorial_names
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")
 """Tables without which there is no page."""
@@ -25,24 +21,13 @@ DEFAULT_MIN_USERS = 5
 
 
 @dataclass(frozen=True)
-class Key:
-    """What a page shows the configurations of."""
-
-    market: str
-    depth: int
-    judge: str
-
-
-@dataclass(frozen=True)
 class Run:
     """A run folder that is fit to be shown.
 
     Attributes
     ----------
-    folder
-        Where it is.
-    settings
-        The settings that it was made with.
+    finished
+        The run.
     keys
         Every market, depth and judge with judged configurations, in the order of the run; none when
         no session was kept.
@@ -54,9 +39,8 @@ class Run:
         Queries of fewer users are shown as digests.
     """
 
-    folder: Path
-    settings: Settings
-    keys: tuple[Key, ...]
+    finished: FinishedRun
+    keys: tuple[SampleKey, ...]
     editorial_names: tuple[str, ...]
     users: pl.DataFrame | None
     min_users: int
@@ -103,14 +87,13 @@ def open_run(folder: Path, min_users: int = DEFAULT_MIN_USERS) -> Run:
     ReportError
         If it is no run folder, or a file of it is broken.
     """
-    statistics = _scan(folder, "statistics").filter(pl.col("n_sessions") > 0)
-    rows = _collect(folder, statistics.select("market", "depth", "judge").sort("market", "depth", "judge"))
-    fixed = {column.name for column in CONFIGURATIONS.columns} | set(CLICK_METRICS)
-    names = tuple(name for name in _columns(folder, "configurations") if name not in fixed)
-    keys = tuple(Key(*row) for row in rows.iter_rows())
+    run = FinishedRun(folder)
+    kept = run.collect(run.scan("statistics").filter(pl.col("n_sessions") > 0).select(SAMPLE_COLUMNS))
+    keys = tuple(SampleKey(*row) for row in kept.sort(SAMPLE_COLUMNS).iter_rows())
     for name in NEEDED:
-        _columns(folder, name)
-    return Run(folder, settings_of_run(folder), keys, names, _users(folder), min_users)
+        run.columns(name)
+    run.settings  # noqa: B018 - broken ones are found now, not by the page
+    return Run(run, keys, editorial_names(run.columns("configurations")), _users(run), min_users)
 
 
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
@@ -118,19 +101,21 @@ def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an
     return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
 
 
-def _users(folder: Path) -> pl.DataFrame | None:
-    if not (folder / "queries.parquet").is_file() or "digest" not in _columns(folder, "queries"):
+def _users(run: FinishedRun) -> pl.DataFrame | None:
+    if not (run.folder / "queries.parquet").is_file() or "digest" not in run.columns("queries"):
         return None  # a run of an earlier version
-    return _collect(folder, _scan(folder, "queries").select("market", "query", "users_at_least", "digest"))
+    return run.collect(run.scan("queries").select("market", "query", "users_at_least", "digest"))
 
 
-def query_labels(run: Run, key: Key) -> pl.DataFrame:
+def query_labels(run: Run, key: SampleKey) -> pl.DataFrame:
     """Return how each query of `key` is shown: columns query, label and hidden, by query."""
     queries = _rows(run, key).select(pl.col("query").unique().sort())
-    return labels(key.market, _collect(run.folder, queries)["query"], run.users, run.min_users)
+    return labels(key.market, run.finished.collect(queries)["query"], run.users, run.min_users)
 
 
-def points(run: Run, key: Key, *, click: str, editorial: str, members: pl.Series | None) -> pl.DataFrame:
+def points(
+    run: Run, key: SampleKey, *, click: str, editorial: str, members: pl.Series | None
+) -> pl.DataFrame:
     """Read the configurations of a scatter.
 
     Parameters
@@ -151,7 +136,7 @@ def points(run: Run, key: Key, *, click: str, editorial: str, members: pl.Series
         "configuration_id", "query", "n_sessions", click=pl.col(click), editorial=pl.col(editorial)
     )
     order = ("n_sessions", "configuration_id")
-    return _collect(run.folder, chosen).sort(order, descending=[True, False])
+    return run.finished.collect(chosen).sort(order, descending=[True, False])
 
 
 def labelled(rows: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
@@ -182,29 +167,29 @@ def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.
 
 
 def correlation(
-    run: Run, key: Key, *, split: str, class_: str, click: str, editorial: str
+    run: Run, key: SampleKey, *, split: str, class_: str, click: str, editorial: str
 ) -> dict[str, Any] | None:
     """Read the row of `correlations` for a class of queries and two metrics; None if the run has none."""
     wanted = {"split": split, "class": class_, "click_metric": click, "editorial_metric": editorial}
-    rows = _collect(run.folder, _of(_scan(run.folder, "correlations"), key).filter(**wanted))
+    rows = run.finished.collect(_of(run.finished.scan("correlations"), key).filter(**wanted))
     return rows.row(0, named=True) if rows.height else None
 
 
-def stored_classes(run: Run, key: Key) -> pl.DataFrame:
+def stored_classes(run: Run, key: SampleKey) -> pl.DataFrame:
     """Read what the run says of its classes: split, class, n_queries, n_configurations, n_sessions."""
     counts = ("split", "class", "n_queries", "n_configurations", "n_sessions")
-    return _collect(run.folder, _of(_scan(run.folder, "correlations"), key).select(counts).unique())
+    return run.finished.collect(_of(run.finished.scan("correlations"), key).select(counts).unique())
 
 
-def query_sessions(run: Run, key: Key) -> pl.DataFrame:
+def query_sessions(run: Run, key: SampleKey) -> pl.DataFrame:
     """Read the queries of `key` by code point: query, n_configurations, n_sessions."""
     counted = _rows(run, key).group_by("query").agg(pl.len().alias("n_configurations"), pl.sum("n_sessions"))
-    return _collect(run.folder, counted.sort("query"))
+    return run.finished.collect(counted.sort("query"))
 
 
-def clicked_results(run: Run, key: Key) -> pl.DataFrame:
+def clicked_results(run: Run, key: SampleKey) -> pl.DataFrame:
     """Read the clicks of `key` by query and result: query, url, clicks; results without a click too."""
-    patterns = _scan(run.folder, "patterns").join(
+    patterns = run.finished.scan("patterns").join(
         _rows(run, key).select("configuration_id"), on="configuration_id", how="semi"
     )
     clicked = [
@@ -215,10 +200,10 @@ def clicked_results(run: Run, key: Key) -> pl.DataFrame:
     places = places.select("configuration_id", clicks=pl.concat_list(map(str, range(key.depth))))
     rows = _rows(run, key).select("configuration_id", "query", "results").join(places, on="configuration_id")
     long = rows.select("query", url="results", clicks="clicks").explode("url", "clicks")
-    return _collect(run.folder, long.group_by("query", "url").agg(pl.sum("clicks")))
+    return run.finished.collect(long.group_by("query", "url").agg(pl.sum("clicks")))
 
 
-def configuration(run: Run, key: Key, identity: str, shown: pl.DataFrame) -> Configuration:
+def configuration(run: Run, key: SampleKey, identity: str, shown: pl.DataFrame) -> Configuration:
     """Read one configuration.
 
     Raises
@@ -226,7 +211,7 @@ def configuration(run: Run, key: Key, identity: str, shown: pl.DataFrame) -> Con
     ReportError
         If `key` has no configuration of this id.
     """
-    found = _collect(run.folder, _rows(run, key).filter(configuration_id=identity))
+    found = run.finished.collect(_rows(run, key).filter(configuration_id=identity))
     if found.height != 1:
         raise ReportError(f"no configuration {identity} at this market, depth and judge")
     row = found.row(0, named=True)
@@ -235,7 +220,7 @@ def configuration(run: Run, key: Key, identity: str, shown: pl.DataFrame) -> Con
     if label["hidden"]:
         secret = "" if run.users is None else run_key(run.users)
         results = [f"result {digest(secret, key.market, url)}" for url in results]
-    patterns = _patterns(run, _scan(run.folder, "patterns").filter(configuration_id=identity))
+    patterns = _patterns(run, run.finished.scan("patterns").filter(configuration_id=identity))
     metrics = (*CLICK_METRICS, *run.editorial_names)
     return Configuration(
         identity=identity,
@@ -250,23 +235,18 @@ def configuration(run: Run, key: Key, identity: str, shown: pl.DataFrame) -> Con
     )
 
 
-def _seen(run: Run, key: Key, query: str) -> Integers:
+def _seen(run: Run, key: SampleKey, query: str) -> Integers:
     """Count the distinct results of a query by grade, in all judged configurations whatever their depth."""
-    rows = _scan(run.folder, "configurations").filter(market=key.market, judge=key.judge, query=query)
+    rows = run.finished.scan("configurations").filter(market=key.market, judge=key.judge, query=query)
     results = rows.select("results", "grades").explode("results", "grades").unique("results")
-    grades = _collect(run.folder, results)["grades"].to_numpy()
-    return np.bincount(grades, minlength=run.settings.max_grade + 1).astype(np.int64)
+    grades = run.finished.collect(results)["grades"].to_numpy()
+    return np.bincount(grades, minlength=run.finished.settings.max_grade + 1).astype(np.int64)
 
 
-def good_mask(grades: Integers, settings: Settings) -> int:
-    """Return the mask of the positions whose grade is at least the success grade."""
-    return sum(1 << place for place, grade in enumerate(grades) if grade >= settings.success_grade)
-
-
-def random_success(run: Run, key: Key, good: int) -> float:
+def random_success(run: Run, key: SampleKey, good: int) -> float:
     """Compute the SS of a configuration with good results at `good` if clicks ignored what it shows."""
     ids = _rows(run, key).select("configuration_id")
-    masks = _patterns(run, _scan(run.folder, "patterns").join(ids, on="configuration_id", how="semi"))
+    masks = _patterns(run, run.finished.scan("patterns").join(ids, on="configuration_id", how="semi"))
     drawn = null_success(
         np.array([good], dtype=np.int64), masks["click_mask"].to_numpy(), masks["sessions"].to_numpy()
     )
@@ -275,37 +255,12 @@ def random_success(run: Run, key: Key, good: int) -> float:
 
 def _patterns(run: Run, rows: pl.LazyFrame) -> pl.DataFrame:
     """Return the sessions by mask, those of all folds and configurations together."""
-    return _collect(run.folder, rows.group_by("click_mask").agg(pl.sum("sessions")).sort("click_mask"))
+    return run.finished.collect(rows.group_by("click_mask").agg(pl.sum("sessions")).sort("click_mask"))
 
 
-def _rows(run: Run, key: Key) -> pl.LazyFrame:
-    return _of(_scan(run.folder, "configurations"), key)
+def _rows(run: Run, key: SampleKey) -> pl.LazyFrame:
+    return _of(run.finished.scan("configurations"), key)
 
 
-def _of(rows: pl.LazyFrame, key: Key) -> pl.LazyFrame:
-    return rows.filter(market=key.market, depth=key.depth, judge=key.judge)
-
-
-def _columns(folder: Path, name: str) -> list[str]:
-    try:
-        return _scan(folder, name).collect_schema().names()
-    except READ_ERRORS as error:
-        raise _broken(folder, error) from error
-
-
-def _scan(folder: Path, name: str) -> pl.LazyFrame:
-    file = folder / f"{name}.parquet"
-    if not file.is_file():
-        raise ReportError(f"no {name}.parquet in {folder}: give a folder that `clickassay run` made")
-    return pl.scan_parquet(file, glob=False)
-
-
-def _collect(folder: Path, rows: pl.LazyFrame) -> pl.DataFrame:
-    try:
-        return rows.collect()
-    except READ_ERRORS as error:
-        raise _broken(folder, error) from error
-
-
-def _broken(folder: Path, error: BaseException) -> ReportError:
-    return ReportError(f"a table in {folder} is broken ({first_line(error)}); make the run again")
+def _of(rows: pl.LazyFrame, key: SampleKey) -> pl.LazyFrame:
+    return rows.filter(**key.columns)

@@ -9,12 +9,12 @@ import polars as pl
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Progress, silent
-from clickassay.core.records import Floats, Sample
+from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse
-from clickassay.studies.finished_run import graded_sample_of_run, setting_of_run
+from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.gain_learning.agreement import Observed
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
 from clickassay.studies.gain_learning.validation import Interval, Study, study
@@ -76,12 +76,10 @@ class Wish:
 
 
 def learn_from_run(
-    run: Path,
+    folder: Path,
     wish: Wish,
     *,
-    market: str | None = None,
-    depth: int | None = None,
-    judge: str | None = None,
+    wanted: SampleChoice = ANY_SAMPLE,
     progress: Progress = silent,
 ) -> tuple[Sample, Study, GradeMap]:
     """Learn the map of one market, depth and judge of a run; return what it was learned from, and ERR's map.
@@ -96,10 +94,11 @@ def learn_from_run(
     if wish.click not in CLICK_METRICS:
         raise LearningError(f"unknown click metric {wish.click!r}; known are {', '.join(CLICK_METRICS)}")
     progress("reading the run", None)
-    sample, grades = graded_sample_of_run(run, market=market, depth=depth, judge=judge)
-    fixed = paper_map(setting_of_run(run, "max_grade"), sample.depth)
+    run = FinishedRun(folder)
+    graded = run.sample(run.key(wanted))
+    sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
     values = sample.click_values[:, sample.click_names.index(wish.click)]
-    observed = Observed(grades, sample.query_index, sample.sessions.astype(float), values)
+    observed = Observed(graded.grades, sample.query_index, sample.sessions.astype(float), values)
     found = study(
         observed,
         fixed,

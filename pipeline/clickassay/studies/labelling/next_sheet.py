@@ -9,8 +9,9 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.errors import ActiveError
 from clickassay.core.output import published_folder
+from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.tables import write_table, writing_tables
-from clickassay.studies.finished_run import read_table
+from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_info, write_sheet
 
 
@@ -30,9 +31,7 @@ class Proposed:
     to_label: pl.DataFrame
 
 
-def proposed(
-    run: Path, aim: str, budget: float, *, market: str | None, depth: int | None, judge: str | None
-) -> Proposed:
+def proposed(run: Path, aim: str, budget: float, wanted: SampleChoice = ANY_SAMPLE) -> Proposed:
     """Take the results that a run proposes to judge, as many as labels are paid for.
 
     Raises
@@ -42,18 +41,16 @@ def proposed(
     ReportError
         If there is no such run, or it is broken.
     """
-    rows = read_table(run, NEXT_JUDGMENTS).filter(aim=aim)
-    wanted = {"market": market, "depth": depth, "judge": judge}
-    own = rows.filter(*(pl.col(name) == value for name, value in wanted.items() if value is not None))
+    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(aim=aim))
     if own.is_empty():
-        asked = ", ".join(f"{name} {value}" for name, value in wanted.items() if value is not None)
-        raise ActiveError(f"{run} proposes nothing to judge for {aim}{f' of {asked}' if asked else ''}")
-    first = own.sort("depth", "market", "judge").select("market", "depth", "judge").row(0)
-    cell = own.filter(market=first[0], depth=first[1], judge=first[2]).sort("rank")
-    paid = cell.filter(pl.col("labels_so_far") <= budget)
+        asked = f" of {wanted.label}" if wanted.label else ""
+        raise ActiveError(f"{run} proposes nothing to judge for {aim}{asked}")
+    key = SampleKey(*own.sort("depth", "market", "judge").select(SAMPLE_COLUMNS).row(0))
+    rows = key.rows(own).sort("rank")
+    paid = rows.filter(pl.col("labels_so_far") <= budget)
     if paid.is_empty():
         raise ActiveError(
-            f"a budget of {budget:g} labels is below the {cell['labels'][0]} of the first query"
+            f"a budget of {budget:g} labels is below the {rows['labels'][0]} of the first query"
         )
     sheet = paid.select("query", pl.col("urls").alias("url")).explode("url")
     numbered = sheet.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"))

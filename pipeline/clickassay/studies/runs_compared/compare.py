@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SAMPLE_COLUMNS
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.studies.runs_compared.numbers import KEY, SURE, Choice, compared
+from clickassay.studies.runs_compared.numbers import SURE, Choice, compared
 from clickassay.studies.runs_compared.read import Entry, entries, read_run
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
@@ -66,7 +67,7 @@ def compare_runs(a: Path, b: Path, choice: Choice | None = None) -> RunDiff:
     return RunDiff(
         a=a,
         b=b,
-        entries=entries(*runs),
+        entries=entries(*(each.run for each in runs)),
         sizes=_sizes(*(choice.rows(run.tables["statistics"]) for run in runs)),
         overlap=overlap,
         numbers=numbers,
@@ -77,13 +78,15 @@ def compare_runs(a: Path, b: Path, choice: Choice | None = None) -> RunDiff:
 
 def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     long = [
-        frame.select(*KEY, pl.col(_SIZES).cast(pl.Float64)).unpivot(index=KEY, variable_name="quantity")
+        frame.select(*SAMPLE_COLUMNS, pl.col(_SIZES).cast(pl.Float64)).unpivot(
+            index=SAMPLE_COLUMNS, variable_name="quantity"
+        )
         for frame in (a, b)
     ]
-    beside = long[0].join(long[1], on=[*KEY, "quantity"], how="full", suffix="_b", coalesce=True)
+    beside = long[0].join(long[1], on=[*SAMPLE_COLUMNS, "quantity"], how="full", suffix="_b", coalesce=True)
     order = pl.col("quantity").replace_strict({name: place for place, name in enumerate(_SIZES)})
-    return beside.sort(*KEY, order).select(
-        *KEY,
+    return beside.sort(*SAMPLE_COLUMNS, order).select(
+        *SAMPLE_COLUMNS,
         "quantity",
         pl.col("value").alias("a"),
         pl.col("value_b").alias("b"),
@@ -93,7 +96,7 @@ def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 
 def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     """Return `RunDiff.flips`."""
-    place = (*KEY, "click_metric", "metric_a", "metric_b")
+    place = (*SAMPLE_COLUMNS, "click_metric", "metric_a", "metric_b")
     beside = _ordered(a).join(_ordered(b), on=place, suffix="_b")
     was, now = (_side(suffix) for suffix in ("", "_b"))
     what = (
@@ -116,7 +119,7 @@ def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
     """Name the pairs in the order of the alphabet: two runs may list their metrics in different orders."""
     turned = pl.col("metric_a") > pl.col("metric_b")
     return frame.select(
-        *KEY,
+        *SAMPLE_COLUMNS,
         "click_metric",
         pl.min_horizontal("metric_a", "metric_b"),
         pl.max_horizontal("metric_a", "metric_b").alias("metric_b"),
@@ -133,7 +136,7 @@ def _side(suffix: str) -> pl.Expr:
 
 def _best(a: pl.DataFrame, b: pl.DataFrame, choice: Choice) -> pl.DataFrame:
     """Return `RunDiff.best`; the best of all metrics, whichever are chosen."""
-    place = (*KEY, "click_metric")
+    place = (*SAMPLE_COLUMNS, "click_metric")
     beside = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
     changed = beside.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
     if choice.metrics:
@@ -160,5 +163,5 @@ def _leaders(correlations: pl.DataFrame) -> pl.DataFrame:
         ~pl.col("editorial_metric").is_in(BASELINES),
     )
     ordered = kept.sort("correlation", "editorial_metric", descending=[True, False])
-    first = ordered.unique([*KEY, "click_metric"], keep="first", maintain_order=True)
-    return first.select(*KEY, "click_metric", "editorial_metric", "correlation")
+    first = ordered.unique([*SAMPLE_COLUMNS, "click_metric"], keep="first", maintain_order=True)
+    return first.select(*SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation")

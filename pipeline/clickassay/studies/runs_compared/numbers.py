@@ -9,15 +9,13 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Floats, Sample
+from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.multiplicity import holm
-from clickassay.studies.finished_run import sample_of_run
 from clickassay.studies.runs_compared.noise import from_intervals, narrowed, weighted_changes, within_changes
-from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, FinishedRun
+from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, ComparedRun
 
-KEY = ("market", "depth", "judge")
-PLACE = ("table", *KEY, "split", "class", "click_metric", "editorial_metric")
+PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
 """What a number is of; `table` is ``correlations`` or ``differences``."""
 
 WITHIN, BEYOND, NOT_JUDGED, NO_VALUE = "within noise", "beyond noise", "not judged", "no value"
@@ -91,7 +89,7 @@ class Choice:
             kept.append(pl.col("split") == EVERY)
         return frame.filter(*kept)
 
-    def check(self, runs: Sequence[FinishedRun]) -> None:
+    def check(self, runs: Sequence[ComparedRun]) -> None:
         """Refuse what neither run has.
 
         Raises
@@ -111,7 +109,7 @@ class Choice:
             raise SettingsError(f"neither run has a correlation of {' '.join(asked)}; leave one of them out")
 
 
-def compared(runs: tuple[FinishedRun, FinishedRun], choice: Choice) -> tuple[pl.DataFrame, pl.DataFrame]:
+def compared(runs: tuple[ComparedRun, ComparedRun], choice: Choice) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the chosen numbers of two runs.
 
     Returns
@@ -146,7 +144,7 @@ def watched(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = 
     return numbers.with_columns(finding=large | (pl.col("status") == ONLY_A))
 
 
-def _numbers_of(run: FinishedRun, choice: Choice) -> pl.DataFrame:
+def _numbers_of(run: ComparedRun, choice: Choice) -> pl.DataFrame:
     """Return the chosen numbers of one run, those of both tables below each other."""
     found = []
     for table, value in _VALUES.items():
@@ -164,21 +162,22 @@ def _beside(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 
 
 def _left_out(
-    runs: tuple[FinishedRun, FinishedRun], beside: pl.DataFrame
+    runs: tuple[ComparedRun, ComparedRun], beside: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return what samples have in common, and the overall changes judged by leaving out queries."""
     both = pl.col("value").is_not_null() & pl.col("value_b").is_not_null()
     rows = beside.filter(both, pl.col("split") == EVERY)
     overlaps, judged = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
-    for market, depth, judge in rows.select(KEY).unique().sort(KEY).iter_rows():
-        a, b = (sample_of_run(run.folder, market=market, depth=depth, judge=judge) for run in runs)
+    keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
+    for key in keys:
+        a, b = (one.run.sample(key).sample for one in runs)
         overlaps.append(_overlap(a, b))
-        judged.extend(_again(a, b, rows.filter(market=market, depth=depth, judge=judge)))
+        judged.extend(_again(a, b, key.rows(rows)))
     return pl.concat(overlaps), pl.concat(judged)
 
 
 def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
-    row: list[object] = [a.market, a.depth, a.judge]
+    row: list[object] = [*a.key.columns.values()]
     for of_a, of_b in ((a.queries, b.queries), (a.configuration_ids, b.configuration_ids)):
         row += [len(of_a), len(of_b), len({*of_a} & {*of_b})]
     return pl.DataFrame([row], schema=_OVERLAP, orient="row")
@@ -196,7 +195,7 @@ def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     if not clicks or not editorial:
         return
     a, b = (narrowed(sample, clicks, editorial) for sample in (a, b))
-    place = {"market": a.market, "depth": a.depth, "judge": a.judge, "split": EVERY, "class": EVERY}
+    place = {**a.key.columns, "split": EVERY, "class": EVERY}
     for table, judge in (("correlations", weighted_changes), ("differences", within_changes)):
         found = judge(a, b)
         columns = {

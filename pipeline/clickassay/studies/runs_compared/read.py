@@ -11,8 +11,8 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
-from clickassay.core.text import first_line, plural
-from clickassay.studies.finished_run import broken, no_run, read_table
+from clickassay.core.text import plural
+from clickassay.studies.finished_run import FinishedRun, broken
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
 """What can be said of a thing that two runs may have."""
@@ -27,21 +27,18 @@ _HANDLE = 12  # digits of a digest that are shown
 
 
 @dataclass(frozen=True)
-class FinishedRun:
-    """A run folder as far as it is compared.
+class ComparedRun:
+    """A finished run as far as it is compared.
 
     Attributes
     ----------
-    folder
-        Where it lies.
-    info
-        Its settings.json.
+    run
+        The run.
     tables
         Statistics, correlations, differences and comparisons by name, in the forms of their contracts.
     """
 
-    folder: Path
-    info: Mapping[str, Any]
+    run: FinishedRun
     tables: Mapping[str, pl.DataFrame]
 
 
@@ -68,7 +65,7 @@ class Entry:
     b: str | None
 
 
-def read_run(folder: Path) -> FinishedRun:
+def read_run(folder: Path) -> ComparedRun:
     """Read a run folder.
 
     Raises
@@ -76,13 +73,13 @@ def read_run(folder: Path) -> FinishedRun:
     ReportError
         If there is no run, or a file of it is missing or broken; the message names the file.
     """
-    tables = {table.name: _table(folder, table) for table in _TABLES}
-    return FinishedRun(folder, _info(folder), tables)
+    run = FinishedRun(folder)
+    return ComparedRun(run, {table.name: _table(run, table) for table in _TABLES})
 
 
-def _table(folder: Path, contract: Table) -> pl.DataFrame:
-    frame = read_table(folder, contract).with_columns(pl.col(pl.Float64).fill_nan(None))
-    _check_values(folder / f"{contract.name}.parquet", frame, contract)
+def _table(run: FinishedRun, contract: Table) -> pl.DataFrame:
+    frame = run.table(contract).with_columns(pl.col(pl.Float64).fill_nan(None))
+    _check_values(run.file(contract.name), frame, contract)
     return frame
 
 
@@ -93,20 +90,6 @@ def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
     value = _RANGES.get(contract.name)
     if value is not None and (frame[value].abs() > 1).any():
         raise broken(file, f"{value} beyond -1..1")
-
-
-def _info(folder: Path) -> Mapping[str, Any]:
-    file = folder / "settings.json"
-    if not file.is_file():
-        raise no_run(folder, file.name)
-    try:
-        info = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise broken(file, first_line(error)) from error
-    parts = ("inputs", "settings", "versions")
-    if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in parts):
-        raise broken(file, f"expected an object with {', '.join(parts)}")
-    return info
 
 
 def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:

@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, count, listed, plural
 from clickassay.studies.runs_compared.compare import UNEVEN, RunDiff
-from clickassay.studies.runs_compared.numbers import BEYOND, INTERVALS, KEY, NO_ROW, NO_VALUE, PLACE
+from clickassay.studies.runs_compared.numbers import BEYOND, INTERVALS, NO_ROW, NO_VALUE, PLACE
 from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
 
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
@@ -41,7 +42,7 @@ def uneven_words(sizes: pl.DataFrame) -> str | None:
     sizes
         As in `RunDiff`.
     """
-    wide = sizes.pivot("quantity", index=KEY, values=["a", "b"])
+    wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
         return None
     per = wide.select(
@@ -119,7 +120,7 @@ def place_words(row: Mapping[str, Any]) -> str:
     """Say what a number is of; a market, judge or class that is ``all`` is left out."""
     closed = ["closed form"] if row["table"] == "differences" else []
     of_class = [f"{row['split']} {row['class']}"] if row["split"] != EVERY else []
-    where = ", ".join([*closed, *(f"{name} {row[name]}" for name in KEY if row[name] != EVERY), *of_class])
+    where = ", ".join([*closed, SampleKey.of(row).label, *of_class])
     return f"{row['editorial_metric']} with {row['click_metric']} ({where})"
 
 

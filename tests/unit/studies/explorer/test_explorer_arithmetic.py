@@ -13,12 +13,12 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import METRICS, editorial_values
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
-from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.clicks import CLICK_METRICS, good_masks
 from clickassay.metrics.editorial import EDITORIAL, PLAIN
 from clickassay.metrics.names import parse
 from clickassay.metrics.ranked import RANKED, P
 from clickassay.studies.explorer.arithmetic import Graded, click_arithmetic, editorial_arithmetic, positions
-from clickassay.studies.explorer.read import Run, configuration, good_mask, open_run, points, query_labels
+from clickassay.studies.explorer.read import Run, configuration, open_run, points, query_labels
 from support.runs.sample_run import SAMPLE
 
 OF_GRADES = [metric for metric in METRICS if metric in (*EDITORIAL, *PLAIN, P)]
@@ -48,14 +48,15 @@ SHOWN = tuple(taken(RUN))
 @pytest.mark.parametrize("name", RUN.editorial_names)
 def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(name):
     for shown in SHOWN:
-        steps = editorial_arithmetic(name, Graded(shown.grades, shown.seen, shown.values), RUN.settings)
+        graded = Graded(shown.grades, shown.seen, shown.values)
+        steps = editorial_arithmetic(name, graded, RUN.finished.settings)
         assert steps.value == pytest.approx(shown.values[name], abs=1e-12), shown.identity
 
 
 @pytest.mark.parametrize("name", CLICK_METRICS)
 def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(name):
     for shown in SHOWN:
-        good = good_mask(shown.grades, RUN.settings)
+        (good,) = good_masks(shown.grades[None], RUN.finished.settings)
         steps = click_arithmetic(name, shown.masks, shown.mask_sessions, good)
         assert steps.value == pytest.approx(shown.values[name], abs=1e-12), shown.identity
         assert steps.steps["sessions"].sum() == shown.sessions

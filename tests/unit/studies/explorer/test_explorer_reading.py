@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import ReportError
+from clickassay.core.records import SampleKey
 from clickassay.studies.explorer import charts
 from clickassay.studies.explorer import panels as pieces
 from clickassay.studies.explorer import read as reading
@@ -16,7 +17,7 @@ from clickassay.studies.explorer.charts import binned
 from clickassay.studies.explorer.classes import splits_of
 from support.runs.sample_run import SAMPLE, copied_run, hostile_run, table
 
-KEY = reading.Key("north", 5, "all")
+KEY = SampleKey("north", 5, "all")
 ROWS = table("configurations").filter(market="north", depth=5)
 
 
@@ -224,7 +225,7 @@ def test_settings_that_a_later_release_adds_do_not_matter(tmp_path):
     written = json.loads((folder / "settings.json").read_text())
     written["settings"] |= {"later": True, "persistence": 0.7}
     (folder / "settings.json").write_text(json.dumps(written))
-    assert reading.open_run(folder).settings.persistence == 0.7
+    assert reading.open_run(folder).finished.settings.persistence == 0.7
 
 
 def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
@@ -298,7 +299,7 @@ def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
     written["settings"] |= {"max_grade": 9}
     (folder / "settings.json").write_text(json.dumps(written), encoding="utf-8")
     run = reading.open_run(folder, 1)
-    assert run.settings.max_grade == 9
+    assert run.finished.settings.max_grade == 9
     row = ROWS.row(0, named=True)
     shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))
     page = pieces.configuration_html(run, KEY, shown, "UCTR", "ERR")

@@ -4,10 +4,11 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row
-from clickassay.report.model import Run, SampleKey, Section, Table, estimate
+from clickassay.report.model import Run, Section, Table, estimate
 
 HEADS = ("Mean", "Correlation", "Against the run's own", "Reported by")
 OWN_NOTE = (

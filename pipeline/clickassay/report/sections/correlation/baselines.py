@@ -6,12 +6,13 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, listed, number
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, absent, p_cell
 from clickassay.report.findings import SURE, Lead, doubt, lead, rank, tested_words
-from clickassay.report.model import Run, SampleKey, Section, Table, by_pair, estimate
+from clickassay.report.model import Run, Section, Table, by_pair, estimate
 
 MEANINGS = {
     "MeanGrade": "mean grade",

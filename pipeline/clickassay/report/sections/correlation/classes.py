@@ -6,22 +6,13 @@ from dataclasses import replace
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, absent
 from clickassay.report.charts.marks import common_domain, decile_lines
-from clickassay.report.model import (
-    OWN_SPLITS,
-    Figure,
-    Run,
-    SampleKey,
-    Section,
-    Table,
-    estimate,
-    in_order,
-    others,
-)
+from clickassay.report.model import OWN_SPLITS, Figure, Run, Section, Table, estimate, in_order, others
 
 FREQUENCY = "frequency"
 SPLITS_SHOWN = 6

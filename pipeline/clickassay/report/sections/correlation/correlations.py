@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, listed, number, plural
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Estimate, Row, absent
 from clickassay.report.charts.marks import heat_map
 from clickassay.report.findings import leaders
-from clickassay.report.model import Figure, Run, SampleKey, Section, Table, by_pair, noise_corrected, others
+from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, others
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
 HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row"))
@@ -113,7 +114,7 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
     )
     first = wins.row(0, named=True)
     top = winners.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
-    where = SampleKey(top["market"], top["depth"], top["judge"]).label
+    where = SampleKey.of(top).label
     return (
         f"{first['editorial_metric']} has the highest correlation in {first['count']} of "
         f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is "

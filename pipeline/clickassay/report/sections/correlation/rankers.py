@@ -5,22 +5,13 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Estimate, Row, Share, absent
 from clickassay.report.charts.marks import common_domain, intervals
 from clickassay.report.findings import Ranking, doubt, interval_words, nothing_kept
-from clickassay.report.model import (
-    Figure,
-    Run,
-    SampleKey,
-    Section,
-    Table,
-    by_pair,
-    estimate,
-    in_order,
-    noise_corrected,
-)
+from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
 from clickassay.report.sections.correlation.ranker_draws import draws_figures, draws_table, planes
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "its standard error", "Noise-corrected", "Sign agreement")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
 from clickassay.report.findings import nothing_kept
-from clickassay.report.model import Figure, Run, SampleKey, Section, Table, in_order
+from clickassay.report.model import Figure, Run, Section, Table, in_order
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",
@@ -99,13 +100,13 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
     if kept.is_empty():
         return (sentence(f"There is nothing to correlate: {nothing_kept(run)}"),)
     row = kept.sort("coverage", descending=True).row(0, named=True)
-    best = SampleKey(row["market"], row["depth"], row["judge"])
+    best = SampleKey.of(row)
     text = f"Coverage at {best.label} is {percent(row['coverage'])}"
     if kept.height > 1 and kept["coverage"].n_unique() == 1:
         text = f"Coverage is {percent(row['coverage'])} in all {count(kept.height)} samples"
     elif kept.height > 1:
         worst = kept.sort("coverage").row(0, named=True)
-        label = SampleKey(worst["market"], worst["depth"], worst["judge"]).label
+        label = SampleKey.of(worst).label
         text = f"Coverage is highest at {best.label}, {percent(row['coverage'])}, and lowest at {label}, "
         text += percent(worst["coverage"])
     per_query = row["n_configurations"] / max(1, row["n_queries"])

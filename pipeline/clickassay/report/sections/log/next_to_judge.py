@@ -5,9 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, plural
 from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.model import Run, SampleKey, Section, Table
+from clickassay.report.model import Run, Section, Table
 
 TITLE = "What to judge next"
 SHOWN = 10

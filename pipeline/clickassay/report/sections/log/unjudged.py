@@ -5,10 +5,11 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share, absent
-from clickassay.report.model import Run, SampleKey, Section, Table, estimate
+from clickassay.report.model import Run, Section, Table, estimate
 
 RULES = {
     "drop": "lists left out",

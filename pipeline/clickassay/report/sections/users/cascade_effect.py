@@ -5,10 +5,11 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.records import SampleKey
 from clickassay.core.text import count, number, percent, plural, visible
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates
-from clickassay.report.model import Figure, Run, SampleKey, Section, Table
+from clickassay.report.model import Figure, Run, Section, Table
 
 MOST_FOUND = 20
 """Queries that a run keeps at most for each sample."""

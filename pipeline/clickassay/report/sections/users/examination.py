@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, visible
 from clickassay.report.cells import Cell, Estimate, Row
 from clickassay.report.charts.discounts import discount_lines
 from clickassay.report.charts.marks import common_domain, intervals
-from clickassay.report.model import Figure, Run, SampleKey, Section, Table
+from clickassay.report.model import Figure, Run, Section, Table
 
 TITLE = "How far down readers look"
 MODEL_HEADS = ("Perplexity", "Log-likelihood of a session", "Numbers fitted", "p of the nearest RBP")
