@@ -88,16 +88,16 @@ samples: $(VENV)/installed
 	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
 
 site: $(VENV)/installed $(VENV)/documents
-	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs/make -d build/doctrees . build/site
 	@echo "Documents: build/site/index.html"
 
 pages: $(VENV)/installed
-	$(BIN)/python docs/make_cli.py
-	$(BIN)/python docs/make_audit.py
-	$(BIN)/python docs/make_questions.py
+	$(BIN)/python docs/make/cli.py
+	$(BIN)/python docs/make/audit.py
+	$(BIN)/python docs/make/questions.py
 
 pictures: $(VENV)/installed $(VENV)/tools
-	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make/pictures.py
 
 truth: $(VENV)/installed
 	$(BIN)/python benchmarks/truth.py

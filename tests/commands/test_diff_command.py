@@ -278,11 +278,11 @@ def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
     assert line.endswith("give a folder that `clickassay run` made")
 
 
-# ---- docs/diff.md -----------------------------------------------------------------------------
+# ---- docs/reference/diff.md -------------------------------------------------------------------
 
 
 def test_the_page_names_every_option_and_every_verdict(whole, turned):
-    page = (ROOT / "docs" / "diff.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
     ended = compared("--help")
     options = set(re.findall(r"--[a-z][a-z-]+", ended.out))
     assert "--fail-above" in options

@@ -16,8 +16,8 @@ from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from support.places import ROOT, SAMPLES
 
-FOLDERS = ("", "docs", "docs/how-to", "pipeline", "reports", "benchmarks", "data_samples", "requirements")
-DOCUMENTS = sorted(file for folder in FOLDERS for file in (ROOT / folder).glob("*.md"))
+FOLDERS = ("", "docs/**", "pipeline", "reports", "benchmarks", "data_samples", "requirements")
+DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.md".lstrip("/")))
 PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
 FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")
 
@@ -41,12 +41,12 @@ def cells(text):
     return [row for number, row in enumerate(stripped) if number not in heads.union(rules)]
 
 
-# ---- docs/tables.md ---------------------------------------------------------------------------
+# ---- docs/reference/tables.md -----------------------------------------------------------------
 
 
 def documented_tables(chapter):
     """Return the tables of one chapter: name, key, and rows (column, type, meaning)."""
-    body = dict(parts(text_of("docs/tables.md"), "##"))[chapter]
+    body = dict(parts(text_of("docs/reference/tables.md"), "##"))[chapter]
     found = []
     for name, text in parts(body, "###"):
         key = re.findall(r"`(\w+)`", text.split("Key:")[1].split("\n")[0])
@@ -73,13 +73,13 @@ def test_the_page_on_tables_has_every_table_column_type_and_meaning_of_the_contr
     assert sorted(documented_tables(chapter)) == sorted(declared(tables))
 
 
-# ---- docs/funnel.md ---------------------------------------------------------------------------
+# ---- docs/reference/funnel.md -----------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def documented_steps():
     """Return the (source, step, reason) that the page on the funnel explains."""
-    chapters = parts(text_of("docs/funnel.md"), "##")
+    chapters = parts(text_of("docs/reference/funnel.md"), "##")
     rows = [(title.lower(), row) for title, text in chapters for row in cells(text)]
     assert all(len(row) == 3 and row[2] for _, row in rows)
     return {(source, row[0], row[1]) for source, row in rows}
@@ -155,7 +155,7 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
     def total(source, steps, *depths):
         return sum(rows.get((source, depth, step.strip()), 0) for step in steps for depth in depths)
 
-    block = text_of("docs/funnel.md").split("## What adds up")[1].split("## ")[0]
+    block = text_of("docs/reference/funnel.md").split("## What adds up")[1].split("## ")[0]
     sums = re.findall(r"^ +(\w+)? +(\w+) += (.+?)(  +at each.*)?$", block, flags=re.MULTILINE)
     assert len(sums) == 5
     source = ""

@@ -29,16 +29,16 @@ OTHERS = [
     ROOT / name
     for name in (
         "README.md",
-        "docs/report.md",
-        "docs/diff.md",
-        "docs/evaluate.md",
-        "docs/explore.md",
-        "docs/inspect.md",
-        "docs/click-models.md",
-        "docs/learn.md",
-        "docs/audit.md",
-        "docs/labelling.md",
-        "docs/unjudged.md",
+        "docs/reference/report.md",
+        "docs/reference/diff.md",
+        "docs/reference/evaluate.md",
+        "docs/reference/explore.md",
+        "docs/reference/inspect.md",
+        "docs/reference/click-models.md",
+        "docs/reference/learn.md",
+        "docs/reference/audit.md",
+        "docs/reference/labelling.md",
+        "docs/reference/unjudged.md",
         "data_samples/README.md",
     )
 ]

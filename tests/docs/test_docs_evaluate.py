@@ -1,4 +1,4 @@
-"""docs/evaluate.md says what `clickassay evaluate` does: names, files, formats, and an example."""
+"""docs/reference/evaluate.md says what `clickassay evaluate` does: names, files, formats, and an example."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
 from support.places import ROOT
 
-PAGE = (ROOT / "docs" / "evaluate.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "evaluate.md").read_text(encoding="utf-8")
 PARTS = dict(zip(*[iter(re.split(r"^## (.+)$", PAGE, flags=re.MULTILINE)[1:])] * 2, strict=True))
 
 

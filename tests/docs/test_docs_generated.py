@@ -12,15 +12,15 @@ from typer.testing import CliRunner
 from clickassay.cli.app import app
 from support.places import ROOT
 
-DOCS = ROOT / "docs"
+MAKE, REFERENCE = ROOT / "docs" / "make", ROOT / "docs" / "reference"
 SAMPLE = ROOT / "reports" / "sample"
 AGAIN = "make it again with `make pages` and commit it"
 GROUPS = ("clicks", "import", "store")
 
 
 def script(name):
-    """Return a script of docs/, which is no package, as a module."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    """Return a script of docs/make, which is no package, as a module."""
+    spec = importlib.util.spec_from_file_location(name, MAKE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -28,7 +28,7 @@ def script(name):
 
 def sections(name):
     """Return the parts of a committed page by their headings of the second level."""
-    pieces = re.split(r"^## (.+)$", (DOCS / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    pieces = re.split(r"^## (.+)$", (REFERENCE / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
 
@@ -40,7 +40,17 @@ def rows_of(text):
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in kept]
 
 
-# ---- docs/cli.md ------------------------------------------------------------------------------
+def test_a_page_says_in_its_first_line_that_a_script_makes_it_and_only_then():
+    made = {script(name).PAGE for name in ("audit", "cli", "questions")}
+    says = {
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.read_text(encoding="utf-8").startswith("<!-- Made by `make pages`")
+    }
+    assert says == made
+
+
+# ---- docs/reference/cli.md --------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +73,8 @@ def helps():
 
 
 def test_the_committed_reference_of_the_command_line_is_that_of_today():
-    page = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert page == script("make_cli").cli_page(), AGAIN
+    page = (REFERENCE / "cli.md").read_text(encoding="utf-8")
+    assert page == script("cli").cli_page(), AGAIN
 
 
 def test_the_reference_does_not_depend_on_the_terminal(monkeypatch):
@@ -73,7 +83,7 @@ def test_the_reference_does_not_depend_on_the_terminal(monkeypatch):
         monkeypatch.setenv("COLUMNS", columns)
         monkeypatch.setenv("TERMINAL_WIDTH", columns)
         monkeypatch.setenv("FORCE_COLOR", force)
-        pages.add(script("make_cli").cli_page())
+        pages.add(script("cli").cli_page())
     assert len(pages) == 1
     assert "\x1b" not in pages.pop()
 
@@ -102,12 +112,12 @@ def test_the_reference_has_the_defaults_that_the_readme_tells():
         assert defaults[f"--{name.replace('_', '-')}"] == told[name], name
 
 
-# ---- docs/questions.md ------------------------------------------------------------------------
+# ---- docs/reference/questions.md --------------------------------------------------------------
 
 
 def test_the_committed_page_of_questions_is_that_of_today():
-    page = (DOCS / "questions.md").read_text(encoding="utf-8")
-    assert page == script("make_questions").questions_page(), AGAIN
+    page = (REFERENCE / "questions.md").read_text(encoding="utf-8")
+    assert page == script("questions").questions_page(), AGAIN
 
 
 def test_the_page_has_every_question_with_its_words_and_its_sql():
@@ -134,7 +144,7 @@ def test_the_answer_on_coverage_is_what_the_table_holds():
 
 
 def test_a_cell_shows_its_text_and_nothing_else():
-    cell = script("make_questions").markdown_cell
+    cell = script("questions").markdown_cell
     assert cell("AP(rel=2) 0.12") == "AP(rel=2) 0.12"
     assert cell("a|b") == "`a\\|b`"
     assert cell("<b>") == "`<b>`"
@@ -157,7 +167,7 @@ def test_a_question_without_an_answer_says_so(tmp_path):
     shutil.copytree(SAMPLE, run, ignore=shutil.ignore_patterns("tables", "report.*", "run.duckdb"))
     empty = pl.read_parquet(run / "statistics.parquet").clear()
     empty.write_parquet(run / "statistics.parquet")
-    page = script("make_questions").questions_page(run)
+    page = script("questions").questions_page(run)
     part = page.split("\n## coverage\n")[1].split("\n## ")[0]
     assert part.endswith("```\n\nNo rows.\n")
 

@@ -1,4 +1,4 @@
-"""docs/metrics.md and docs/why.md against the code, other tools, and arithmetic done here."""
+"""The pages on metrics and on reasons against the code, other tools, and arithmetic done here."""
 
 import ast
 import itertools
@@ -33,7 +33,7 @@ from support.runs.given_sample import sample_of
 
 PAGE, WHY = (
     (ROOT / "docs" / name).read_text(encoding="utf-8").replace("\N{MINUS SIGN}", "-")
-    for name in ("metrics.md", "why.md")
+    for name in ("reference/metrics.md", "explanation/why.md")
 )
 VARIANTS = ("AP(rel=2)", "RR(rel=2)")
 SETTINGS = Settings()
@@ -128,7 +128,7 @@ def worked(text):
     return calculated(expression), float(result)
 
 
-# ---- docs/metrics.md: what there is -------------------------------------------------------------
+# ---- docs/reference/metrics.md: what there is -------------------------------------------------
 
 
 def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
@@ -182,7 +182,7 @@ def test_the_range_is_that_of_all_lists_and_all_sessions_at_depth_5(name):
     assert max(found) == pytest.approx(float(high), abs=5e-5)
 
 
-# ---- docs/metrics.md: worked examples -----------------------------------------------------------
+# ---- docs/reference/metrics.md: worked examples -----------------------------------------------
 
 
 def test_the_example_on_the_page_is_the_example_of_these_tests():
@@ -257,7 +257,7 @@ def test_linear_gains_are_those_of_the_tools_that_the_page_names():
         assert found == pytest.approx(linear, abs=5e-5)
 
 
-# ---- docs/metrics.md: other tools ---------------------------------------------------------------
+# ---- docs/reference/metrics.md: other tools ---------------------------------------------------
 
 
 def falling(grades):
@@ -430,7 +430,7 @@ def test_the_names_for_ir_measures_give_our_values():
         assert found == pytest.approx(ours(name.strip("`")), abs=6e-6)
 
 
-# ---- docs/why.md: made-up examples --------------------------------------------------------------
+# ---- docs/explanation/why.md: made-up examples ------------------------------------------------
 
 REASONS = parts(WHY, "##")
 
@@ -609,7 +609,7 @@ def test_clicks_fall_as_quality_rises_when_the_page_answers():
     ]
 
 
-# ---- docs/why.md: the sample run ----------------------------------------------------------------
+# ---- docs/explanation/why.md: the sample run --------------------------------------------------
 
 
 def sample_rows(name, **where):

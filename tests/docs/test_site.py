@@ -60,7 +60,7 @@ def foreign_of_style(text):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs/make"]
     done = subprocess.run(
         [*command, "-d", str(out / "doctrees"), ".", str(out / "html")],
         cwd=ROOT,
@@ -147,6 +147,6 @@ def test_every_link_within_the_site_leads_to_a_file_and_to_a_place_in_it(site, p
 
 
 def test_options_keep_their_two_hyphens(site):
-    text = (site / "docs" / "cli.html").read_text(encoding="utf-8")
+    text = (site / "docs" / "reference" / "cli.html").read_text(encoding="utf-8")
     assert "--searches" in text
     assert "–searches" not in text  # noqa: RUF001 - the dash that typographic quotes would make

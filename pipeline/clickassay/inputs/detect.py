@@ -1,6 +1,7 @@
 """What a file is, told from its first lines: the canonical tables, and every layout that an importer reads.
 
-docs/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing else is read.
+docs/reference/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing
+else is read.
 """
 
 import gzip

@@ -13,7 +13,7 @@ from clickassay.click_models.comparison import compare, halves_by_users, score
 from support.places import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "yandex_pyclick_sample"
-PAGE = ROOT / "docs" / "click-models.md"
+PAGE = ROOT / "docs" / "reference" / "click-models.md"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data to read")
 
 

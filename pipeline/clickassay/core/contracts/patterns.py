@@ -13,7 +13,7 @@ FUNNEL = Table(
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
         JUDGE,
-        Column("step", pl.String, "step of the funnel, in the words of docs/funnel"),
+        Column("step", pl.String, "step of the funnel, in the words of docs/reference/funnel.md"),
         Column("reason", pl.String, "why rows leave at this step; '' for rows that go on"),
         Column("rows", pl.Int64, "number of rows"),
     ),

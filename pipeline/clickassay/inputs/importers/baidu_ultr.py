@@ -6,7 +6,7 @@ Log, tab separated: a row per search, then one per document::
     Pos  URL_MD5  Title  Abstract  MediaType  Click  ...
 
 Labels, tab separated, without URLs: ``Qid  Query  Title  Abstract  Label  Bucket``.
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import hashlib

@@ -60,7 +60,7 @@ class Imported:
     folder
         The folder with the canonical tables and ``import.json``.
     counts
-        Rows read, dropped, changed and written, by name (docs/formats.md says what each counts).
+        Rows read, dropped, changed and written, by name (docs/reference/formats.md says what each counts).
     notes
         What the user should know before running on the folder, one sentence each.
     """

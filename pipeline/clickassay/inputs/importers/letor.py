@@ -2,8 +2,8 @@
 
     grade qid:N feature:value feature:value ... # comment
 
-or without qid, and a second file that tells how many lines each query has. docs/formats.md says what is
-mapped and what each count means.
+or without qid, and a second file that tells how many lines each query has.
+docs/reference/formats.md says what is mapped and what each count means.
 """
 
 import re

@@ -4,7 +4,7 @@ Pages are apart by semicolons and line ends::
 
     QueryID_k TAB url,url,... : click , click ; QueryID_k TAB ...
 
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import re

@@ -2,7 +2,7 @@
 
     session@num > interaction@num > query, query_id, results/result@rank/docid, clicked/click/rank
 
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import xml.etree.ElementTree as ET

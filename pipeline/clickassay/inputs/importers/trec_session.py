@@ -1,6 +1,6 @@
 """TREC Session Track 2012 and 2013 (NIST): session XML and qrels into canonical tables.
 
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import re

@@ -4,7 +4,7 @@ Log, a page a line, fields apart by white space::
 
     query cookie unixtime url1 ... url10 nc elapsed1 pos1 ... elapsed_nc pos_nc
 
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import re

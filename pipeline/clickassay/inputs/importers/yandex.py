@@ -5,7 +5,7 @@ Log, tab separated, grouped by session::
     SessionID  TimePassed  Q  QueryID  RegionID  URL ...
     SessionID  TimePassed  C  URL
 
-docs/formats.md says what is mapped, dropped and assumed, and what each count means.
+docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import math

@@ -302,20 +302,20 @@ def test_a_grade_off_the_scale_is_refused():
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("make_audit", ROOT / "docs" / "make_audit.py")
+    spec = importlib.util.spec_from_file_location("audit_page", ROOT / "docs" / "make" / "audit.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def test_the_tables_of_the_page_are_those_of_today(script):
-    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
     assert page == script.with_tables(page), "make it again with `make pages` and commit it"
 
 
 @pytest.mark.parametrize(("name", "figures"), [("holes", HOLES), ("whole", NO_HOLES)])
 def test_the_page_prints_the_figures_of_the_tools_line_by_line(script, name, figures):
-    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
     shown = page.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
     rows = [line.split(" | ") for line in shown.splitlines() if " | `" in line]
     printed = {row[1].strip("`"): float(row[2]) for row in rows}

@@ -1,7 +1,7 @@
 """Ratings of other tools as their files have them: Quepid, Search Relevance Workbench, TREC qrels, tables.
 
 Nothing is decided here about what a rating is worth, nor about raters who differ: that is
-`judgment_scales` and `raters`. docs/formats.md describes each layout.
+`judgment_scales` and `raters`. docs/reference/formats.md describes each layout.
 """
 
 import csv
@@ -82,7 +82,7 @@ class JudgmentFile:
     places
         File and line where each value was met first.
     counts
-        Rows without a rating, by the names of docs/formats.md.
+        Rows without a rating, by the names of docs/reference/formats.md.
     """
 
     file: Path

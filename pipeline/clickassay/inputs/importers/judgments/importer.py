@@ -1,4 +1,4 @@
-"""Judgments of other tools into ``judgments.parquet``; docs/formats.md says what is mapped and counted."""
+"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md says what is mapped."""
 
 import codecs
 from collections import Counter

@@ -1,6 +1,6 @@
 """From ratings as they are written to grades: whole numbers of a scale, or what a gain map says.
 
-Metrics take 2^grade - 1 of a grade (docs/method.md). A rating that is itself a gain (0, 1, 10, 100), a
+Metrics take 2^grade - 1 of a grade (method 6). A rating that is itself a gain (0, 1, 10, 100), a
 fraction or a word is no grade, and nobody but the user can say which grade it stands for.
 """
 

@@ -1,4 +1,4 @@
-"""Write the example tables of docs/audit.md, from what the code makes of the two lists: `make pages`."""
+"""Write the example tables of docs/reference/audit.md, as the code makes them of two lists: `make pages`."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from clickassay.studies.audit.one_list import audited_list, one_list
 from clickassay.studies.audit.tool_formulas import Reading
 
-PAGE = Path(__file__).parent / "audit.md"
+PAGE = Path(__file__).parents[1] / "reference" / "audit.md"
 READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)
 EXAMPLES = {
     "holes": one_list((3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0), READING.top),

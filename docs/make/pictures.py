@@ -7,8 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-DOCS = Path(__file__).parent
-REPORT = (DOCS.parent / "reports" / "sample" / "report.html").resolve().as_uri()
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
+REPORT = (ROOT / "reports" / "sample" / "report.html").resolve().as_uri()
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 PICTURES = {
     "report": {"viewport": {"width": 1200, "height": 1330}},
@@ -28,7 +29,7 @@ def main() -> None:
             page.goto(REPORT)
             page.locator(PLACES[name]).evaluate("part => part.scrollIntoView()")
             page.wait_for_timeout(300)
-            page.screenshot(path=DOCS / f"{name}.png")
+            page.screenshot(path=IMAGES / f"{name}.png")
         printed(browser)
         browser.close()
 
@@ -40,7 +41,7 @@ def printed(browser: Browser) -> None:
     with tempfile.TemporaryDirectory() as folder:
         page.pdf(path=Path(folder) / "report.pdf", format="A4", print_background=True)
         command = ["pdftoppm", "-r", "60", "-f", "2", "-l", "2", "-singlefile", "-png"]
-        subprocess.run([*command, f"{folder}/report.pdf", str(DOCS / "report-print")], check=True)
+        subprocess.run([*command, f"{folder}/report.pdf", str(IMAGES / "report-print")], check=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write docs/cli.md, the reference of the command line, from the texts of ``--help``: `make pages`."""
+"""Write docs/reference/cli.md, the command line from the texts of ``--help``: `make pages`."""
 
 import re
 import types
@@ -13,21 +13,21 @@ from typer.main import get_command
 
 from clickassay.cli.app import app
 
-PAGE = Path(__file__).parent / "cli.md"
+PAGE = Path(__file__).parents[1] / "reference" / "cli.md"
 PROGRAM = "clickassay"
 WORDS = {str: "text", Path: "path", int: "integer", float: "number", bool: "flag"}
 """What the reference calls a type."""
 
-TOP = """# The command line
+TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by hand. -->
+# The command line
 
     clickassay COMMAND [OPTIONS]
 
 Every command has `--help`, which shows in the terminal what stands here. What the settings mean:
-[Settings](../README.md#settings); what a command's exit code means: [Exit codes](../README.md#exit-codes).
+[Settings](../../README.md#settings); what a command's exit code means:
+[Exit codes](../../README.md#exit-codes).
 An option that is a setting can also stand in the file given by `--settings`, by its name with `_` for `-`.
 An option on the command line wins over the file.
-
-This page is made by `make pages` from the texts of `--help`.
 """
 
 Parameter = Any

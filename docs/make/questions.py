@@ -1,4 +1,4 @@
-"""Write docs/questions.md, the ready questions with SQL and answers on the sample run: `make pages`."""
+"""Write docs/reference/questions.md, ready questions with their answers on the sample run: `make pages`."""
 
 import re
 import tempfile
@@ -10,8 +10,8 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.tables import write_database
 from clickassay.studies.questions import DATABASE, Question, ask, cells, questions
 
-DOCS = Path(__file__).parent
-PAGE = DOCS / "questions.md"
+DOCS = Path(__file__).parents[1]
+PAGE = DOCS / "reference" / "questions.md"
 SAMPLE = DOCS.parent / "reports" / "sample"
 MOST_ROWS = 10
 LONGEST_CELL = 60
@@ -26,7 +26,8 @@ NO_ROWS = {
 }
 """Why a question has no answer on the sample run."""
 
-TOP = f"""# Ready questions
+TOP = f"""<!-- Made by `make pages` from `sql/explore` and `reports/sample`: do not edit by hand. -->
+# Ready questions
 
 Questions to a run, each with its SQL and its answer on the sample run `reports/sample`.
 Ask them of any run by name:
@@ -35,7 +36,8 @@ Ask them of any run by name:
     clickassay query reports/june --name worst_disagreements
 
 Or copy the SQL, change it, and ask it with `clickassay query reports/june "SELECT …"` or in
-`duckdb run.duckdb`. Columns are those of [tables.md](tables.md), words those of [method.md](method.md).
+`duckdb run.duckdb`. Columns are those of [tables.md](tables.md), words those of
+[method.md](../explanation/method.md).
 
 An answer here has its first {MOST_ROWS} rows, in the order that the SQL asks for. Numbers have four digits.
 A cell of more than {LONGEST_CELL} characters is cut and ends with `…`. With `--csv` or `--json`, answers
@@ -44,8 +46,6 @@ have all rows in full precision.
 The answers name every query, also those that fewer than `min_users` users issued: the sample log is
 simulated, so there are no people behind it. The report would show digests of these queries.
 An answer about your own run has the raw texts too: treat it as you treat the log.
-
-This page is made by `make pages` from the files of `sql/explore` and the tables of `reports/sample`.
 """
 
 
