@@ -12,6 +12,8 @@ Data flows one way, through the folders of this package in this order:
 
 Above them stand ``studies`` (questions asked of a run), ``jobs`` (a command from start to end) and ``cli``;
 below them ``core``. An import goes down, never up.
+
+Where a docstring says "method 7.1", it means section 7.1 of docs/explanation/method.md.
 """
 
 from typing import TYPE_CHECKING, Any

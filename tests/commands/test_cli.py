@@ -134,7 +134,7 @@ def test_a_run_tells_where_the_report_is_and_three_findings(finished):
     assert [finding for finding in told if finding not in report] == []
 
 
-def test_a_run_folder_holds_the_files_of_the_contract_and_no_others(run):
+def test_a_run_folder_holds_the_files_that_are_promised_and_no_others(run):
     assert {path.name for path in run.iterdir()} == RUN_FILES
 
 

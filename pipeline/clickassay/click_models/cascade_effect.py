@@ -1,7 +1,8 @@
 """Results whose clicks collapse under a better one, as in Figure 2 of Chapelle et al. 2009.
 
 There the CTR of a URL in position 1 is 9 times that of the same URL in position 2, below an excellent one,
-while on average position 1 has twice the CTR of position 2. How such pairs are found in a log is *ours*.
+while on average position 1 has twice the CTR of position 2. How such pairs are found is
+*ours* (method 6.2).
 """
 
 from statistics import NormalDist

@@ -1,4 +1,4 @@
-"""What a fitted click model expects of a list: the mean of 1/r over its clicks (MeanRR of contract 5).
+"""What a fitted click model expects of a list: the mean of 1/r over its clicks (MeanRR of method 5).
 
 Clicks of a session depend on each other, so the expectation of their mean is no sum over positions. Both
 recursions go down the list and carry, for each number of clicks so far, the chance of that number and the

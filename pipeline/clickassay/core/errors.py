@@ -13,7 +13,7 @@ class SettingsError(ClickassayError):
 
 
 class InputError(ClickassayError):
-    """An input file is missing, unreadable, or lacks what the contract asks of it."""
+    """An input file is missing, unreadable, or lacks what method 2 asks of it."""
 
 
 class JudgmentError(ClickassayError):

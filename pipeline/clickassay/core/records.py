@@ -93,7 +93,7 @@ class Sample:
     query_index
         (N,) index into `queries` of each configuration; ascending.
     sessions
-        (N,) sessions of each configuration, >= 1: the weights of contract 7.
+        (N,) sessions of each configuration, >= 1: the weights of method 7.
     click_names, click_values
         Names of the C click metrics, and their (N, C) means over sessions.
     click_variances

@@ -20,7 +20,7 @@ _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
 class Settings(BaseModel):
-    """Every setting of a run, with its default (contract.md says what each means)."""
+    """Every setting of a run, with its default; ``clickassay run --help`` says what each means."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Query classes (contract 9): ways to split the queries of a sample."""
+"""Query classes (method 9): ways to split the queries of a sample."""
 
 import numpy as np
 import polars as pl

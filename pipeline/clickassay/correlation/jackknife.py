@@ -1,4 +1,4 @@
-"""Intervals and p-values from leaving out one query at a time (contract 7).
+"""Intervals and p-values from leaving out one query at a time (method 7.1).
 
 The configurations of a query depend on each other, so queries are what is left out. All statistics here
 follow from sums over queries, so leaving one out is a subtraction, and exact.

@@ -1,4 +1,4 @@
-"""What sampling adds to the variance of a click metric: sums per query that tell it (contract 8).
+"""What sampling adds to the variance of a click metric: sums per query that tell it (method 7.2 and 8).
 
 The click metric of a configuration with n sessions is a mean, with variance s²/n; s² is estimated by the
 unbiased variance between the sessions. A configuration with one session has none. It takes the mean s²

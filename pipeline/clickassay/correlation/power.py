@@ -1,4 +1,4 @@
-"""How much has to be judged and clicked to detect a difference between two metrics (*ours*).
+"""How much has to be judged and clicked to detect a difference between two metrics (method 7.6).
 
 A difference of two weighted correlations is d = D / √S, D a difference of covariances and S the variance
 of the click metric. With f times the sessions, sampling noise shrinks: the variance of D over samples of

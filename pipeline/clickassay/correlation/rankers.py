@@ -1,4 +1,4 @@
-"""Two virtual rankers (contract 8): Algorithm 3 of Chapelle et al. 2009, and its exact limit.
+"""Two virtual rankers (method 8): Algorithm 3 of Chapelle et al. 2009, and its exact limit.
 
 Only queries with two configurations or more take part.
 """

@@ -1,4 +1,4 @@
-"""Weighted Pearson correlation over configurations (contract 7), and the sums per query that give it.
+"""Weighted Pearson correlation over configurations (method 7), and the sums per query that give it.
 
 Arrays of values have one row per configuration: (N, C) for C click metrics, (N, E) for E editorial
 metrics. A correlation that does not exist is NaN in an array and comes with a reason; it is never 0.

@@ -1,4 +1,4 @@
-"""Files in: what users have, as canonical tables (contract 2).
+"""Files in: what users have, as canonical tables (method 2).
 
 - ``paths``, ``files``: what a path is; the files behind an input.
 - ``tables``, ``types``: canonical tables as lazy frames, typed and checked.

@@ -1,4 +1,4 @@
-"""Canonical input tables (contract 2) as lazy Polars frames: found, typed and checked by schema."""
+"""Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -125,7 +125,7 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     path
         A file, a folder or a glob.
     wanted
-        The columns of the contract.
+        The canonical columns (method 2).
     keep_others
         Keep all other columns too, as they are (attribute columns of `queries`).
 

@@ -1,4 +1,4 @@
-"""Columns as they were read, brought to the canonical types of contract 2."""
+"""Columns as they were read, brought to the canonical types of method 2."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -49,7 +49,7 @@ def analyse(
     *,
     progress: Progress = silent,
 ) -> Frames:
-    """Join a pattern table with judgments and compute every table of a run (contract 10).
+    """Join a pattern table with judgments and compute every table of a run (method 10).
 
     Parameters
     ----------

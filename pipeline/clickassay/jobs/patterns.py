@@ -39,7 +39,7 @@ def log_to_patterns(
     Parameters
     ----------
     searches, clicks
-        A file, folder or glob each, in the canonical form of contract 2.
+        A file, folder or glob each, in the canonical form of method 2.
     settings
         Depth, idle limit and scope, folds, normalisation, threads, memory limit.
     judgments

@@ -1,4 +1,4 @@
-"""Pattern table and judgments joined: the judged configurations of one depth and judge (contract 1, 4)."""
+"""Pattern table and judgments joined: the judged configurations of one depth and judge (method 1 and 4)."""
 
 from dataclasses import dataclass
 

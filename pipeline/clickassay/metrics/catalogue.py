@@ -1,4 +1,4 @@
-"""Every editorial metric that a name can ask a run for, and their values (contract 6)."""
+"""Every editorial metric that a name can ask a run for, and their values (method 6)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -67,7 +67,7 @@ def editorial_values(
     pool
         (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when
         settings.pool is "shown": then the pool is the results shown. The pool has every result once, so
-        a list that shows a relevant result twice can bring NDCG and AP above 1 (contract 6, taken literally).
+        a list that shows a relevant result twice can bring NDCG and AP above 1 (method 6, taken literally).
     settings
         relevant_grade, max_grade, persistence and pool.
     measures

@@ -1,4 +1,4 @@
-"""Click metrics (contract 5): functions of the click mask of a session, and their means over sessions."""
+"""Click metrics (method 5): functions of the click mask of a session, and their means over sessions."""
 
 import math
 from collections.abc import Iterator
@@ -99,12 +99,13 @@ CLICKS = (
     Metric("SS", "1 if a good result was clicked", 0, 1, _FROM, search_success, ("masks", "good")),
     Metric("QCTR", "number of clicked results", 0, math.inf, _FROM, qctr, _MASKS),
 )
-"""The click metrics in the order of reports; QCTR last (contract 5)."""
+"""The click metrics in the order of reports; QCTR last (method 5)."""
 
 CLICK_METRICS = tuple(metric.name for metric in CLICKS)
 
 HEADLINE_CLICK = "MeanRR"
-"""The click metric of headline, classes and comparisons ([C] 6.2: the largest overall correlation)."""
+"""The click metric of headline, classes and comparisons (the largest overall correlation in
+Chapelle et al. 2009, 6.2)."""
 
 
 @dataclass(frozen=True)

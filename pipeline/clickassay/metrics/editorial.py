@@ -1,4 +1,4 @@
-"""Editorial metrics (contract 6): batched functions of the grades of ranked results."""
+"""Editorial metrics (method 6): batched functions of the grades of ranked results."""
 
 import math
 from dataclasses import replace
@@ -57,8 +57,8 @@ def err(
     """ERR = sum over ranks r of (1/r) R(gr) prod_{i<r} (1 - R(gi)); 0..1.
 
     With `gains`, one chance for each grade from 0 up, theirs take the place of R(g). With `gamma`, the chance
-    to go on when not satisfied, the extended cascade metric (section 7.2): gamma^(r - 1) takes the place of
-    1/r. With `utilities` it is the r-th of them, and the value is at most the largest.
+    to go on when not satisfied, the extended cascade metric (Chapelle et al. 2009, 7.2): gamma^(r - 1)
+    takes the place of 1/r. With `utilities` it is the r-th of them, and the value is at most the largest.
     """
     satisfied = satisfaction(grades, max_rel, gains)
     if utilities is not None:
@@ -281,9 +281,9 @@ EDITORIAL = (
         (("gains", "max_rel"), ("rel", "max_rel"), ("rel", "gains")),
     ),
 )  # fmt: skip
-"""The editorial metrics in the order of reports (contract 6); variants such as ``AP(rel=2)`` follow them.
+"""The editorial metrics in the order of reports (method 6); variants such as ``AP(rel=2)`` follow them.
 
-Bare names mean contract 6 under the run's settings, which is not what ir_measures assumes for them
+Bare names mean method 6 under the run's settings, which is not what ir_measures assumes for them
 (there ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains). ``DCG`` and ``max_rel`` are ours.
 """
 

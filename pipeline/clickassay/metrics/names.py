@@ -159,7 +159,7 @@ OTHER_NAMES = {
 
 
 ALIASES = {"NDCG": "nDCG(dcg='exp-log2')", **OTHER_NAMES}
-"""Other names of a measure. In a run NDCG is a metric of its own, the one of contract 6."""
+"""Other names of a measure. In a run NDCG is a metric of its own, the one of method 6."""
 
 _SEPARATOR = re.compile(r"[\s,;]+(?![^(]*\))")
 

@@ -1,4 +1,4 @@
-"""SS when clicks ignore the grades (contract 5; *ours*).
+"""SS when clicks ignore the grades (method 7.3).
 
 SS asks whether a click met a good grade, so it looks at the grades itself and goes with editorial metrics
 even when masks are drawn from all masks of the sample, whatever the configuration shows.

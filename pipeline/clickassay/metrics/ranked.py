@@ -1,4 +1,4 @@
-"""Measures of ranked lists that trec_eval, ir_measures and textbooks have, beside those of contract 6.
+"""Measures of ranked lists that trec_eval, ir_measures and textbooks have, beside those of method 6.
 
 N lists of k places. `grades` is (N, k): grade of the result at each place, 0 where it is unjudged or the
 list has ended. `judged` is (N, k): whether it has a grade. `pooled` is (N, k): whether it was to be judged,

@@ -1,4 +1,4 @@
-"""Counts at every step from raw log to sessions, so that nothing disappears silently (contract 3).
+"""Counts at every step from raw log to sessions, so that nothing disappears silently (method 3).
 
 When too many rows of an input are unusable, the input is probably misread: stop and say so.
 """

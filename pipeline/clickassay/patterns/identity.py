@@ -1,4 +1,4 @@
-"""The content address of a configuration (contract 4)."""
+"""The content address of a configuration (method 4)."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Read a simulated log into plain Python, and the contract's formulas as plain loops."""
+"""Read a simulated log into plain Python, and the formulas of method 5 and 6 as plain loops."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The classes of queries (contract 9) in plain Python."""
+"""The classes of queries (method 9) in plain Python."""
 
 import math
 from collections import Counter, defaultdict

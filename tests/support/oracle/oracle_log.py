@@ -1,6 +1,6 @@
-"""The log half of the contract in plain Python: rows to sessions to the pattern table.
+"""The log half of the method in plain Python: rows to sessions to the pattern table.
 
-Slow and simple on purpose: lists, dicts and loops, one paragraph of contract.md at a time. Shares
+Slow and simple on purpose: lists, dicts and loops, one rule of method 2 to 4 at a time. Shares
 no code with the package, so an agreement of the two says something.
 """
 

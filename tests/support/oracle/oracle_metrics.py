@@ -1,4 +1,4 @@
-"""Judgments and metrics of the contract in plain Python: sessions to judged configurations."""
+"""Judgments and metrics (method 5 and 6) in plain Python: sessions to judged configurations."""
 
 import math
 from collections import defaultdict
@@ -146,7 +146,7 @@ def judged_configurations(
 
 
 def click_metric(name: str, places: tuple[int, ...], grades: tuple[int, ...], success_grade: int) -> float:
-    """Return a click metric of one session with clicks at `places` (ascending): contract 5."""
+    """Return a click metric of one session with clicks at `places` (ascending): method 5."""
     if not places:
         return 0.0
     values = {

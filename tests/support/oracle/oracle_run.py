@@ -1,4 +1,4 @@
-"""The whole contract in plain Python: from rows of logs and judgments to every number of a run."""
+"""The whole method in plain Python: from rows of logs and judgments to every number of a run."""
 
 from collections import Counter
 from typing import Any

@@ -27,7 +27,7 @@ def of_queries(sample):
 
 
 def exact_by_loops(sample, click, editorial):
-    """Contract 8's closed form: three loops over queries, configurations and both variables."""
+    """Method 8's closed form: three loops over queries, configurations and both variables."""
     y, x = sample.click_values[:, click], sample.editorial_values[:, editorial]
     s_ec = s_ee = s_cc = 0.0
     for rows in of_queries(sample):

@@ -21,7 +21,7 @@ def parquet(folder, **columns):
     return file
 
 
-def test_rows_come_in_the_types_of_the_contract(tmp_path):
+def test_rows_come_in_the_canonical_types(tmp_path):
     frame = searches_from(parquet(tmp_path))
     assert frame.schema == pl.Schema(
         {

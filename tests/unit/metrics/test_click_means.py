@@ -23,7 +23,7 @@ WORLDS = st.lists(st.tuples(PATTERNS, st.integers(0, 2**DEPTH - 1)), min_size=1,
 
 
 def session_values(mask, good):
-    """The seven metrics of one session in the order of the contract, from a list of positions."""
+    """The seven metrics of one session in the order of method 5, from a list of positions."""
     clicked = [position for position in range(1, 63) if mask >> (position - 1) & 1]
     if not clicked:
         return [0.0] * 7

@@ -22,7 +22,7 @@ def value(name, positions):
 
 
 def by_definition(positions):
-    """Contract 5, in exact fractions."""
+    """Method 5, in exact fractions."""
     clicked = sorted(positions)
     if not clicked:
         return dict.fromkeys(("QCTR", "UCTR", "MaxRR", "MinRR", "MeanRR", "PLC"), Fraction(0))

@@ -218,7 +218,7 @@ def test_measures_that_do_not_fit_the_data_are_refused(name, error, complaint):
         values([4, 0], names=[name])
 
 
-# ---- the extended cascade metric (section 7.2) ------------------------------------------------
+# ---- the extended cascade metric (Chapelle et al. 2009, 7.2) ----------------------------------
 
 
 @given(grades=GRADES, gamma=st.fractions(Fraction(1, 100), 1))

@@ -12,7 +12,7 @@ from clickassay.metrics.editorial import EDITORIAL, EDITORIAL_METRICS
 from clickassay.metrics.names import parse
 
 
-def test_the_declared_metrics_are_those_of_the_contract_in_its_order():
+def test_the_declared_metrics_are_those_of_the_method_in_its_order():
     assert CLICK_METRICS == ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
     assert EDITORIAL_METRICS == ("DCG", "NDCG", "AP", "RR", "ERR", "RBP")
 

@@ -1,4 +1,4 @@
-"""The tables of a run folder (contract 10): columns, types, grain and meaning."""
+"""The tables of a run folder (method 10): columns, types, grain and meaning."""
 
 import polars as pl
 
@@ -92,4 +92,4 @@ RUN_TABLES = (
     NEXT_JUDGMENTS,
     CONVENTIONS,
 )
-"""The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (contract 10)."""
+"""The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""

@@ -219,7 +219,7 @@ def _write(search: _Search, searches: TableWriter, clicks: TableWriter, counts: 
 def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, int]]:
     """Return the labels of the queries in the log, under the URL that alone shows their text.
 
-    Others stay under a name of their text: the ideal list needs every judgment of a query (contract 6).
+    Others stay under a name of their text: the ideal list needs every judgment of a query (method 6).
     """
     rows = []
     for query, graded in texts.grades.items():

@@ -251,7 +251,7 @@ def placed(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list[st
     """Return results best first, up to the first rank that is missing or held twice.
 
     Which result stood there is not known, and a list that closed the hole would move all below it up. A run
-    leaves out a list that is too short for its depth (contract 3.7), and counts it.
+    leaves out a list that is too short for its depth (method 3, rule 7), and counts it.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def _write_log(folder: Path, searches: list[_Search], counts: dict[str, int]) ->
 def _judgments(
     searches: list[_Search], topics: dict[str, list[tuple[str, int]]], counts: dict[str, int]
 ) -> list[tuple[str, str, int]]:
-    """Return all graded documents of its topic for every query: contract 6 needs them all."""
+    """Return all graded documents of its topic for every query: method 6 needs them all."""
     used = {search.topic for search in searches}
     counts["topics"] = len(used)
     counts["topics_without_judgments"] = len(used - topics.keys())

@@ -130,7 +130,7 @@ class _Judgments:
 
 
 def _with_region(query: str, region: str) -> str:
-    # CLARA writes regions as "0.0". No white space: the name must stay one word (contract 9).
+    # CLARA writes regions as "0.0". No white space: the name must stay one word (method 9).
     return f"{query}@{region.removesuffix('.0')}"
 
 

@@ -160,7 +160,7 @@ def _search_rows(
 
 
 def _count_searches(traffic: Traffic, flaw: Integers, again: Bools, usable: Bools) -> Counter[str]:
-    # A visit lasts at most half an hour and has one market: (visit, query) is a session (contract 3).
+    # A visit lasts at most half an hour and has one market: (visit, query) is a session (method 3).
     pairs = traffic.visit[usable] * (int(traffic.query.max(initial=0)) + 1) + traffic.query[usable]
     times = 1 + again
     return Counter(

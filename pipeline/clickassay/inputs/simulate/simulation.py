@@ -45,7 +45,7 @@ def simulate(
     out: Path,
     progress: Progress = silent,
 ) -> Path:
-    """Write the log of a world whose truth is known, in the canonical form of contract.md 2.
+    """Write the log of a world whose truth is known, in the canonical form of method 2.
 
     The folder holds ``searches.parquet``, ``clicks.parquet`` (both in order of time),
     ``judgments.parquet``, ``queries.parquet`` and ``truth.json``. It appears by one rename when all

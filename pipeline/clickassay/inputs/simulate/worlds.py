@@ -2,7 +2,7 @@
 
 A world is a record: a user model (grades of the shown pages in, clicks out), its law, and how unclean
 its log is. R(g) = (2^g - 1) / 2^4 is always the chance that a result of grade g satisfies its reader
-(Chapelle et al. 2009, equation 4); contract.md 5 and 6 define the metrics that the laws name.
+(Chapelle et al. 2009, equation 4); method 5 and 6 define the metrics that the laws name.
 """
 
 from collections.abc import Callable, Mapping

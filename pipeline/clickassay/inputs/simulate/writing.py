@@ -1,4 +1,4 @@
-"""Parquet files in the canonical form of contract.md 2, written row group by row group."""
+"""Parquet files in the canonical form of method 2, written row group by row group."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

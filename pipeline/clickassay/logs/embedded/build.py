@@ -51,7 +51,7 @@ def counted_pattern_table(
     *,
     progress: Progress,
 ) -> PatternTable:
-    """Turn a log into its pattern table (contract 2 to 4), however much of it is unusable.
+    """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
     Parameters
     ----------

@@ -207,7 +207,7 @@ def _union(frames: Sequence["DataFrame"]) -> "DataFrame":
 def _canonical(
     what: str, source: str, rows: "DataFrame", wanted: Iterable[Wanted], *, part: Part | None = None
 ) -> "DataFrame":
-    """Bring rows to the canonical types of contract 2; `part` tells of Hive partitions and of nanoseconds."""
+    """Bring rows to the canonical types of method 2; `part` tells of Hive partitions and of nanoseconds."""
     types = dict(rows.dtypes)
     return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
 

@@ -36,7 +36,7 @@ def test_a_folder_holds_the_four_tables_and_the_truth(log_of):
     assert sorted(path.name for path in log_of.iterdir()) == FILES
 
 
-def test_columns_have_the_types_of_the_contract(log_of):
+def test_columns_have_the_canonical_types(log_of):
     time = pa.timestamp("ms", tz="UTC")
     expected = {
         "searches": {

@@ -44,7 +44,7 @@ def clicks(web):
 
 
 def fault(search):
-    """Why a search cannot be used (contract 2), or None."""
+    """Why a search cannot be used (method 2), or None."""
     if search["user_id"] is None:
         return "null user_id"
     if search["query"] is None:

@@ -41,7 +41,7 @@ def naive_weighted(one, other, weights):
 
 
 def naive_two_rankers(one, other, queries):
-    """Sums over queries of unbiased covariances: the closed form of contract 8."""
+    """Sums over queries of unbiased covariances: the closed form of method 8."""
     sums = [0.0, 0.0, 0.0]
     for query in set(queries):
         rows = [row for row, of in enumerate(queries) if of == query]
