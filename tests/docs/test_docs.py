@@ -224,5 +224,42 @@ def test_every_relative_link_leads_to_a_file_and_to_a_heading(document):
         assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{path}#{anchor}"
 
 
+# ---- paths ------------------------------------------------------------------------------------
+
+GUIDES = ("CONTRIBUTING.md", "README.md", "pipeline/README.md")
+PLACES = ("", "pipeline/", "pipeline/clickassay/", "tests/")
+PATH = re.compile(r"`([\w.*<>-]+(?:/[\w.*<>-]*)+|\w+\.(?:py|md|toml|json|csv))`")
+MADE_UP = re.compile(r"(?:\bmy|<).*")
+"""What an example adds, as mylog.py or <so>; the folder that it is added to is there."""
+NOT_OURS = {
+    "../shared/data": "real logs, beside the repository",
+    ".venv/bin": "made by make",
+    "pipeline.py": "a user's own",
+    "clickassay/sql": "in the wheel",
+}
+
+
+def is_there(path):
+    """Tell whether a path leads on from the root or the package, or ends so anywhere in the repository."""
+    kept = MADE_UP.sub("", path).rstrip("/")
+    if any(list(ROOT.glob(f"{place}{kept}")) for place in PLACES):
+        return True
+    return any(list((ROOT / folder).rglob(kept)) for folder in ("tests", "reports/sample"))
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_path_that_a_guide_names_is_there(guide):
+    named = set(PATH.findall(text_of(guide))) - set(NOT_OURS)
+    assert [path for path in sorted(named) if not is_there(path)] == []
+    assert len(named) >= 2
+
+
+def test_a_path_that_is_nowhere_is_found():
+    assert is_there("metrics/my_metric.py")
+    assert is_there("inputs/importers/*.py")
+    assert not is_there("formats/yandex.py")
+    assert not is_there("measuring/my_metric.py")
+
+
 def test_links_are_found_at_all():
     assert len(links_of(ROOT / "README.md")) >= 10
