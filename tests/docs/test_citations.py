@@ -16,7 +16,7 @@ FILES = [
     file
     for folder in FOLDERS
     for file in sorted((ROOT / folder).rglob("*"))
-    if (file.suffix in WRITTEN or file.name in WRITTEN) and "work" not in file.parts
+    if (file.suffix in WRITTEN or file.name in WRITTEN) and "work" not in file.relative_to(ROOT).parts
 ]
 
 NUMBER = r"\d+(?:\.\d+)?"
