@@ -31,6 +31,7 @@ from clickassay.inputs.tables import (
 )
 from clickassay.jobs.patterns import engine_for
 from clickassay.judgments.prepare import prepare_judgments
+from clickassay.judgments.shown import lists_with_sessions, results_shown
 from clickassay.logs.embedded.build import counted_pattern_table
 from clickassay.logs.log import Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
@@ -337,25 +338,19 @@ def _judged(
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
     any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
     graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
-    key = ["market", "query", "url"] if by_market else ["query", "url"]
+    key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
-    weights = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    lists = table.configurations.join(weights, on="configuration_id")
-    places = pl.int_ranges(1, pl.col("results").list.len() + 1).alias("position")
-    shown = (
-        lists.select("configuration_id", "market", "query", "sessions", places, url="results")
-        .explode("position", "url")
-        .join(pairs, on=key, how="left")
-        .with_columns(pl.col("is_judged").fill_null(False))
-    )
-    longest = int(shown["position"].max() or 0)  # type: ignore[arg-type]
+    lists = lists_with_sessions(table).select("market", "query", "results", "sessions")
+    results = results_shown(lists, table.stored_depth).join(pairs, on=key, how="left")
+    shown = results.with_columns(pl.col("is_judged").fill_null(False))
+    longest = int(lists["results"].list.len().max() or 0)  # type: ignore[arg-type]
     depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})
     return [_judged_to(shown, depth) for depth in depths]
 
 
 def _judged_to(shown: pl.DataFrame, depth: int) -> JudgedFacts:
-    top = shown.filter(pl.col("position") <= depth)
-    lists = top.group_by("configuration_id").agg(
+    top = shown.filter(pl.col("place") < depth)
+    lists = top.group_by("list").agg(
         pl.len().alias("length"), pl.col("is_judged").sum().alias("judged"), pl.col("sessions").first()
     )
     whole = lists.filter(pl.col("length") == depth)

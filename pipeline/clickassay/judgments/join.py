@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Grades, Judged
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.shown import judged_pool, judgment_rows, lists_with_sessions
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.table import PatternTable
 
@@ -46,36 +47,18 @@ class Looked:
 def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: int) -> Looked:
     """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
     grades, own = judgments.of_judge(judge)
-    on = ("market", "query") if judgments.by_market else ("query",)
-    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    stored = table.configurations.join(sessions, on="configuration_id", maintain_order="left")
+    on, stored = judgments.query_key, lists_with_sessions(table)
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
     places = candidates.select("configuration_id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
     return Looked(
         stored=stored,
         candidates=candidates,
         patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
-        judgments=_judgments_of(candidates, grades, on, deepest),
+        judgments=judgment_rows(candidates, grades, on, deepest),
         grades=grades["grade"].to_numpy(),
         own=own,
         pools=grades.group_by(*on, "grade").len(),
     )
-
-
-def _judgments_of(
-    candidates: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int
-) -> NDArray[np.int64]:
-    results = candidates.select(
-        *on,
-        pl.int_range(pl.len()).alias("list"),
-        pl.col("results").list.head(deepest).alias("url"),
-        pl.int_ranges(pl.col("results").list.len().clip(upper_bound=deepest)).alias("place"),
-    ).explode("url", "place")
-    rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-    found = results.join(rows, on=[*on, "url"])
-    judgments = np.full((candidates.height, deepest), -1, dtype=np.int64)
-    judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
-    return judgments
 
 
 def judge_configurations(
@@ -104,7 +87,7 @@ def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
         grades=looked.grades[urls],
         urls=urls,
         filled=urls >= looked.own,
-        pool=_pool(cut, looked.pools, max_grade),
+        pool=judged_pool(cut, looked.pools, max_grade),
         patterns=_cut_patterns(looked.patterns, became, depth),
         too_short=_sessions_by_market(looked.stored.filter(~long_enough)),
         not_judged=_missing(looked.stored.filter(long_enough), kept),
@@ -140,17 +123,6 @@ def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     first = np.zeros(size, dtype=np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]
     return first
-
-
-def _pool(rows: pl.DataFrame, pools: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
-    """Count the judged results of each row's query by grade."""
-    on = [name for name in ("market", "query") if name in pools.columns]
-    runs = rows.select(run=pl.struct(on).rle_id())["run"]  # the rows of a query stand together
-    wide = rows.select(*on, runs).unique("run").join(pools, on=on)
-    pool = np.zeros((runs.n_unique(), max_grade + 1), dtype=np.int64)
-    pool[wide["run"].to_numpy(), wide["grade"].to_numpy()] = wide["len"].to_numpy()
-    of_rows: NDArray[np.int64] = pool[runs.to_numpy()]
-    return of_rows
 
 
 def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int) -> pl.DataFrame:

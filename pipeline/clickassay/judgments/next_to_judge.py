@@ -8,6 +8,7 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.records import Floats
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.shown import lists_with_sessions, results_shown
 from clickassay.patterns.table import PatternTable
 
 MOST_QUERIES = 200
@@ -38,7 +39,7 @@ def next_judgments(
     Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MOST_QUERIES` for each market and aim.
     """
     lists = _lists(table, depth)
-    missing = _missing(lists, judgments, judge)
+    missing = _missing(lists, judgments, judge, depth)
     wanted = _worth_most(lists, missing)
     weights = _judged_weights(lists, missing)
     ranked = [
@@ -55,22 +56,19 @@ def next_judgments(
 
 def _lists(table: PatternTable, depth: int) -> pl.DataFrame:
     """Return (list, market, query, results, sessions) of long enough lists, cut to the depth, each once."""
-    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    long_enough = table.configurations.filter(pl.col("results").list.len() >= depth)
-    cut = long_enough.join(sessions, on="configuration_id").select(
-        "market", "query", pl.col("results").list.head(depth), "sessions"
-    )
+    long_enough = lists_with_sessions(table).filter(pl.col("results").list.len() >= depth)
+    cut = long_enough.select("market", "query", pl.col("results").list.head(depth), "sessions")
     summed = cut.group_by("market", "query", "results").agg(pl.col("sessions").sum())
     return summed.sort(
         "market", "query", "sessions", "results", descending=[False, False, True, False]
     ).with_row_index("list")
 
 
-def _missing(lists: pl.DataFrame, judgments: Judgments, judge: str) -> pl.DataFrame:
+def _missing(lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int) -> pl.DataFrame:
     """Return (list, market, query, url) of the results that the judge has not judged, each once a list."""
-    on = ["market", "query", "url"] if judgments.by_market else ["query", "url"]
+    on = (*judgments.query_key, "url")
     known = judgments.grades.filter(pl.col("judge") == judge).select(on)
-    shown = lists.select("list", "market", "query", pl.col("results").alias("url")).explode("url").unique()
+    shown = results_shown(lists.select("market", "query", "results"), depth).drop("place").unique()
     return shown.join(known, on=on, how="anti").sort("list", "url")
 
 

@@ -46,6 +46,11 @@ class Judgments:
         """The judges, sorted."""
         return tuple(sorted(self.grades["judge"].unique()))
 
+    @property
+    def query_key(self) -> tuple[str, ...]:
+        """What names a query: its text, with the market where grades hold for one market only."""
+        return ("market", "query") if self.by_market else ("query",)
+
     def of_judge(self, judge: str) -> tuple[pl.DataFrame, int]:
         """Return the rows of a judge, filled ones last, and how many are judgments."""
         own = self.grades.filter(pl.col("judge") == judge)

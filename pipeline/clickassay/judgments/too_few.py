@@ -9,6 +9,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.settings import Settings
 from clickassay.core.text import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
+from clickassay.judgments.shown import lists_with_sessions, results_shown
 from clickassay.metrics.clicks import CLICKS
 from clickassay.patterns.table import PatternTable
 
@@ -74,16 +75,8 @@ def without_judgments(
 
 def _shown(table: PatternTable, graded: Judgments, deepest: int) -> pl.DataFrame:
     """Return (list, query, place, url, sessions, judges) of every result down to `deepest`, once a list."""
-    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    lists = table.configurations.join(sessions, on="configuration_id").select(
-        "market", "query", pl.col("results").list.head(deepest).alias("url"), "sessions"
-    )
-    results = (
-        lists.with_row_index("list")
-        .with_columns(pl.int_ranges(pl.col("url").list.len()).alias("place"))
-        .explode("url", "place")
-    )
-    on = ["market", "query", "url"] if graded.by_market else ["query", "url"]
+    lists = lists_with_sessions(table).select("market", "query", "results", "sessions")
+    results, on = results_shown(lists, deepest), (*graded.query_key, "url")
     known = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
     return results.join(known, on=on, how="left", maintain_order="left")
 
@@ -174,9 +167,8 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
     found = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
     if found:
         told.append(f"  another --depth; judged in full are at depth {', '.join(found[-3:])}")
-    on = ["market", "query"] if graded.by_market else ["query"]
     first = shown.filter(pl.col("place") == min(settings.depth) - 1)
-    asked = _weight(first.join(graded.grades, on=on, how="semi"))
+    asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:
         told.append(
             f"  --unjudged zero (or bounds, model): grades by rule, in {plural(asked, 'session')} of queries "

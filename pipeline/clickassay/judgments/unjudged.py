@@ -18,6 +18,7 @@ from clickassay.click_models.click_log import Floats, click_log
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import JudgmentError
 from clickassay.judgments.prepare import KEY, Judgments
+from clickassay.judgments.shown import results_shown
 from clickassay.patterns.table import PatternTable
 
 RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "bounds": ("zero", "best")}
@@ -69,12 +70,9 @@ def unjudged_results(table: PatternTable, judgments: Judgments, *, deepest: int)
 
 
 def _shown(configurations: pl.DataFrame, *, by_market: bool, deepest: int) -> pl.DataFrame:
-    rows = configurations.select(
-        "market" if by_market else pl.lit(EVERY).alias("market"),
-        "query",
-        pl.col("results").list.head(deepest).alias("url"),
-    )
-    return rows.explode("url").drop_nulls("url").unique()
+    market = "market" if by_market else pl.lit(EVERY).alias("market")
+    lists = configurations.select(market, "query", "results")
+    return results_shown(lists, deepest).select("market", "query", "url").unique()
 
 
 def drawn_from_clicks(
@@ -119,7 +117,7 @@ _PLACES = ("attraction", "relevance", "impressions")
 
 def _features(fitting: PatternTable, judgments: Judgments, deepest: int) -> pl.DataFrame:
     """Return what clicks say of each result of the queries that anybody judged."""
-    on = ["market", "query"] if judgments.by_market else ["query"]
+    on = judgments.query_key
     lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
     if not judgments.by_market:
         lists = lists.with_columns(pl.lit(EVERY).alias("market"))

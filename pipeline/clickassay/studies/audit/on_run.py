@@ -12,6 +12,7 @@ from clickassay.core.records import ANY_SAMPLE, Floats, Integers, Sample, Sample
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import JUDGMENTS, collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
+from clickassay.judgments.shown import judged_pool, judgment_rows
 from clickassay.metrics.catalogue import shown_pool
 from clickassay.studies.audit.conventions import Convention, conventions
 from clickassay.studies.audit.tables import audit_tables, with_conventions
@@ -117,15 +118,16 @@ class _Known:
     @classmethod
     def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_Known":
         key, settings = graded.sample.key, run.settings
-        rows = run.configurations(key).select("market", "query", "results").with_row_index("n")
-        judgments = _graded(path, rows, settings)
-        own = judgments.grades.filter(pl.col("judge") == key.judge)
-        on = ["market", "query"] if judgments.by_market else ["query"]
-        judged = _judged_grades(rows, own, on, key.depth)
+        lists = run.configurations(key).select("market", "query", "results")
+        judgments = _graded(path, lists, settings)
+        own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
+        rows = judgment_rows(lists, own, on, key.depth)
+        known = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # -1, no judgment, is the last
+        judged = known[rows]
         there = judged != NO_GRADE
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _not_its(run.folder)
-        pool = _pool(rows, own, on, settings.max_grade)
+        pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
         return cls(_lists(graded.sample, judged, pool), True, int((~there).sum()))
 
 
@@ -134,25 +136,10 @@ def _lists(sample: Sample, grades: Integers, pool: Integers) -> Lists:
     return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
 
 
-def _graded(path: str, rows: pl.DataFrame, settings: Settings) -> Judgments:
+def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:
     read = read_input("judgments", path, JUDGMENTS)
-    queries = rows.select("market", "query").unique()
+    queries = lists.select("market", "query").unique()
     return prepare_judgments(collected(read), queries, settings, by_market="market" in read.columns)
-
-
-def _judged_grades(rows: pl.DataFrame, own: pl.DataFrame, on: list[str], depth: int) -> Integers:
-    """Return the (N, k) grades that the judgments have, `NO_GRADE` where they have none."""
-    places = rows.explode("results").rename({"results": "url"})
-    found = places.join(own.select(*on, "url", "grade"), on=[*on, "url"], how="left", maintain_order="left")
-    grades = found["grade"].cast(pl.Int64).fill_null(NO_GRADE).to_numpy()
-    return grades.reshape(rows.height, depth)
-
-
-def _pool(rows: pl.DataFrame, own: pl.DataFrame, on: list[str], top: int) -> Integers:
-    counts = rows.select("n", *on).join(own.group_by(*on, "grade").len(), on=on)
-    pool = np.zeros((rows.height, top + 1), dtype=np.int64)
-    pool[counts["n"].to_numpy(), counts["grade"].to_numpy()] = counts["len"].to_numpy()
-    return pool
 
 
 def _not_its(folder: Path) -> ReportError:

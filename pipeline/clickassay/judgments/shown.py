@@ -1,0 +1,73 @@
+"""Results that lists show, one row each, and where a judge's grade of each stands."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.records import Integers
+from clickassay.patterns.table import PatternTable
+
+
+def lists_with_sessions(table: PatternTable) -> pl.DataFrame:
+    """Return the configurations of a pattern table, in their order, with the sum of their `sessions`."""
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    return table.configurations.join(sessions, on="configuration_id", maintain_order="left")
+
+
+def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
+    """Return one row per result down to `deepest`: a list without results has none.
+
+    Parameters
+    ----------
+    lists
+        With a column `results`; the other columns stay.
+
+    Returns
+    -------
+    `list` (row of `lists`, from 0), the other columns, `url`, and `place` (from 0).
+    """
+    cut = pl.col("results").list.head(deepest)
+    rows = lists.with_row_index("list").with_columns(url=cut, place=pl.int_ranges(cut.list.len()))
+    return rows.drop("results").explode("url", "place", empty_as_null=False)
+
+
+def judgment_rows(lists: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int) -> Integers:
+    """Return the (N, deepest) rows of `grades` that lists' results have; -1 without a grade or a result.
+
+    Parameters
+    ----------
+    lists
+        N lists: the columns `on` and `results`.
+    grades
+        One row per result of a query: the columns `on` and `url`.
+    on
+        What names a query, as in `Judgments.query_key`.
+    """
+    rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+    found = results_shown(lists.select(*on, "results"), deepest).join(rows, on=[*on, "url"])
+    judgments = np.full((lists.height, deepest), -1, dtype=np.int64)
+    judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
+    return judgments
+
+
+def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
+    """Count the judged results of each list's query by grade.
+
+    Parameters
+    ----------
+    lists
+        N lists; those of a query stand together.
+    judged
+        Rows (query, perhaps market, grade, len): how many results of a query have a grade.
+
+    Returns
+    -------
+    (N, max_grade + 1) counts.
+    """
+    on = [name for name in ("market", "query") if name in judged.columns]
+    runs = lists.select(run=pl.struct(on).rle_id())["run"]
+    wide = lists.select(*on, runs).unique("run").join(judged, on=on)
+    pool = np.zeros((runs.n_unique(), max_grade + 1), dtype=np.int64)
+    pool[wide["run"].to_numpy(), wide["grade"].to_numpy()] = wide["len"].to_numpy()
+    of_lists: NDArray[np.int64] = pool[runs.to_numpy()]
+    return of_lists
