@@ -19,6 +19,7 @@ FORMATS = {
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a broken file raises; a panic is how Polars meets a page that it takes for impossible."""
 _FINGERPRINT_BYTES = 1 << 20
+_LONGEST_EXCERPT = 80
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,12 @@ def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
     return InputError(
         f"{what}: cannot read {file}: {first_line(error)}; is it complete (and text in UTF-8)? Write it again"
     )
+
+
+def malformed(file: object, line: int, found: str, *, expected: str) -> InputError:
+    """Return the error for a line that is not in the layout."""
+    excerpt = found if len(found) <= _LONGEST_EXCERPT else found[:_LONGEST_EXCERPT] + "…"
+    return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; mend or remove the line")
 
 
 def head_and_tail(file: Path) -> bytes:

@@ -1,15 +1,19 @@
 """Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from clickassay.core.errors import InputError
+from clickassay.core.records import Floats
+from clickassay.inputs.files import malformed
 
+Sizes = NDArray[np.int64]
 Source = str | Path | Mapping[str, Mapping[str, float]] | Any
 """A TREC file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
 
@@ -26,8 +30,7 @@ _NAMES = {
 
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
-
-_TREC = 6  # fields of a line: query, Q0, document, rank, score, run
+_QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
 def read_qrels(source: Source) -> pl.DataFrame:
@@ -43,7 +46,7 @@ def read_qrels(source: Source) -> pl.DataFrame:
     InputError
         If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
     """
-    frame = _read(source, "qrels", ("query", "doc", "grade"), "query 0 doc grade", (0, 2, 3))
+    frame = _read(source, "qrels", ("query", "doc", "grade"), _QRELS_LINE, (0, 2, 3))
     grades = _whole_grades(frame, source)
     _refuse_repeats(grades, source, "judged", "keep one of the judgments")
     return grades
@@ -63,11 +66,78 @@ def read_run(source: Source) -> pl.DataFrame:
     InputError
         If a line, a column or a score is not what it must be, or a query has a doc twice.
     """
-    frame = _read(source, "run", ("query", "doc", "score"), "query Q0 doc rank score tag", (0, 2, 4))
+    frame = _read(source, "run", ("query", "doc", "score"), _RUN_LINE, (0, 2, 4))
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
     _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
     return scores.select(pl.col(name).cast(kind) for name, kind in _RUN.items())
+
+
+def qrels_lines(
+    file: Path, numbered: Iterable[tuple[int, str]], counts: MutableMapping[str, int]
+) -> pl.DataFrame:
+    """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
+
+    Parameters
+    ----------
+    file
+        For messages.
+    numbered
+        Its lines, numbered.
+    counts
+        ``blank_lines`` grows by the lines passed over.
+
+    Raises
+    ------
+    InputError
+        If a line does not have four fields, or none has any.
+    """
+    lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
+    rows = _split(file, lines, "qrels", _QRELS_LINE, (0, 2, 3))
+    counts["blank_lines"] += lines.height - rows.height
+    return rows.rename({"field_0": "query", "field_2": "doc", "field_3": "grade"})
+
+
+def ranked(run: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a run query by query, each in the order of `ranking`."""
+    rows = run.sort("query", maintain_order=True)
+    sizes = rows["query"].rle().struct["len"].cast(pl.Int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return rows[ranking(rows["score"].to_numpy(), starts, rows["doc"].to_list)]
+
+
+def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
+    """Return (rows,) places of the rows in trec_eval's order: by falling score, then falling doc (as bytes).
+
+    Parameters
+    ----------
+    score
+        (rows,) list after list.
+    starts
+        (Q + 1,) first row of each list.
+    docs
+        Gives the (rows,) names, which are asked for only if scores are equal.
+    """
+    counts = np.diff(starts)
+    order = np.arange(len(score))
+    for length in np.unique(counts[counts > 1]):
+        rows = starts[:-1][counts == length, None] + np.arange(length)
+        order[rows] = np.take_along_axis(rows, np.argsort(-score[rows], axis=1, kind="stable"), axis=1)
+    sorted_scores, of = score[order], np.repeat(np.arange(len(counts)), counts)
+    same = np.flatnonzero((sorted_scores[1:] == sorted_scores[:-1]) & (of[1:] == of[:-1]))
+    named = docs() if len(same) else []
+    for first, last in _stretches(same):
+        tied = order[first:last].tolist()
+        order[first:last] = sorted(tied, key=lambda row: named[row].encode(), reverse=True)
+    return order
+
+
+def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
+    """Yield the ends of the stretches of places that are equal to the place after them."""
+    breaks = np.flatnonzero(np.diff(same) > 1)
+    firsts = same[np.concatenate([[0], breaks + 1])] if len(same) else same
+    lasts = same[np.concatenate([breaks, [len(same) - 1]])] + 2 if len(same) else same
+    yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
 
 
 def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Mapping[str, Any]] | None:
@@ -181,9 +251,12 @@ def _column(frame: pl.DataFrame, what: str, name: str) -> tuple[str, pl.Expr]:
 
 
 def _fields(file: Path, what: str, layout: str, places: Iterable[int]) -> pl.DataFrame:
-    """Read a file of fields with white space between; columns ``field_i`` and ``line`` (from 1)."""
+    return _split(file, _lines(file, what), what, layout, places)
+
+
+def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, places: Iterable[int]) -> pl.DataFrame:
+    """Split rows (line, text) at white space; blank lines are left out. Columns ``field_i``, line, text."""
     number = len(layout.split())
-    lines = _lines(file, what)
     wanted = [pl.col("fields").list.get(place, null_on_oob=True).alias(f"field_{place}") for place in places]
     rows = (
         lines.lazy()
@@ -214,8 +287,8 @@ def _lines(file: Path, what: str) -> pl.DataFrame:
 
 
 def _malformed(file: object, rows: pl.DataFrame, expected: str) -> InputError:
-    line, text = rows.row(0, named=True)["line"], rows.row(0, named=True)["text"][:80]
-    return InputError(f"{file}, line {line}: found {text!r}, expected {expected}; mend or remove the line")
+    first = rows.row(0, named=True)
+    return malformed(file, first["line"], first["text"], expected=expected)
 
 
 def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
@@ -261,25 +334,3 @@ def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str)
         f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}; {remedy}, "
         "since a measure counts it once"
     )
-
-
-def trec_line(path: Path, number: int, line: str) -> tuple[str, str, float]:
-    """Return query, document and score of one line of a run file.
-
-    Raises
-    ------
-    InputError
-        If it does not have six fields, or its score is no finite number.
-    """
-    fields = line.split()
-    try:
-        if len(fields) != _TREC:
-            raise ValueError
-        score = float(fields[4])
-        if not np.isfinite(score):
-            raise ValueError
-    except ValueError:
-        raise InputError(
-            f"ranking {path}, line {number}: found {line[:80]!r}, expected: query Q0 document rank score run"
-        ) from None
-    return fields[0], fields[2], score

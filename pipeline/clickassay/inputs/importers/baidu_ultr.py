@@ -17,6 +17,7 @@ from pathlib import Path
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
     CLICKS,
@@ -27,7 +28,6 @@ from clickassay.inputs.importers.base import (
     count_judged_results,
     distinct_judgments,
     lines,
-    malformed,
     placed,
     publishing,
     whole_number,

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError, OutputError
 from clickassay.core.progress import Progress
+from clickassay.inputs.files import malformed
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""
@@ -42,7 +43,6 @@ JUDGMENTS = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int
 
 _BATCH_ROWS = 100_000
 _LINES_PER_REPORT = 100_000
-_LONGEST_EXCERPT = 80
 _GZIP = b"\x1f\x8b"
 _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
@@ -68,12 +68,6 @@ class Imported:
     folder: Path
     counts: dict[str, int]
     notes: tuple[str, ...]
-
-
-def malformed(file: Path, line: int, found: str, *, expected: str) -> InputError:
-    """Return the error for a line that is not in the layout."""
-    excerpt = found if len(found) <= _LONGEST_EXCERPT else found[:_LONGEST_EXCERPT] + "…"
-    return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; mend or remove the line")
 
 
 def whole_number(text: str) -> int | None:

@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     Imported,
     TableWriter,
     lines,
-    malformed,
     publishing,
     whole_number,
     write_record,

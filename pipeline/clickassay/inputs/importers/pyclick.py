@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
     CLICKS,
@@ -21,7 +22,6 @@ from clickassay.inputs.importers.base import (
     Imported,
     TableWriter,
     lines,
-    malformed,
     publishing,
     write_record,
 )

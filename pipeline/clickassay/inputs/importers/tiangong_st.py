@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
     CLICKS,
@@ -23,7 +24,6 @@ from clickassay.inputs.importers.base import (
     count_judged_results,
     distinct_judgments,
     lines,
-    malformed,
     placed,
     publishing,
     whole_number,

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
     CLICKS,
@@ -22,7 +23,6 @@ from clickassay.inputs.importers.base import (
     count_judged_results,
     distinct_judgments,
     lines,
-    malformed,
     publishing,
     whole_number,
     write_judgments,
@@ -30,6 +30,7 @@ from clickassay.inputs.importers.base import (
 )
 from clickassay.inputs.importers.session_xml import SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.trec import qrels_lines
 
 GRADES = {
     # 2012: the labels are not in the order of relevance. The track scored 4 (highly relevant) as 2,
@@ -43,7 +44,6 @@ _DAY_MS = 24 * 60 * 60 * 1000
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)")
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]+)?")
 _DOCUMENT_IDS = ("clueweb09id", "clueweb12id")
-_QRELS_LAYOUT = "'topic 0 document grade' with a grade of the track"
 _COUNTS = (
     "sessions",
     "topics",
@@ -59,6 +59,7 @@ _COUNTS = (
     "times_past_midnight",
     "queries_split_by_topic",
     "searches_of_queries_split_by_topic",
+    "blank_lines",
     "qrels_read",
     "qrels_of_topics_without_session",
     "qrels_below_0",
@@ -224,11 +225,12 @@ def _read_qrels(
     qrels: Path, grades: dict[str, int], counts: dict[str, int], progress: Progress
 ) -> dict[str, list[tuple[str, int]]]:
     topics: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for number, text in lines(qrels, progress=progress):
-        fields = text.split()
-        if len(fields) != 4 or fields[3] not in grades:
-            raise malformed(qrels, number, text, expected=f"{_QRELS_LAYOUT} ({', '.join(grades)})")
-        topic, _, document, label = fields
+    rows = qrels_lines(qrels, lines(qrels, progress=progress), counts)
+    for topic, document, label, number, text in rows.select(
+        "query", "doc", "grade", "line", "text"
+    ).iter_rows():
+        if label not in grades:
+            raise malformed(qrels, number, text, expected=f"a grade of the track ({', '.join(grades)})")
         grade = grades[label]
         counts["qrels_read"] += 1
         counts["qrels_below_0"] += label.startswith("-")

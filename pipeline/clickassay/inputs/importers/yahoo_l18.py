@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     CLICKS,
     LAST_MS,
@@ -26,7 +27,6 @@ from clickassay.inputs.importers.base import (
     count_judged_results,
     distinct_judgments,
     lines,
-    malformed,
     publishing,
     whole_number,
     write_judgments,

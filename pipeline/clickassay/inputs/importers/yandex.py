@@ -19,6 +19,7 @@ import numpy as np
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
     CLICKS,
@@ -29,7 +30,6 @@ from clickassay.inputs.importers.base import (
     count_judged_results,
     distinct_judgments,
     lines,
-    malformed,
     publishing,
     whole_number,
     write_judgments,

@@ -1,6 +1,6 @@
 """Ranked lists with their grades: a run joined with judgments, as arrays."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.records import Floats
+from clickassay.inputs.trec import Sizes, ranking
 
 Grades = NDArray[np.int16]
-Sizes = NDArray[np.int64]
 
 NO_GRADE = -100
 """Grade of a result that the judgments lack; others below 0 say that it was to be judged, but was not."""
@@ -161,7 +160,7 @@ def ranked_lists(
     max_grade
         Largest grade that the pool has a place for; not below the grades of `qrels`.
 
-    Results are ranked as trec_eval ranks them: by falling score, and by falling doc (as bytes) among equals.
+    Results are in the order of `inputs.trec.ranking`.
     """
     numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
     graded = qrels.join(numbers, on="query").select("q", "doc", "grade")
@@ -173,7 +172,7 @@ def ranked_lists(
     if not found["q"].is_sorted():
         found = found.sort("q", maintain_order=True)
     starts = _starts(np.bincount(found["q"].to_numpy(), minlength=len(queries)))
-    order = _ranking(found["score"].to_numpy(), starts, found["doc"].to_list)
+    order = ranking(found["score"].to_numpy(), starts, found["doc"].to_list)
     pool = _pool(graded["q"].to_numpy(), graded["grade"].to_numpy(), len(queries), max_grade)
     return Lists(queries, found["grade"].to_numpy()[order], starts, pool)
 
@@ -193,7 +192,7 @@ def lists_of_dicts(
     score = np.fromiter(chain.from_iterable(one.values() for one in shown), np.float64, starts[-1])
     found = (map(grades.get, docs, repeat(NO_GRADE)) for docs, grades in zip(shown, judged, strict=True))
     grade = np.fromiter(chain.from_iterable(found), np.int16, starts[-1])
-    order = _ranking(score, starts, lambda: list(chain.from_iterable(shown)))
+    order = ranking(score, starts, lambda: list(chain.from_iterable(shown)))
     sizes = np.array(list(map(len, judged)), dtype=np.int64)
     graded = np.fromiter(chain.from_iterable(one.values() for one in judged), np.int64, sizes.sum())
     pool = _pool(np.repeat(np.arange(len(queries)), sizes), graded, len(queries), max_grade)
@@ -202,30 +201,6 @@ def lists_of_dicts(
 
 def _starts(counts: Sizes) -> Sizes:
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def _ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
-    """Return the rows of each list by falling score, and by falling doc (as bytes) among equals."""
-    counts = np.diff(starts)
-    order = np.arange(len(score))
-    for length in np.unique(counts[counts > 1]):
-        rows = starts[:-1][counts == length, None] + np.arange(length)
-        order[rows] = np.take_along_axis(rows, np.argsort(-score[rows], axis=1, kind="stable"), axis=1)
-    ranked, of = score[order], np.repeat(np.arange(len(counts)), counts)
-    same = np.flatnonzero((ranked[1:] == ranked[:-1]) & (of[1:] == of[:-1]))
-    named = docs() if len(same) else []
-    for first, last in _stretches(same):
-        tied = order[first:last].tolist()
-        order[first:last] = sorted(tied, key=lambda row: named[row].encode(), reverse=True)
-    return order
-
-
-def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
-    """Yield the ends of the stretches of places that are equal to the place after them."""
-    breaks = np.flatnonzero(np.diff(same) > 1)
-    firsts = same[np.concatenate([[0], breaks + 1])] if len(same) else same
-    lasts = same[np.concatenate([breaks, [len(same) - 1]])] + 2 if len(same) else same
-    yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
 
 
 def _pool(query: Sizes, grade: Sizes, number: int, max_grade: int) -> Sizes:

@@ -12,7 +12,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.tables import JUDGMENTS, Wanted, collected, read_input
-from clickassay.inputs.trec import trec_line
+from clickassay.inputs.trec import ranked, read_run
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.studies.labelling.ordered_logit import fit_ordered_logit
 from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
@@ -128,17 +128,9 @@ def _table(path: Path) -> pl.DataFrame:
 
 
 def _trec_run(path: Path) -> pl.DataFrame:
-    """Read a run file: the order is that of falling scores, as trec_eval has it, whatever the rank says."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"ranking {path} cannot be read: {error}") from error
-    rows = [trec_line(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    frame = pl.DataFrame(
-        rows, schema={"query": pl.String, "url": pl.String, "score": pl.Float64}, orient="row"
-    )
-    ordered = frame.sort("score", "url", descending=[True, True])  # ties: by document id, falling
-    return _normal(ordered.with_row_index("rank").select(*KEY, pl.col("rank").cast(pl.Int64)))
+    """Read a run file: its order is that of trec_eval, whatever the rank says."""
+    run = ranked(read_run(path))
+    return _normal(run.select("query", url="doc", rank=pl.int_range(pl.len())))
 
 
 def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:

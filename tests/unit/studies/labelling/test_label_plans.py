@@ -268,7 +268,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--ranking", "twice.csv"), "lists 'a' more than once; keep its best rank"),
         (("--ranking", "empty.csv"), "no ranking in it"),
         (("--ranking", "null.csv"), "null in rank"),
-        (("--ranking", "broken.run"), "line 2: found 'q Q0 b', expected: query Q0 document rank score run"),
+        (("--ranking", "broken.run"), "line 2: found 'q Q0 b', expected 'query Q0 doc rank score tag'"),
         (("--frequency", "scores.csv"), "no column sessions"),
         (("--frequency", "many.csv"), "sessions is 'many'; give a number"),
         (("--relevance", "words.csv"), "p0 is 'often'; give a number"),

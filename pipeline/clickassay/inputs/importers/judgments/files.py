@@ -20,9 +20,10 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text import first_line
 from clickassay.inputs import detect as layouts
-from clickassay.inputs.files import READ_ERRORS
-from clickassay.inputs.importers.base import lines, malformed
+from clickassay.inputs.files import READ_ERRORS, malformed
+from clickassay.inputs.importers.base import lines
 from clickassay.inputs.tables import JUDGMENTS, read_input
+from clickassay.inputs.trec import qrels_lines
 
 FINAL = "final"
 """The rater that a column ``final_rating`` is given to: what was agreed upon in the end."""
@@ -348,14 +349,10 @@ def _not_srw(place: str, found: object, expected: str) -> InputError:
 
 
 def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
-    for number, text in lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING):
-        fields = text.split()
-        if not fields:
-            counts["blank_lines"] += 1
-            continue
-        if len(fields) != 4:
-            raise malformed(file, number, text, expected="'topic iteration document grade'")
-        yield f"{file}, line {number}", fields[0], fields[2], fields[3], None
+    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
+    rows = qrels_lines(file, numbered, counts)
+    for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
+        yield f"{file}, line {number}", topic, document, grade, None
 
 
 _Reader = Callable[[Path, HowToRead, Counter[str], Progress], Iterator[_Met]]

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
     Imported,
     TableWriter,
     lines,
-    malformed,
     publishing,
     write_record,
 )

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress
-from clickassay.inputs.importers.base import LAST_MS, lines, malformed
+from clickassay.inputs.files import malformed
+from clickassay.inputs.importers.base import LAST_MS, lines
 
 QUERY = "query"
 EVENT = "event"

@@ -1,0 +1,120 @@
+"""Files of TREC are read by one rule, whoever reads them: evaluation, labelling plans, importers."""
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError
+from clickassay.core.settings import Settings
+from clickassay.inputs.importers.judgments.files import HowToRead, read_judgment_file
+from clickassay.inputs.importers.trec_session import import_trec_session
+from clickassay.inputs.trec import ranked, read_qrels, read_run
+from clickassay.studies.labelling.inputs import Sources, read_pool
+
+SESSION = """<sessiontrack2013><session num="1" userid="1" starttime="00:00:01.0"><topic num="1"/>
+<interaction num="1" starttime="00:00:02.0"><query>q</query><results>
+<result rank="1"><clueweb12id>a</clueweb12id></result></results></interaction></session></sessiontrack2013>"""
+
+
+def evaluated(file):
+    return [(query, doc, str(grade)) for query, doc, grade in read_qrels(file).iter_rows()]
+
+
+def imported(file):
+    return [(one.query, one.url, one.value) for one in read_judgment_file(file, HowToRead("qrels")).ratings]
+
+
+def of_sessions(file):
+    (file.parent / "sessions.xml").write_text(SESSION)
+    out = import_trec_session(file.parent / "sessions.xml", file, out=file.parent / "out").folder
+    rows = pl.read_parquet(out / "judgments.parquet").select("url", "grade")
+    return [("1", url, str(grade)) for url, grade in rows.iter_rows()]
+
+
+def planned(file):
+    pool = read_pool(Sources((file,)), Settings(), depth=None)
+    return pool.documents.sort("query", "rank_1").select("query", "url").rows()
+
+
+def evaluated_run(file):
+    return ranked(read_run(file)).select("query", "doc").rows()
+
+
+OF_QRELS, OF_RUNS = (evaluated, imported, of_sessions), (evaluated_run, planned)
+
+
+@pytest.mark.parametrize("read", OF_QRELS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 0 a 1\n1 0 b 2\n",
+        "1\t0\t\ta\t1\n1\t0\tb\t2",
+        "1 0 a 1\r\n1 0 b 2\r\n",
+        "\n1 0 a 1\n  \n 1 0 b 2 \n\n",
+        "1 0 a 1\n1 0 b 2\n\0\0\0",
+    ],
+    ids=["blanks", "tabs", "CRLF", "blank lines", "a tail of zeros"],
+)
+def test_what_all_readers_of_qrels_take(tmp_path, read, text):
+    (tmp_path / "qrels").write_bytes(text.encode())
+    assert read(tmp_path / "qrels") == [("1", "a", "1"), ("1", "b", "2")]
+
+
+@pytest.mark.parametrize("read", OF_QRELS)
+@pytest.mark.parametrize(
+    "line", ["1 0 b", "1 0 b 1 x", "# 1", "1 0 b\vb 1", "1 0 b\0b 1"], ids=["3", "5", "#", "tab", "zero"]
+)
+def test_qrels_of_other_than_four_fields_are_refused_with_the_same_words(tmp_path, read, line):
+    (tmp_path / "qrels").write_bytes(f"1 0 a 1\n\n{line}\n".encode())
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "qrels")
+    expected = "expected 'query 0 doc grade' with white space between; mend or remove the line"
+    assert str(caught.value) == f"{tmp_path / 'qrels'}, line 3: found {line!r}, {expected}"
+
+
+@pytest.mark.parametrize("read", OF_QRELS)
+def test_qrels_without_a_line_are_refused(tmp_path, read):
+    (tmp_path / "qrels").write_text(" \n")
+    with pytest.raises(InputError, match="has no line; expected lines 'query 0 doc grade'"):
+        read(tmp_path / "qrels")
+
+
+@pytest.mark.parametrize("read", OF_RUNS)
+def test_a_run_is_in_the_order_of_trec_eval_whatever_its_lines_and_ranks_say(tmp_path, read):
+    # by hand: form_res_rels.c of trec_eval sorts by falling sim, then by falling docno as strcmp has it
+    lines = (
+        "r Q0 z 1 3 t\nq Q0 a 9 0.5 t\n\nq\tQ0  é x 5e-1 t\r\nr Q0 y 2 4 t\nq Q0 B 1 0.5 t\nq Q0 c 2 0.75 t"
+    )
+    (tmp_path / "a.run").write_bytes(lines.encode())
+    assert read(tmp_path / "a.run") == [
+        ("q", "c"),
+        ("q", "é"),
+        ("q", "a"),
+        ("q", "B"),
+        ("r", "y"),
+        ("r", "z"),
+    ]
+
+
+@pytest.mark.parametrize("read", OF_RUNS)
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("q Q0 b 1 1", "'query Q0 doc rank score tag' with white space between"),
+        ("q Q0 b 1 1 t x", "'query Q0 doc rank score tag' with white space between"),
+        ("q Q0 b 1 1 t\rq Q0 c 2 1 t", "'query Q0 doc rank score tag' with white space between"),
+        *((f"q Q0 b 1 {score} t", "a finite number") for score in ("nan", "inf", "1e999", "x", "1_0", "٣")),
+    ],
+)
+def test_a_line_that_is_none_of_a_run_is_refused_with_the_same_words(tmp_path, read, line, expected):
+    (tmp_path / "a.run").write_bytes(f"q Q0 a 1 1 t\n{line}\n".encode())
+    with pytest.raises(InputError) as caught:
+        read(tmp_path / "a.run")
+    said = f"{tmp_path / 'a.run'}, line 2: found {line!r}, expected {expected}; mend or remove the line"
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize("read", OF_RUNS)
+def test_a_document_twice_in_a_list_is_refused(tmp_path, read):
+    (tmp_path / "a.run").write_text("q Q0 a 1 2 t\nq Q0 a 2 1 t\n")
+    with pytest.raises(InputError, match="'a' is retrieved twice for query 'q'"):
+        read(tmp_path / "a.run")
