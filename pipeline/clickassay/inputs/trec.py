@@ -30,6 +30,7 @@ _NAMES = {
 
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
+_FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break space; trec_eval stops at NUL
 _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
@@ -260,7 +261,7 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, places: Iter
     wanted = [pl.col("fields").list.get(place, null_on_oob=True).alias(f"field_{place}") for place in places]
     rows = (
         lines.lazy()
-        .with_columns(fields=pl.col("text").str.extract_all(r"[^\s\x00]+"))
+        .with_columns(fields=pl.col("text").str.extract_all(_FIELD))
         .filter(pl.col("fields").list.len() > 0)
         .select("line", *wanted, found=pl.col("fields").list.len(), text="text")
         .collect()
@@ -276,10 +277,12 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, places: Iter
 def _lines(file: Path, what: str) -> pl.DataFrame:
     if file.is_dir():
         raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
+    # the byte order mark of UTF-8 is no text; trec_eval takes it into the first name
+    unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
         # a name such as run[1].txt is no pattern
         lines = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
-        frame = lines.collect()
+        frame = lines.with_columns(text=unmarked).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error

@@ -51,12 +51,20 @@ OF_QRELS, OF_RUNS = (evaluated, imported, of_sessions), (evaluated_run, planned)
         "1 0 a 1\r\n1 0 b 2\r\n",
         "\n1 0 a 1\n  \n 1 0 b 2 \n\n",
         "1 0 a 1\n1 0 b 2\n\0\0\0",
+        "\ufeff1 0 a 1\n1 0 b 2\n",
     ],
-    ids=["blanks", "tabs", "CRLF", "blank lines", "a tail of zeros"],
+    ids=["blanks", "tabs", "CRLF", "blank lines", "a tail of zeros", "a byte order mark"],
 )
 def test_what_all_readers_of_qrels_take(tmp_path, read, text):
     (tmp_path / "qrels").write_bytes(text.encode())
     assert read(tmp_path / "qrels") == [("1", "a", "1"), ("1", "b", "2")]
+
+
+@pytest.mark.parametrize("read", OF_QRELS)
+def test_fields_end_where_c_has_white_space_not_where_unicode_has_it(tmp_path, read):
+    docs = ["a\u00a0b", "a\u3000b", "a\u0085b", "a\u2028b", "a\x1cb"]
+    (tmp_path / "qrels").write_bytes("".join(f"1\v0\f{doc} 1\n" for doc in docs).encode())
+    assert read(tmp_path / "qrels") == [("1", doc, "1") for doc in docs]
 
 
 @pytest.mark.parametrize("read", OF_QRELS)
