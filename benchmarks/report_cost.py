@@ -22,7 +22,8 @@ from scan_ratio import made_log
 from clickassay.core.records import Sample
 from clickassay.core.settings import load_settings
 from clickassay.correlation.rankers import Within, monte_carlo, within_queries
-from clickassay.inputs.tables import JUDGMENTS, read_input
+from clickassay.inputs.columns import JUDGMENTS
+from clickassay.inputs.tables import read_input
 from clickassay.judgments.join import judge_configurations
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import formed_sessions, measure

@@ -11,6 +11,7 @@ from clickassay.cli.options import Conflicts
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import Settings, load_settings
+from clickassay.inputs.columns import CANONICAL, CLICKED, required
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
@@ -186,6 +187,23 @@ def as_in_the_readme(value):
 def test_the_settings_of_the_readme_are_the_settings_with_their_defaults():
     fields = Settings.model_fields.items()
     assert settings_of_the_readme() == {name: as_in_the_readme(field.default) for name, field in fields}
+
+
+def columns_of_the_readme(name):
+    line = next(line for line in text_of("README.md").splitlines() if line.startswith(f"| `--{name}`"))
+    needed, optional = ([*re.findall(r"`(\w+)`", cell)] for cell in line.split("|")[2:4])
+    return needed, optional
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_the_readme_has_every_column_of_the_canonical_tables(name):
+    needed, optional = columns_of_the_readme(name)
+    known = [column.name for column in CANONICAL[name]]
+    must = required(CANONICAL[name]) | (CLICKED if name == "clicks" else set())
+    first = [one for one in known if one in must]
+    assert needed[: len(first)] == first
+    assert sorted(optional) == sorted(set(known) - set(first))
+    assert all(column.meaning for column in CANONICAL[name])
 
 
 def test_the_readme_names_every_rule_for_conflicts():

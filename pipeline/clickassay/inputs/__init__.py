@@ -1,6 +1,7 @@
 """Files in: what users have, as canonical tables (method 2).
 
 - ``paths``, ``files``: what a path is; the files behind an input.
+- ``columns``: the columns of canonical tables; ``arrow`` writes them.
 - ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
 - ``normalise``: normal forms of queries and URLs.
 - ``trec``: TREC runs and qrels.

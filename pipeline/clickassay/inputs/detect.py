@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.inputs import columns
 
 _HEAD_BYTES = 1 << 18
 _LINES = 50
@@ -189,9 +190,9 @@ def _of_columns(names: Sequence[str]) -> Layout:
     raters = [name for name in has if name.endswith("_rating")]
     document = bool(has & {"docid", "doc_id"})
     found = {
-        SEARCHES: {"search_id", "user_id", "query", "timestamp", "results"} <= has,
-        CLICKS: {"search_id", "timestamp"} <= has and bool(has & {"url", "position"}),
-        JUDGMENTS: {"query", "url", "grade"} <= has,
+        SEARCHES: columns.required(columns.SEARCHES) <= has,
+        CLICKS: columns.required(columns.CLICKS) <= has and bool(has & columns.CLICKED),
+        JUDGMENTS: columns.required(columns.JUDGMENTS) <= has,
         UBI: bool(has & {"user_query", "action_name"}),
         YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"],
         QUEPID_RATERS: document and (len(raters) > 1 or bool(has & {"rater", "judge"})),

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
 from clickassay.core.output import is_disk_full
+from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
     FileFingerprint,
@@ -23,20 +23,10 @@ from clickassay.inputs.files import (
     input_fingerprint,
     unreadable_file,
 )
-from clickassay.inputs.types import EXPECTED, Kind, converted
+from clickassay.inputs.types import EXPECTED, converted
 
 _INFERRED_ROWS = 10_000
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A column that an input may have: its kind, and the value it takes when it is absent."""
-
-    name: str
-    kind: Kind
-    optional: bool = False
-    absent: str | int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,34 +77,6 @@ class Input:
         return replace(self, files=tuple(files), frame=frame)
 
 
-SEARCHES = (
-    Wanted("search_id", "id"),
-    Wanted("user_id", "id"),
-    Wanted("query", "text"),
-    Wanted("timestamp", "time"),
-    Wanted("results", "texts"),
-    Wanted("market", "text", optional=True, absent=EVERY),
-    Wanted("page", "integer", optional=True, absent=1),
-)
-CLICKS = (
-    Wanted("search_id", "id"),
-    Wanted("timestamp", "time"),
-    Wanted("url", "text", optional=True),
-    Wanted("position", "integer", optional=True),
-)
-JUDGMENTS = (
-    Wanted("query", "text"),
-    Wanted("url", "text"),
-    Wanted("grade", "any"),
-    Wanted("judge", "text", optional=True, absent=EVERY),
-    Wanted("market", "text", optional=True, absent=EVERY),
-)
-QUERIES = (
-    Wanted("query", "text"),
-    Wanted("market", "text", optional=True, absent=EVERY),
-)
-
-
 def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
@@ -125,7 +87,7 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
     path
         A file, a folder or a glob.
     wanted
-        The canonical columns (method 2).
+        The columns that it may have, as those of `inputs.columns` (method 2).
     keep_others
         Keep all other columns too, as they are (attribute columns of `queries`).
 

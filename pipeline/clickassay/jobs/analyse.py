@@ -18,8 +18,9 @@ from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
 from clickassay.correlation.tables import correlations, differences_and_draws
 from clickassay.correlation.weighted import sample_moments
+from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.normalise import normalise_query
-from clickassay.inputs.tables import JUDGMENTS, QUERIES, Input, collected, read_input
+from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.strata import (
     DROP,

@@ -13,22 +13,9 @@ import polars as pl
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.detect import CLICKS as CLICK_TABLE
-from clickassay.inputs.detect import JUDGMENTS as JUDGMENT_TABLE
-from clickassay.inputs.detect import QUERIES as QUERY_TABLE
-from clickassay.inputs.detect import SEARCHES as SEARCH_TABLE
+from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
-from clickassay.inputs.tables import (
-    CLICKS,
-    JUDGMENTS,
-    QUERIES,
-    SEARCHES,
-    Input,
-    Wanted,
-    collected,
-    files_named,
-    read_input,
-)
+from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.jobs.patterns import engine_for
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.shown import lists_with_sessions, results_shown
@@ -38,14 +25,6 @@ from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.store.files import MARK as STORE_MARK
 from clickassay.patterns.table import PatternTable
-
-WANTED: dict[str, Sequence[Wanted]] = {
-    SEARCH_TABLE.name: SEARCHES,
-    CLICK_TABLE.name: CLICKS,
-    JUDGMENT_TABLE.name: JUDGMENTS,
-    QUERY_TABLE.name: QUERIES,
-}
-"""The canonical tables, and their columns."""
 
 MOST_FILES = 50
 """Files of a folder that are looked at."""
@@ -150,7 +129,7 @@ def inspect_log(
     Parameters
     ----------
     paths
-        A file, folder or glob for each table, by its name in `WANTED`.
+        A file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
     settings
         Those of the run.
     count
@@ -162,18 +141,18 @@ def inspect_log(
         If a file is missing, cannot be read or lacks a column.
     """
     tables = {
-        name: read_input(name, path, WANTED[name], keep_others=name == QUERY_TABLE.name)
+        name: read_input(name, path, CANONICAL[name], keep_others=name == "queries")
         for name, path in paths.items()
     }
     progress("reading the tables", None)
     with files_named(*tables.values()):
         facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
-        searches = tables.get(SEARCH_TABLE.name)
+        searches = tables.get("searches")
         log = None if searches is None else _log_facts(searches)
-    clicks = tables.get(CLICK_TABLE.name)
+    clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
         return Inspection(facts, run_of(paths), log)
-    counted = _counted(checked_log(searches, clicks), tables.get(JUDGMENT_TABLE.name), settings, progress)
+    counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
     return replace(counted, tables=facts, command=run_of(paths), log=log)
 
 
@@ -186,7 +165,7 @@ def tables_of(folder: Path) -> dict[str, str]:
         If a table is there twice.
     """
     found: dict[str, str] = {}
-    for name in WANTED:
+    for name in CANONICAL:
         places = [file for file in sorted(folder.glob(f"{name}.*")) if set(file.suffixes) & set(FORMATS)]
         places += [place for place in [folder / name] if place.is_dir()]
         if len(places) > 1:
@@ -198,7 +177,7 @@ def tables_of(folder: Path) -> dict[str, str]:
 
 def run_of(paths: dict[str, str]) -> str:
     """Return the command of a run over these tables; names in capitals stand for those not given."""
-    needed = {name: name.upper() for name in WANTED if name != QUERY_TABLE.name}
+    needed = {name: name.upper() for name in CANONICAL if name != "queries"}
     given = {name: shlex.quote(path) for name, path in paths.items()}
     options = " ".join(f"--{name} {path}" for name, path in (needed | given).items())
     return f"clickassay run {options} --out RUN"

@@ -15,8 +15,9 @@ from clickassay.core.progress import Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import CLICKS, SEARCHES, files_named, read_input
+from clickassay.inputs.tables import files_named, read_input
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.embedded.build import build_pattern_table
 from clickassay.logs.embedded.engine import DuckDBEngine

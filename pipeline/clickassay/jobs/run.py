@@ -16,7 +16,8 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
-from clickassay.inputs.tables import JUDGMENTS, QUERIES, Input, collected, read_input
+from clickassay.inputs.columns import JUDGMENTS, QUERIES
+from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.analyse import OF_THE_LOG, Frames, analyse_tables, as_the_log, query_attributes
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.patterns import log_to_patterns

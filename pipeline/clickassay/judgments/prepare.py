@@ -11,8 +11,9 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import MAY_BE_ODD, normalise_query, normalise_url
-from clickassay.inputs.tables import JUDGMENTS, collected, read_input
+from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
 
 KEY = ("judge", "market", "query", "url")

@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from clickassay.core.text import first_line
+from clickassay.inputs.columns import CLICKS, QUERIES, SEARCHES
 from clickassay.inputs.files import find_files
-from clickassay.inputs.tables import CLICKS, QUERIES, SEARCHES, as_text_ids, read_input
+from clickassay.inputs.tables import as_text_ids, read_input
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}

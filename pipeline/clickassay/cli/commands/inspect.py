@@ -131,8 +131,9 @@ def _tell_foreign_log(
 
 def _tables(path: Path) -> dict[str, str]:
     """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
+    from clickassay.inputs.columns import CANONICAL
     from clickassay.inputs.detect import recognise
-    from clickassay.jobs.inspect import WANTED, files_of, own_folder, tables_of
+    from clickassay.jobs.inspect import files_of, own_folder, tables_of
 
     if path.is_dir() and own_folder(path):
         return {}
@@ -140,7 +141,7 @@ def _tables(path: Path) -> dict[str, str]:
     if tables:
         return tables
     names = {recognise(file).layout.name for file in (files_of(path) if path.is_dir() else [path])}
-    return {name: str(path) for name in names & WANTED.keys()} if len(names) == 1 else {}
+    return {name: str(path) for name in names & CANONICAL.keys()} if len(names) == 1 else {}
 
 
 # ---- files --------------------------------------------------------------------------------------

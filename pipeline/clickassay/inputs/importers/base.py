@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError, OutputError
 from clickassay.core.progress import Progress
+from clickassay.inputs import columns
+from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -28,18 +30,8 @@ BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 BASE_DAY_MS = int(BASE_DAY.timestamp()) * 1000
 LAST_MS = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
-_TIME = pa.timestamp("ms", tz="UTC")
-SEARCHES = pa.schema(
-    {
-        "search_id": pa.int64(),
-        "user_id": pa.int64(),
-        "query": pa.string(),
-        "timestamp": _TIME,
-        "results": pa.list_(pa.string()),
-    }
-)
-CLICKS = pa.schema({"search_id": pa.int64(), "timestamp": _TIME, "url": pa.string()})
-JUDGMENTS = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int64()})
+SEARCHES, JUDGMENTS = arrow_schema(columns.SEARCHES), arrow_schema(columns.JUDGMENTS)
+CLICKS = arrow_schema(columns.CLICKS, "url")
 
 _BATCH_ROWS = 100_000
 _LINES_PER_REPORT = 100_000
@@ -131,8 +123,8 @@ class TableWriter:
             self._flush()
 
     def _flush(self) -> None:
-        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+        values = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
+        arrays = [pa.array(column, field.type) for column, field in zip(values, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows.clear()
 

@@ -19,6 +19,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
+    JUDGMENTS,
     Imported,
     TableWriter,
     lines,
@@ -27,18 +28,10 @@ from clickassay.inputs.importers.base import (
     write_record,
 )
 
-FEATURES = pa.schema(
-    {
-        "query": pa.string(),
-        "url": pa.string(),
-        "grade": pa.int64(),
-        "features": pa.list_(pa.int32()),
-        "values": pa.list_(pa.float32()),
-    }
+FEATURES = JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
+    pa.field("values", pa.list_(pa.float32()))
 )
 """One row per document; `features` are numbers of features, `values` theirs; what is not named is 0."""
-
-JUDGED = pa.schema({"query": pa.string(), "url": pa.string(), "grade": pa.int64()})
 
 _LAYOUT = "'grade qid:N feature:value ...' (LETOR), or without qid and a file of lines per query (LightGBM)"
 _LAST_FEATURE = 2**31 - 1  # the numbers are written in 32 bits
@@ -69,7 +62,7 @@ def import_letor(
     counts = dict.fromkeys(_COUNTS, 0)
     with publishing(out) as folder:
         with (
-            TableWriter(folder / "judgments.parquet", JUDGED) as judgments,
+            TableWriter(folder / "judgments.parquet", JUDGMENTS) as judgments,
             TableWriter(folder / "features.parquet", FEATURES) as features,
         ):
             for row in _documents(file, sizes, counts, progress):

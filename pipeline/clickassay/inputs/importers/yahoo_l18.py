@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs import columns
+from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     CLICKS,
     LAST_MS,
-    SEARCHES,
     Imported,
     TableWriter,
     count_judged_results,
@@ -50,7 +51,7 @@ _COUNT_OF = {
     "other click": "clicks_on_other",
 }
 _POSITIONS = "a position from 1 to 10, 0 (above), 11 (below), s (search button) or o (other)"
-_TEXT_USERS = SEARCHES.set(SEARCHES.get_field_index("user_id"), pa.field("user_id", pa.string()))
+_TEXT_USERS = arrow_schema(columns.SEARCHES, user_id=pa.string())
 _COUNTS = (
     "lines",
     "blank_lines",

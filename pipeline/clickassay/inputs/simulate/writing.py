@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from clickassay.inputs.arrow import TIME, arrow_schema
+from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES
 from clickassay.inputs.simulate.corpus import DEPTH, Corpus
 from clickassay.inputs.simulate.judging import Judgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows, join
@@ -22,9 +24,6 @@ JUDGMENT_ROW_GROUP = 1 << 20
 """Judgments of a row group, which is as much of their texts as is held at a time."""
 
 COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
-
-_TIME = pa.timestamp("ms", tz="UTC")
-
 
 Rows = TypeVar("Rows", SearchRows, ClickRows)
 
@@ -92,7 +91,7 @@ def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
 
     URLs get no statistics: no one filters by a range of them.
     """
-    integers = [column.name for column in schema if pa.types.is_int64(column.type) or column.type == _TIME]
+    integers = [column.name for column in schema if pa.types.is_int64(column.type) or column.type == TIME]
     others = [column.name for column in schema if column.name not in integers]
     lists = [f"{column.name}.list.element" for column in schema if pa.types.is_list(column.type)]
     return pq.ParquetWriter(
@@ -111,19 +110,12 @@ def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
 
 def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Columns of ``searches.parquet``."""
-    columns = [
-        ("search_id", pa.int64()),
-        ("user_id", pa.int64()),
-        ("query", pa.string()),
-        ("timestamp", _TIME),
-        ("results", pa.list_(pa.string())),
-    ]
-    return pa.schema(columns + ([("market", pa.string())] if markets else []))
+    return arrow_schema(SEARCHES, *(["market"] if markets else []))
 
 
 def click_schema() -> Any:  # noqa: ANN401 - pyarrow
     """Columns of ``clicks.parquet``."""
-    return pa.schema([("search_id", pa.int64()), ("timestamp", _TIME), ("url", pa.string())])
+    return arrow_schema(CLICKS, "url")
 
 
 def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
@@ -132,7 +124,7 @@ def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> 
         pa.array(rows.search),
         pa.array(rows.user, mask=rows.user == NULL),
         _texts(corpus.queries, rows.query),
-        pa.array(rows.time_ms).cast(_TIME),
+        pa.array(rows.time_ms).cast(TIME),
         _result_lists(rows, corpus),
     ]
     if markets:
@@ -142,7 +134,7 @@ def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> 
 
 def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of clicks with their texts, as an Arrow table of `click_schema`."""
-    columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(_TIME), _texts(corpus.urls, rows.document)]
+    columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(TIME), _texts(corpus.urls, rows.document)]
     return pa.table(columns, schema=click_schema())
 
 
@@ -163,7 +155,7 @@ def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pya
 
 def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
     """Write ``judgments.parquet``: query, url, grade."""
-    schema = pa.schema([("query", pa.string()), ("url", pa.string()), ("grade", pa.int8())])
+    schema = arrow_schema(JUDGMENTS, grade=pa.int8())
     with _parquet_writer(path, schema) as file:
         for begin in range(0, len(judgments.grades), JUDGMENT_ROW_GROUP):
             part = slice(begin, begin + JUDGMENT_ROW_GROUP)

@@ -15,9 +15,9 @@ from clickassay.core.errors import EngineError, OutputError
 from clickassay.core.output import MARK
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.files import find_files
 from clickassay.inputs.paths import is_uri, without_patterns
-from clickassay.inputs.tables import CLICKS, SEARCHES
 from clickassay.logs.spark.builder import SparkLog, checked_spark_log, spark_pattern_table
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder

@@ -15,9 +15,10 @@ from urllib.parse import unquote, urlparse
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.paths import is_uri, without_patterns
-from clickassay.inputs.tables import Input, Part, Wanted, read_input
+from clickassay.inputs.tables import Input, Part, read_input
 from clickassay.inputs.types import EXPECTED, Kind, converted
 from clickassay.logs.spark.errors import in_words, mended_fault
 

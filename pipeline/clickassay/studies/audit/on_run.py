@@ -10,7 +10,8 @@ from clickassay.core.errors import ReportError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Integers, Sample, SampleChoice
 from clickassay.core.settings import Settings
-from clickassay.inputs.tables import JUDGMENTS, collected, read_input
+from clickassay.inputs.columns import JUDGMENTS
+from clickassay.inputs.tables import collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, judgment_rows
 from clickassay.metrics.catalogue import shown_pool

@@ -9,9 +9,10 @@ import polars as pl
 
 from clickassay.core.errors import ActiveError, InputError
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import JUDGMENTS, Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.normalise import normalise_query, normalise_url
-from clickassay.inputs.tables import JUDGMENTS, Wanted, collected, read_input
+from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.trec import ranked, read_run
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.studies.labelling.ordered_logit import fit_ordered_logit

@@ -20,9 +20,10 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.text import first_line
 from clickassay.inputs import detect as layouts
+from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.files import READ_ERRORS, malformed
 from clickassay.inputs.importers.base import lines
-from clickassay.inputs.tables import JUDGMENTS, read_input
+from clickassay.inputs.tables import read_input
 from clickassay.inputs.trec import qrels_lines
 
 FINAL = "final"

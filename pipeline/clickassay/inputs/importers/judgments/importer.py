@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
+from clickassay.inputs import columns
+from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
@@ -30,7 +30,7 @@ from clickassay.inputs.importers.judgments.files import (
 from clickassay.inputs.importers.judgments.raters import RULES, Graded, file_judges, settled
 from clickassay.inputs.importers.judgments.scales import grades_of, parse_gain_map, value_key
 
-BY_JUDGE = JUDGMENTS.append(pa.field("judge", pa.string()))
+BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where judges are told apart."""
 
 _NOT_JUDGED = "-1"

@@ -1,0 +1,70 @@
+"""The columns of the canonical inputs, declared once: runs read them, importers and the simulator write them.
+
+docs/formats.md says what importers put into them; the README has them as a table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.inputs.types import Kind
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column that an input may have.
+
+    Attributes
+    ----------
+    name, kind, meaning
+        Its name, what it holds, and what that says.
+    optional, absent
+        Whether it may be missing, and the value it takes then.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str = ""
+    optional: bool = False
+    absent: str | int | None = None
+
+
+_MARKET = Wanted("market", "text", "country or site that is measured by itself", optional=True, absent=EVERY)
+
+SEARCHES = (
+    Wanted("search_id", "id", "names the search"),
+    Wanted("user_id", "id", "who searched"),
+    Wanted("query", "text", "what was asked, as it was typed"),
+    Wanted("timestamp", "time", "when the results were shown"),
+    Wanted("results", "texts", "URLs or documents shown, best first"),
+    _MARKET,
+    Wanted("page", "integer", "page of results, from 1", optional=True, absent=1),
+)
+CLICKS = (
+    Wanted("search_id", "id", "the search that showed what was clicked"),
+    Wanted("timestamp", "time", "when it was clicked"),
+    Wanted("url", "text", "the result that was clicked", optional=True),
+    Wanted("position", "integer", "or its place on the page, from 1", optional=True),
+)
+JUDGMENTS = (
+    Wanted("query", "text", "what was asked"),
+    Wanted("url", "text", "the result that was judged"),
+    Wanted("grade", "any", "0 to the highest grade, or a label of the scale"),
+    Wanted("judge", "text", "who judged, where judges are told apart", optional=True, absent=EVERY),
+    _MARKET,
+)
+QUERIES = (
+    Wanted("query", "text", "what was asked; further columns are attributes of queries"),
+    _MARKET,
+)
+
+CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
+"""Columns of the canonical tables by the name of the table."""
+
+CLICKED = frozenset({"url", "position"})
+"""A table of clicks has one of these."""
+
+
+def required(columns: Sequence[Wanted]) -> frozenset[str]:
+    """Return the names of the columns that a table must have."""
+    return frozenset(column.name for column in columns if not column.optional)
