@@ -100,7 +100,7 @@ pictures: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/pictures.py
 
 truth: $(VENV)/installed
-	$(BIN)/python benchmarks/truth.py
+	$(BIN)/python -m benchmarks.promises.truth
 
 pins:
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml -o requirements/run.txt

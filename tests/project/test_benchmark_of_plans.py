@@ -11,7 +11,6 @@ from clickassay.studies.labelling.draws import draw
 from clickassay.studies.labelling.estimate import estimate
 from support.places import ROOT
 
-BENCHMARKS = ROOT / "benchmarks"
 POINT = [
     "budget",
     "folds",
@@ -27,9 +26,8 @@ POINT = [
 @pytest.fixture
 def of_benchmark(monkeypatch):
     """Return a function that imports a module of the benchmark."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "active"))
-    return import_module
+    monkeypatch.syspath_prepend(str(ROOT))
+    return lambda name: import_module(f"benchmarks.promises.labelling.{name}")
 
 
 @pytest.mark.parametrize("seed", range(5))

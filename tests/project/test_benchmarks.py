@@ -21,15 +21,14 @@ import pytest
 
 from support.places import ROOT
 
-BENCHMARKS = ROOT / "benchmarks"
-PEERS = BENCHMARKS / "peers"
+PEERS = ROOT / "benchmarks" / "peers"
 TABLES = ("searches", "clicks", "judgments", "queries")
 
 
-def output_of(*command, code=0):
-    """Run Python where no package lies, so that the installed one is used; return what it printed."""
+def output_of(*command, code=0, cwd=ROOT):
+    """Run Python from the root of the checkout, or of a copy of the scripts; return what it printed."""
     process = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=PEERS, capture_output=True, text=True, check=False
+        [sys.executable, *map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
     )
     assert process.returncode == code, process.stderr
     return process.stdout.strip()
@@ -130,7 +129,7 @@ def test_the_checksum_of_a_pattern_table_depends_on_its_content_and_not_on_its_o
 @pytest.fixture
 def benchmark_module(monkeypatch):
     """Return a function that imports a script of the benchmarks."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.syspath_prepend(str(ROOT))
     return import_module
 
 
@@ -155,13 +154,13 @@ def test_the_peak_of_a_process_holds_what_its_children_hold_at_the_same_time():
 
 def peak_of(command):
     """Measure a command in a small process: that of the tests is large, and a child begins as its copy."""
-    code = f"import measuring; cost = measuring.measured({command!r}); print([cost.peak_mb, cost.output])"
-    return ast.literal_eval(output_of("-c", f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); {code}"))
+    code = f"from benchmarks.lib.measuring import measured; cost = measured({command!r})"
+    return ast.literal_eval(output_of("-c", f"{code}; print([cost.peak_mb, cost.output])"))
 
 
 def test_a_process_that_fails_ends_the_benchmark(benchmark_module):
     with pytest.raises(SystemExit, match="failed with code 3"):
-        benchmark_module("measuring").measured([sys.executable, "-c", "raise SystemExit(3)"])
+        benchmark_module("benchmarks.lib.measuring").measured([sys.executable, "-c", "raise SystemExit(3)"])
 
 
 # ---- a log of one file a day --------------------------------------------------------------------
@@ -199,7 +198,7 @@ def clicks_by_what_they_follow(log):
 
 @pytest.mark.parametrize("ids", ["ascending", "random", "text"])
 def test_a_week_dealt_out_to_days_keeps_every_search_and_its_clicks(benchmark_module, week, tmp_path, ids):
-    benchmark_module("increment").write_days(week, tmp_path / "log", 14, ids)
+    benchmark_module("benchmarks.cost.increment").write_days(week, tmp_path / "log", 14, ids)
     assert len(list((tmp_path / "log" / "searches").iterdir())) == 14
     assert len(rows_of(tmp_path / "log", "searches")) == len(rows_of(week, "searches"))
     found = clicks_by_what_they_follow(tmp_path / "log")
@@ -210,7 +209,7 @@ def test_a_week_dealt_out_to_days_keeps_every_search_and_its_clicks(benchmark_mo
 def test_each_file_holds_the_searches_of_its_day_in_order_and_a_user_comes_in_one_week(
     benchmark_module, week, tmp_path
 ):
-    benchmark_module("increment").write_days(week, tmp_path / "log", 9, "ascending")
+    benchmark_module("benchmarks.cost.increment").write_days(week, tmp_path / "log", 9, "ascending")
     weeks_of_users, last_id = {}, 0
     files = sorted((tmp_path / "log" / "searches").iterdir())
     for number, file in enumerate(files):
@@ -230,7 +229,7 @@ def test_each_file_holds_the_searches_of_its_day_in_order_and_a_user_comes_in_on
 
 
 def test_mixed_ids_are_distinct_out_of_order_and_spread_over_63_bits(benchmark_module):
-    named = benchmark_module("increment").named
+    named = benchmark_module("benchmarks.cost.increment").named
     numbers = pl.Series(range(1, 10_001), dtype=pl.Int64).to_numpy()
     mixed = named(numbers, "random").to_list()
     assert len(set(mixed)) == 10_000
@@ -244,30 +243,30 @@ def test_mixed_ids_are_distinct_out_of_order_and_spread_over_63_bits(benchmark_m
 
 
 def test_growth_is_the_slope_of_a_line_without_the_first_day(benchmark_module):
-    growth = benchmark_module("increment").growth
+    growth = benchmark_module("benchmarks.cost.increment").growth
     assert growth([9.0, 1.0, 1.25, 1.5, 1.75]) == pytest.approx(0.25)
     assert growth([9.0, 1.0]) == 0
 
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory):
-    """Return a copy of the scripts, so that what they make lies beside it and not in the checkout."""
+    """Return a folder with a copy of the scripts, so that what they make lies there."""
     folder = tmp_path_factory.mktemp("benchmarks")
     left = shutil.ignore_patterns("work", "__pycache__")
-    return Path(shutil.copytree(BENCHMARKS, folder / "benchmarks", ignore=left))
+    return Path(shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=left)).parent
 
 
 @pytest.mark.thorough
 def test_a_store_grown_day_by_day_holds_what_one_run_over_all_days_does(scripts):
     size = ("--days", 3, "--searches-a-day", 200, "--ids", "text", "--runs", 1)
-    printed = output_of(scripts / "increment.py", *size)
+    printed = output_of("-m", "benchmarks.cost.increment", *size, cwd=scripts)
     assert [line for line in printed.splitlines() if line.startswith("ids")] == [
         "ids text, given the day",
         "ids text, given the folder",
     ]
     assert printed.count("mean of 2 days") == 2
     assert "the stores hold the same as one run over all days" in printed
-    assert not list((scripts / "work").glob("increment-*"))
+    assert not list((scripts / "benchmarks" / "work").glob("increment-*"))
 
 
 def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_module, week, tmp_path):
@@ -275,7 +274,7 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
     store, out = tmp_path / "store", tmp_path / "patterns"
     for where in (("--store", store), ("--out", out)):
         output_of("-m", "clickassay", "patterns", *files, *where, "--quiet")
-    differing = benchmark_module("increment").differing
+    differing = benchmark_module("benchmarks.cost.increment").differing
     assert differing(store, out) == []
     table = pl.read_parquet(out / "patterns.parquet")
     first = pl.int_range(pl.len()) == 0
@@ -287,7 +286,7 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
 
 
 def test_the_disk_needed_and_the_searches_that_fit_are_as_worked_by_hand(benchmark_module):
-    paper_size = benchmark_module("paper_size")
+    paper_size = benchmark_module("benchmarks.cost.paper_size")
     disk = paper_size.Disk(a_search=80.0, fixed=1_000, at_hand=1.6 * 81_000)
     assert disk.needed(1_000) == pytest.approx(1.6 * (1_000 + 80_000))
     assert disk.fitting(900) == 900
@@ -296,13 +295,13 @@ def test_the_disk_needed_and_the_searches_that_fit_are_as_worked_by_hand(benchma
 
 
 def test_queries_grow_more_slowly_than_searches(benchmark_module):
-    queries_for = benchmark_module("paper_size").queries_for
+    queries_for = benchmark_module("benchmarks.cost.paper_size").queries_for
     assert queries_for(20_000_000) == 90_000
     assert queries_for(2_000_000_000) == 1_795_736  # 100^0.65 = 10^1.3 = 19.9526231
 
 
 def test_judged_queries_are_spread_evenly_over_popularity(benchmark_module, week, tmp_path):
-    benchmark_module("paper_size").judge(week, 10, tmp_path / "judged.parquet")
+    benchmark_module("benchmarks.cost.paper_size").judge(week, 10, tmp_path / "judged.parquet")
     judged = pl.read_parquet(tmp_path / "judged.parquet")
     queries = pl.read_parquet(week / "queries.parquet")["query"].to_list()
     assert set(judged["query"]) == set(queries[::5])
@@ -313,23 +312,23 @@ def test_judged_queries_are_spread_evenly_over_popularity(benchmark_module, week
 @pytest.mark.thorough
 def test_a_log_too_large_for_the_disk_is_made_smaller_measured_and_removed(scripts):
     size = ("--searches", 40_000, "--reference", 2_000, "--judged", 50, "--most-disk", 0.002)
-    printed = output_of(scripts / "paper_size.py", *size)
+    printed = output_of("-m", "benchmarks.cost.paper_size", *size, cwd=scripts)
     searches = re.search(r"^SCALED +to ([\d,]+) searches", printed, re.MULTILINE)[1]
     assert 1_000 < int(searches.replace(",", "")) < 40_000
     assert re.search(rf"patterns, {searches} sessions, [0-9a-f]{{16}}$", printed, re.MULTILINE)
     assert re.search(r"^ratio +\d+\.\d+ ", printed, re.MULTILINE)
     assert re.search(r"^report .* judged queries, .* sessions \(\d", printed, re.MULTILINE)
-    left = [path.name for path in (scripts / "work").glob("cascade-*")]
+    left = [path.name for path in (scripts / "benchmarks" / "work").glob("cascade-*")]
     assert len(left) == 1
     assert left[0].startswith("cascade-2000-")
-    assert not list((scripts / "work").glob("paper-size*"))
+    assert not list((scripts / "benchmarks" / "work").glob("paper-size*"))
 
 
 def test_a_disk_without_room_for_any_log_is_said(scripts):
     size = ("--searches", 40_000, "--reference", 2_000, "--most-disk", 0.0001)
     process = subprocess.run(
-        [sys.executable, scripts / "paper_size.py", *map(str, size)],
-        cwd=PEERS, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "benchmarks.cost.paper_size", *map(str, size)],
+        cwd=scripts, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert process.returncode == 1
     assert "no room for any log" in process.stderr

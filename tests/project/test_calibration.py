@@ -1,4 +1,4 @@
-"""The simulations of benchmarks/calibration.py: worlds, truth and counts against numbers worked by hand."""
+"""Simulations of benchmarks/promises/calibration: worlds, truth, counts against numbers worked by hand."""
 
 import math
 import subprocess
@@ -14,22 +14,20 @@ from scipy import stats
 
 from support.places import ROOT
 
-BENCHMARKS = ROOT / "benchmarks"
-
 
 def calibrated(out, *options):
-    """Run the command where no package lies, so that the installed one is used."""
-    command = [sys.executable, BENCHMARKS / "calibration.py", *map(str, options), "--out", out]
-    process = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, check=False)
+    """Run the command from the root of the checkout."""
+    command = [sys.executable, "-m", "benchmarks.promises.calibration", *map(str, options), "--out", out]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     assert process.stderr == ""
 
 
 @pytest.fixture
 def benchmark_module(monkeypatch):
-    """Return a function that imports a module of the benchmarks."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module
+    """Return a function that imports a module of the benchmark."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    return lambda name: import_module(f"benchmarks.promises.calibration.{name}")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +76,7 @@ def test_coverage_counts_intervals_above_and_below_the_truth_and_those_with_a_ca
     ]
     frame = pl.DataFrame(rows, schema=["low", "high", "caution"], orient="row")
     frame = frame.with_columns(pl.lit("x").alias("key"), pl.lit(0.5).alias("truth"))
-    (found,) = benchmark_module("calibrate.coverage").summary(frame, "key").iter_rows(named=True)
+    (found,) = benchmark_module("coverage").summary(frame, "key").iter_rows(named=True)
     assert found["worlds"] == 5
     assert found["coverage"] == 2 / 4
     assert found["coverage_se"] == pytest.approx(0.25)
@@ -97,7 +95,7 @@ def test_a_false_alarm_is_a_p_value_below_five_percent(benchmark_module):
     ]
     names = ["p_value", "caution", "least_p", "least_adjusted"]
     frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(pl.lit("x").alias("key"))
-    (found,) = benchmark_module("calibrate.alarms").summary(frame, "key").iter_rows(named=True)
+    (found,) = benchmark_module("alarms").summary(frame, "key").iter_rows(named=True)
     assert (found["alarms"], found["labelled"], found["family"]) == (0.25, 0.25, 0.25)
     assert found["alarms_unlabelled"] == pytest.approx(1 / 3)
     assert found["family_unadjusted"] == 0.5
@@ -136,7 +134,7 @@ def plain_truth(pool, metric):
 
 @pytest.mark.parametrize("many", [False, True])
 def test_the_truth_of_a_pool_is_that_of_its_definition(benchmark_module, many):
-    worlds = benchmark_module("calibrate.worlds")
+    worlds = benchmark_module("worlds")
     pool = worlds.make_pool(worlds.Nature("lognormal", 1.15, many), 3, queries=40)
     true = worlds.truth(pool)
     for metric in range(len(pool.names)):
@@ -148,7 +146,7 @@ def test_the_truth_of_a_pool_is_that_of_its_definition(benchmark_module, many):
 
 
 def test_exchanged_metrics_keep_the_values_of_a_query_and_come_in_every_order(benchmark_module):
-    worlds = benchmark_module("calibrate.worlds")
+    worlds = benchmark_module("worlds")
     rng = np.random.default_rng(4)
     pool = worlds.make_pool(worlds.Nature("lognormal", 1.15, True), 3, queries=100)
     before = worlds.with_metrics(worlds.draw(pool, 600, rng), "far", "first", "near")
@@ -165,7 +163,7 @@ def test_exchanged_metrics_keep_the_values_of_a_query_and_come_in_every_order(be
 
 
 def test_bootstrap_intervals_are_those_of_scipy_up_to_chance(benchmark_module):
-    methods = benchmark_module("calibrate.methods")
+    methods = benchmark_module("methods")
     rng = np.random.default_rng(8)
     weights = rng.lognormal(0, 1, 200)
     sums = np.stack([weights, weights * rng.exponential(1, 200)], axis=1)
@@ -180,7 +178,7 @@ def test_bootstrap_intervals_are_those_of_scipy_up_to_chance(benchmark_module):
 
 
 def test_the_error_of_a_ratio_in_a_resample_is_that_of_the_delta_method(benchmark_module):
-    methods = benchmark_module("calibrate.methods")
+    methods = benchmark_module("methods")
     sums = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0], [4.0, 3.0]])
     statistic = methods.Statistic(sums, lambda values: values[..., 1] / values[..., 0], bounded=False)
     counts = np.array([[1.0, 1.0, 1.0, 1.0], [2.0, 0.0, 1.0, 1.0]])
@@ -193,7 +191,7 @@ def test_the_error_of_a_ratio_in_a_resample_is_that_of_the_delta_method(benchmar
 
 
 def test_a_best_metric_is_claimed_when_it_beats_every_other_and_only_then(benchmark_module):
-    better_than_all = benchmark_module("calibrate.recovery").better_than_all
+    better_than_all = benchmark_module("recovery").better_than_all
     names = ["DCG", "NDCG", "AP", "RR", "ERR", "RBP", "P@1"]
     rows = [
         (a, b, names.index(b) - names.index(a), 0.01 if "AP" in (a, b) else 0.2)
@@ -223,7 +221,7 @@ def test_runs_are_counted_by_what_they_claim(benchmark_module):
     ]
     frame = pl.DataFrame(rows, schema=["world", "planted", "first", "claimed"], orient="row")
     frame = frame.with_columns(searches=pl.lit(9), queries=pl.lit(3), click_metric=pl.lit("MeanRR"))
-    cascade, null = benchmark_module("calibrate.recovery").summary(frame).rows(named=True)
+    cascade, null = benchmark_module("recovery").summary(frame).rows(named=True)
     assert (cascade["runs"], cascade["claims"], cascade["first"]) == (4, 0.5, 0.5)
     assert (cascade["right"], cascade["wrong"], cascade["right_of_claims"]) == (0.25, 0.25, 0.5)
     assert (null["runs"], null["claims"], null["right"], null["wrong"]) == (2, 0.5, 0.0, 0.5)
@@ -231,7 +229,7 @@ def test_runs_are_counted_by_what_they_claim(benchmark_module):
 
 
 def test_algorithm_3_on_a_small_sample_lies_near_its_closed_form(benchmark_module):
-    work, rankers = benchmark_module("calibrate.work"), benchmark_module("calibrate.rankers")
+    work, rankers = benchmark_module("work"), benchmark_module("rankers")
     runs = rankers.of_chunk(work.Chunk(work.REAL[1], 50, 0, 6, 0))
     assert runs["exact"].n_unique() == 1
     assert runs["monte_carlo"].n_unique() == 6
@@ -243,7 +241,7 @@ def test_algorithm_3_on_a_small_sample_lies_near_its_closed_form(benchmark_modul
 
 
 def test_the_cost_is_of_all_tables_at_both_depths(benchmark_module):
-    rows = benchmark_module("calibrate.cost").measured(0, queries=40, configurations=150)
+    rows = benchmark_module("cost").measured(0, queries=40, configurations=150)
     assert rows["table"].to_list() == ["correlations", "differences", "comparisons"] * 2
     # 7 click metrics, 11 editorial: by all, 4 lengths, 10 tenths and 3 thirds; once; 55 pairs
     assert rows["rows"].to_list() == [77 * 18, 77, 7 * 55] * 2

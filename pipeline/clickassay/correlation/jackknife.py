@@ -5,7 +5,7 @@ follow from sums over queries, so leaving one out is a subtraction, and exact.
 
 The spread of the leave-one-out values gives the standard error (jackknife; Efron and Stein 1981). With
 heavy-tailed weights few queries carry most of it, so it is itself uncertain: Student's t with
-Satterthwaite's degrees of freedom takes account of that. `benchmarks/calibration.py` compares this with
+Satterthwaite's degrees of freedom takes account of that. `benchmarks/promises/calibration` compares this with
 the bootstrap: it holds the truth better than percentile and BCa intervals, and as well as studentised ones.
 """
 

@@ -55,9 +55,9 @@ def estimate(values: Floats, ratios: Floats, *, level: float = 0.95) -> Estimate
 
     `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is the
     jackknife's of a ratio; the interval is Student's with `worth` - 1 degrees of freedom, at least 1.
-    benchmarks/active/honest.py shows how often it holds the truth. Raises ActiveError for fewer than two
-    draws, values or ratios that are no numbers, values that are all the same, one draw that has all the
-    weight, or a level that is not between 0 and 1.
+    benchmarks/promises/labelling/honest.py shows how often it holds the truth. Raises ActiveError for fewer
+    than two draws, values or ratios that are no numbers, values that are all the same, one draw that has all
+    the weight, or a level that is not between 0 and 1.
     """
     _check(values, ratios, level)
     share = np.asarray(ratios / ratios.sum())

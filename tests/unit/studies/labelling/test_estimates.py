@@ -2,6 +2,7 @@
 
 import math
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -14,8 +15,6 @@ from clickassay.studies.labelling.estimate import estimate
 from clickassay.studies.labelling.moments import MEASURES
 from clickassay.studies.labelling.sampling import VARIANTS, sampling_distribution
 from support.places import ROOT
-
-BENCHMARKS = ROOT / "benchmarks" / "active"
 
 VALUES = st.lists(st.integers(-50, 50), min_size=2, max_size=40).filter(lambda values: len(set(values)) > 1)
 
@@ -88,15 +87,11 @@ def test_two_very_unequal_draws_still_have_an_interval():
 
 @pytest.fixture(scope="module")
 def honest():
-    sys.path.insert(0, str(BENCHMARKS))
+    sys.path.insert(0, str(ROOT))
     try:
-        import honest
-
-        yield honest
+        yield import_module("benchmarks.promises.labelling.honest")
     finally:
-        sys.path.remove(str(BENCHMARKS))
-        for name in ("honest", "pools"):
-            sys.modules.pop(name, None)
+        sys.path.remove(str(ROOT))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""What the package costs, whether its claims hold, and what others write by hand: see README.md."""

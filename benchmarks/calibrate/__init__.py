@@ -1,1 +1,0 @@
-"""Modules of benchmarks/calibration.py: whether the statistics keep their promises."""

@@ -1,0 +1,1 @@
+"""Whether claims hold, in worlds whose truth is known."""

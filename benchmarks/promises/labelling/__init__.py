@@ -1,0 +1,1 @@
+"""How many labels active plans save, whether their estimates are honest, and what they cost."""

@@ -1,0 +1,134 @@
+"""Do filled judgments bring back what is seen when everything is judged? Holes of four kinds, several worlds.
+
+    python -m benchmarks.promises.unjudged [--worlds cascade web …] [--searches N] [--queries N] [--seeds N]
+
+In each simulated log every document is judged. Then judgments are taken away: at random, of low grades, of
+results that are shown far down, or of results that few sessions show. Under each rule of `--unjudged` the
+correlations with MeanRR, over the users that fill nothing, are compared with those when all is judged. One
+row per world, kind of holes and rule: coverage, the mean over seeds and metrics of the error and of its
+absolute value, and in how many cases the 95 % interval holds the correlation when all is judged.
+"""
+
+import argparse
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from benchmarks.lib.measuring import WORK, machine
+from clickassay.core.settings import load_settings
+from clickassay.inputs.normalise import normalise_query, normalise_url
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.patterns.table import PatternTable
+
+DEPTH = 5
+KEY = ["market", "editorial_metric"]
+OPTIONS = {"depth": [DEPTH], "click_models": ["NONE"], "iterations": 2}
+
+
+def main() -> None:
+    """Simulate, take away, fill, and print the table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", nargs="+", default=["cascade", "rbp", "web", "null"])
+    parser.add_argument("--searches", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--seeds", type=int, default=10)
+    options = parser.parse_args()
+    print(f"<!-- {machine()} -->")
+    print("| world | holes | rule | coverage | error | absolute error | interval holds it |")
+    print("|---|---|---|---|---|---|---|")
+    for world in options.worlds:
+        found = pl.concat(
+            part
+            for seed in range(options.seeds)
+            for part in tried(world, options.searches, options.queries, seed)
+        )
+        print("\n".join(table_rows(world, found)), flush=True)
+
+
+def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.DataFrame]:
+    """Yield, for each kind of holes, the correlations under each rule beside those when all is judged."""
+    log = WORK / f"unjudged-{world}"
+    shutil.rmtree(log, ignore_errors=True)
+    simulate(world, searches=searches, queries=queries, seed=seed, out=log)
+    table = log_to_patterns(
+        str(log / "searches.parquet"), str(log / "clicks.parquet"), load_settings(folds=2, **OPTIONS)
+    )
+    whole = every_judgment(log, table)
+    truth = correlations(table, whole, log, "model").filter(rule="drop")  # nothing is left to fill
+    truth = truth.select(*KEY, truth="correlation")
+    for kind, some in with_holes(whole, table, np.random.default_rng(seed)).items():
+        rules = [correlations(table, some, log, rule) for rule in ("model", "bounds")]
+        # `bounds` is measured over all users; the others over those that fill nothing
+        every = pl.concat(rules).unique(["rule", *KEY], keep="first", maintain_order=True)
+        yield every.join(truth, on=KEY).with_columns(kind=pl.lit(kind), seed=pl.lit(seed))
+
+
+def every_judgment(log: Path, table: PatternTable) -> pl.DataFrame:
+    """Return the judgments of a log; results that the world left unjudged get the grade that it drew last."""
+    known = pl.read_parquet(log / "judgments.parquet").with_columns(
+        pl.col("query").map_elements(normalise_query, pl.String),
+        pl.col("url").map_elements(normalise_url, pl.String),
+    )
+    shown = shown_results(table).join(known, on=["query", "url"], how="anti").sort("query", "url")
+    drawn = np.random.default_rng(0).choice(known["grade"].to_numpy(), shown.height)
+    return pl.concat(
+        [known, shown.select("query", "url", grade=pl.Series(drawn, dtype=known.schema["grade"]))]
+    )
+
+
+def shown_results(table: PatternTable) -> pl.DataFrame:
+    """Return (query, url, best place, sessions) of the results shown."""
+    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
+    lists = table.configurations.join(sessions, on="configuration_id").select(
+        "query", "sessions", url=pl.col("results").list.head(DEPTH)
+    )
+    placed = lists.with_columns(place=pl.int_ranges(pl.col("url").list.len())).explode("url", "place")
+    return placed.group_by("query", "url").agg(pl.col("place").min(), pl.col("sessions").sum())
+
+
+def with_holes(whole: pl.DataFrame, table: PatternTable, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """Return the judgments without about a fifth to a third of them, by which are missing."""
+    told = whole.join(shown_results(table), on=["query", "url"], how="left", maintain_order="left")
+    grade, place = told["grade"].to_numpy(), told["place"].fill_null(DEPTH).to_numpy()
+    rare = told["sessions"].fill_null(0).rank("ordinal").to_numpy() / told.height
+    chances = {
+        "at random": np.full(told.height, 0.25),
+        "low grades": np.where(grade <= 1, 0.4, 0.1),
+        "far down": 0.1 * (1 + np.minimum(place, DEPTH - 1)),
+        "rarely shown": 0.5 * (1 - rare),
+    }
+    draws = rng.random(told.height)
+    return {kind: whole.filter(pl.Series(draws >= chance)) for kind, chance in chances.items()}
+
+
+def correlations(table: PatternTable, judgments: pl.DataFrame, log: Path, rule: str) -> pl.DataFrame:
+    """Return the rows of `unjudged` that concern MeanRR."""
+    file = log / "some.parquet"
+    judgments.write_parquet(file)
+    found = analyse(table, str(file), None, load_settings(unjudged=rule, **OPTIONS))["unjudged"]
+    return found.filter(~pl.col("editorial_metric").is_in(BASELINES), click_metric="MeanRR")
+
+
+def table_rows(world: str, found: pl.DataFrame) -> Iterator[str]:
+    """Yield one row for each kind of holes and rule."""
+    error = pl.col("correlation") - pl.col("truth")
+    holds = pl.col("truth").is_between("ci_low", "ci_high")
+    means = found.group_by("kind", "rule", maintain_order=True).agg(
+        pl.col("coverage").mean(), error.mean().alias("error"), error.abs().mean().alias("absolute"),
+        holds.mean().alias("holds"),
+    )  # fmt: skip
+    for row in means.iter_rows(named=True):
+        yield (
+            f"| {world} | {row['kind']} | {row['rule']} | {row['coverage']:.1%} | {row['error']:+.3f} | "
+            f"{row['absolute']:.3f} | {row['holds']:.0%} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
