@@ -1,76 +1,94 @@
 """Rare queries can be personal: who may be named, and what stands for who may not.
 
 A digest of the text alone could be tried against a list of guesses. So it is keyed with all queries of the
-run, which stay in the run folder: who has a report alone cannot try a guess, who has the run looks it up.
+run, which stay in the run folder: who has a report alone cannot try a guess, who has the run looks it up. A
+query that the run's table `queries` lacks has no such digest, and so is only called unknown.
 """
 
 import hashlib
-from collections.abc import Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
-from clickassay.core.text import visible
+from clickassay.core.settings import Settings
 
-UNKNOWN = "query unknown"
-"""What stands for a query that the run's table of queries lacks."""
-
+UNKNOWN = "unknown"
+"""What stands for the digest of a query that the run's table of queries lacks, and of its results."""
 
 DIGITS = 6
 """Hexadecimal digits of a digest."""
 
+MIN_USERS: int = Settings.model_fields["min_users"].default
+"""Users who must have issued a query for it to be named, where nobody says."""
 
-class QueryNames:
-    """What the queries of a run are called in its report.
+_NOTHING = pl.DataFrame(
+    schema={"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
+)
+
+
+class QueryLabels:
+    """What the queries of a run, and their results, are called where only those of enough users are named.
 
     Parameters
     ----------
     queries
-        The run's table ``queries``.
+        The run's table ``queries`` (market, query, users_at_least, digest); None when the run has none: then
+        nothing is known of the users of a query.
     min_users
-        Users who must have issued a query, at least, for it to be named.
+        Users who must have issued a query, at least, for it to be named; 1 names every query.
     """
 
-    def __init__(self, queries: pl.DataFrame, *, min_users: int) -> None:
+    def __init__(self, queries: pl.DataFrame | None, min_users: int = MIN_USERS) -> None:
         self._queries = queries
         self.min_users = min_users
 
-    @cached_property
-    def _named(self) -> frozenset[tuple[str, str]]:
-        enough = self._queries.filter(pl.col("users_at_least") >= self.min_users)
-        return frozenset(enough.select("market", "query").iter_rows())
+    def label(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return `frame` (market, query, ...) with columns label, what its query is called, and hidden."""
+        found = self._found(frame)
+        stand_in = pl.format("query {}", pl.col("digest").fill_null(UNKNOWN))
+        label = pl.when("hidden").then(stand_in).otherwise("query")
+        return found.with_columns(label=label).drop("users_at_least", "digest")
 
-    def may_be_named(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether the report may show the query of a row that has `market` and `query`."""
-        return (row["market"], row["query"]) in self._named
+    def relabel(self, frame: pl.DataFrame, *texts: str) -> pl.DataFrame:
+        """Return `frame` with labels as queries, and no text in the columns `texts` where one is hidden."""
+        kept = (pl.when(pl.col("hidden").not_()).then(name).alias(name) for name in texts)
+        return self.label(frame).with_columns(*kept, query="label").drop("label", "hidden")
 
-    def name(self, row: Mapping[str, Any]) -> str:
-        """Return the query of a row, or its digest."""
-        if self.may_be_named(row):
-            return visible(row["query"])
-        found = self._queries.filter(market=row["market"], query=row["query"])["digest"]
-        return f"query {found[0]}" if len(found) else UNKNOWN
+    def result_labels(self, market: str, query: str, urls: Sequence[str]) -> tuple[str, ...]:
+        """Return what results of a query are called: a digest names one as long as the query has its own."""
+        row = self._found(pl.DataFrame({"market": [market], "query": [query]})).row(0, named=True)
+        if not row["hidden"]:
+            return tuple(urls)
+        if self._queries is None or row["digest"] is None:
+            return tuple(f"result {UNKNOWN}" for _ in urls)
+        key = run_key(self._queries)
+        return tuple(f"result {digest(key, market, url)}" for url in urls)
 
-    def renamed(self, frame: pl.DataFrame, *also: str) -> pl.DataFrame:
-        """Return `frame` with digests for rare queries, and without the texts of the columns `also` there."""
-        known = self._queries.select("market", "query", "users_at_least", "digest")
+    def _found(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add users_at_least, digest (both null where the run does not tell) and hidden."""
+        known = _NOTHING if self._queries is None else self._queries.select(_NOTHING.columns)
         found = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
-        hidden = pl.col("users_at_least").fill_null(0) < self.min_users
-        digests = (pl.lit("query ") + pl.col("digest")).fill_null(UNKNOWN)
-        texts = (pl.when(hidden).then(None).otherwise(pl.col(name)).alias(name) for name in also)
-        shown = pl.when(hidden).then(digests).otherwise(pl.col("query")).alias("query")
-        return found.with_columns(shown, *texts).drop("users_at_least", "digest")
+        rare = pl.col("users_at_least").fill_null(0) < self.min_users
+        return found.with_columns(hidden=rare & (self.min_users > 1))
 
     @property
     def rule(self) -> str:
         """The rule in words."""
         if self.min_users == 1:
             return "Every query is named."
+        if self._queries is None:
+            return "The run does not say how many users issued a query, so no query is named."
         return (
             f"A query is named only if at least {self.min_users} users issued it; the others count, but "
             "appear as digests."
         )
+
+
+def with_digests(queries: pl.DataFrame) -> pl.DataFrame:
+    """Return the queries of a run (market, query, users_at_least) with their column `digest`."""
+    key = run_key(queries)
+    digests = [digest(key, *row) for row in queries.select("market", "query").iter_rows()]
+    return queries.with_columns(digest=pl.Series(digests, dtype=pl.String))
 
 
 def run_key(queries: pl.DataFrame) -> str:
@@ -88,37 +106,20 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def labels(market: str, queries: pl.Series, users: pl.DataFrame | None, min_users: int) -> pl.DataFrame:
-    """Say how each query is shown.
+def number_rare_classes(
+    correlations: pl.DataFrame, own_splits: tuple[str, ...], min_users: int
+) -> pl.DataFrame:
+    """Put numbers in the place of attribute values of few queries, which may be as personal as a query.
 
     Parameters
     ----------
-    market
-        Market of the queries.
-    queries
-        Distinct normalised queries.
-    users
-        The run's table `queries` (market, query, users_at_least, digest), or None when the run has none: then
-        nothing is known of the users of a query.
+    correlations
+        Rows with split, class and n_queries.
+    own_splits
+        Splits whose classes are no values of an attribute that the user gave.
     min_users
-        A query of fewer users is hidden; 1 hides none.
-
-    Returns
-    -------
-    Columns query, label (its text or digest) and hidden, one row per query.
+        Queries that a value must have, at least, to be named.
     """
-    frame = queries.alias("query").to_frame()
-    if min_users <= 1:
-        return frame.with_columns(label=pl.col("query"), hidden=pl.lit(False))
-    if users is None:
-        digests = [f"query {digest('', market, query)}" for query in frame["query"]]
-        return frame.with_columns(label=pl.Series(digests, dtype=pl.String), hidden=pl.lit(True))
-    return _few(market, frame, users, min_users).select("query", "label", "hidden")
-
-
-def _few(market: str, frame: pl.DataFrame, users: pl.DataFrame, min_users: int) -> pl.DataFrame:
-    known = users.filter(pl.col("market") == market).select("query", "users_at_least", "digest")
-    joined = frame.join(known, on="query", how="left", maintain_order="left")
-    hidden = pl.col("users_at_least").fill_null(0) < min_users
-    stand_in = pl.lit("query ") + pl.col("digest").fill_null("unknown")
-    return joined.with_columns(hidden=hidden, label=pl.when(hidden).then(stand_in).otherwise(pl.col("query")))
+    few = pl.col("split").is_in(own_splits).not_() & (pl.col("n_queries") < min_users)
+    numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)
+    return correlations.with_columns(pl.when(few).then(numbered).otherwise(pl.col("class")).alias("class"))

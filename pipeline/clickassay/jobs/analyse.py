@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
-from clickassay.core.privacy import digest, run_key
+from clickassay.core.privacy import with_digests
 from clickassay.core.progress import Progress, silent
 from clickassay.core.records import Sample
 from clickassay.core.settings import Settings
@@ -122,9 +122,7 @@ def _queries(table: PatternTable, *told: pl.DataFrame) -> pl.DataFrame:
     judged = table.queries.join(named, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
     known = judged.select("market", "query", users.alias("users_at_least"))
-    key = run_key(known)
-    digests = [digest(key, *row) for row in known.select("market", "query").iter_rows()]
-    return RUN_QUERIES.canonical(known.with_columns(pl.Series("digest", digests, dtype=pl.String)))
+    return RUN_QUERIES.canonical(with_digests(known))
 
 
 def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:

@@ -81,7 +81,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )
     return Report(
         findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        caveats(run), sections, command(run), run.names.rule, run.shown,
+        caveats(run), sections, command(run), run.labels.rule, run.shown,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
-from clickassay.core.privacy import QueryNames
+from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
@@ -24,9 +24,6 @@ from clickassay.report.cells import Estimate, Row, absent, doubts, missing_reaso
 
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""
-
-MIN_USERS = 5
-"""Users who must have issued a query for a report to name it, where the run does not say."""
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 """Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
@@ -173,7 +170,7 @@ class Run:
     headline: SampleKey | None
     shown: tuple[SampleKey, ...]
     n_samples: int
-    names: QueryNames
+    labels: QueryLabels
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -244,7 +241,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     plain = {name: whole[name].filter(_of_baseline(whole[name])) for name in ("correlations", "comparisons")}
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
-    frames["correlations"] = _few_unnamed(frames["correlations"], min_users)
+    frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
     samples = _samples_by_weight(frames["statistics"])
     headline = _headline(frames["statistics"])
     chosen = sorted(samples[:SAMPLES_SHOWN])
@@ -257,16 +254,9 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
         headline,
         tuple(chosen),
         len(samples),
-        QueryNames(frames["queries"], min_users=min_users),
+        QueryLabels(frames["queries"], min_users),
         settings,
     )
-
-
-def _few_unnamed(correlations: pl.DataFrame, min_users: int) -> pl.DataFrame:
-    """Put numbers in the place of attribute values of few queries, which may be as personal as a query."""
-    few = ~pl.col("split").is_in(OWN_SPLITS) & (pl.col("n_queries") < min_users)
-    numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)
-    return correlations.with_columns(pl.when(few).then(numbered).otherwise(pl.col("class")).alias("class"))
 
 
 def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,13 +1,11 @@
 """A query that few users issued is named nowhere: not on the page, in its files, nor beside it."""
 
 import csv
-import hashlib
 import re
 
 import polars as pl
 import pytest
 
-from clickassay.core.privacy import QueryNames, digest, run_key
 from clickassay.report.build import build_report, markdown_report, write_report
 from clickassay.report.model import read_run
 from support.reports.report_queries import digest_of, users_of
@@ -28,12 +26,6 @@ def rows_of(path, market):
     with path.open(encoding="utf-8", newline="") as stream:
         pairs = [(row["market"], row["query"]) for row in csv.DictReader(stream)]
     return [pair for pair in pairs if pair[0] == market]
-
-
-def users(*rows):
-    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
-    known = [(*row, digest_of(*row[:2]).removeprefix("query ")) for row in rows]
-    return pl.DataFrame(known, schema=schema, orient="row")
 
 
 @pytest.mark.parametrize("name", ["full", "small", "hostile", "one configuration"])
@@ -68,52 +60,6 @@ def test_every_query_of_the_tables_is_named_or_has_its_digest(reports):
         assert found == {query if query in enough else digest_of("m1", query) for query in frame["query"]}
 
 
-def test_below_the_border_of_users_a_query_is_rare_and_on_it_named():
-    names = QueryNames(users(("m", "four", 4), ("m", "five", 5)), min_users=5)
-    assert names.name({"market": "m", "query": "five"}) == "five"
-    assert names.name({"market": "m", "query": "four"}) == digest_of("m", "four")
-
-
-def test_a_query_that_is_missing_from_the_table_is_rare():
-    names = QueryNames(users(("m", "known", 64)), min_users=1)
-    assert not names.may_be_named({"market": "m", "query": "unknown"})
-    assert names.may_be_named({"market": "m", "query": "known"})
-
-
-def test_users_of_one_market_do_not_count_for_another():
-    names = QueryNames(users(("east", "q", 64), ("west", "q", 1)), min_users=5)
-    assert names.may_be_named({"market": "east", "query": "q"})
-    assert not names.may_be_named({"market": "west", "query": "q"})
-    frame = pl.DataFrame({"market": ["west", "east", "west"], "query": ["q"] * 3, "url": ["u", "u", "v"]})
-    found = names.renamed(frame, "url")
-    assert found.columns == frame.columns
-    assert found["query"].to_list() == [digest_of("west", "q"), "q", digest_of("west", "q")]
-    assert found["url"].to_list() == [None, "u", None]
-
-
-def test_a_digest_cannot_be_told_from_the_text_without_the_queries_of_the_run():
-    rows = [("m", "my own name", 1), ("m", "weather", 60), ("n", "my own name", 1)]
-    columns = ["market", "query", "users_at_least"]
-    one = run_key(pl.DataFrame(rows, schema=columns, orient="row"))
-    other = run_key(pl.DataFrame([("m", "my own name", 2), *rows[1:]], schema=columns, orient="row"))
-    assert one == run_key(pl.DataFrame(rows[::-1], schema=columns, orient="row"))
-    found = {digest(key, market, "my own name") for key in (one, other) for market in ("m", "n")}
-    assert len(found) == 4
-    assert all(re.fullmatch("[0-9a-f]{6}", name) for name in found)
-    sha = hashlib.sha256(f"{one}\nm\nmy own name".encode()).hexdigest()
-    assert digest(one, "m", "my own name") == sha[:6]
-
-
-def test_no_rows_stay_no_rows_of_the_same_form():
-    frame = pl.DataFrame(schema={"market": pl.String, "query": pl.String, "url": pl.String})
-    assert QueryNames(users(), min_users=5).renamed(frame, "url").schema == frame.schema
-
-
-def test_text_of_a_named_query_that_cannot_be_seen_is_spelled_out():
-    names = QueryNames(users(("m", "a\u202eb\x1b", 9)), min_users=5)
-    assert names.name({"market": "m", "query": "a\u202eb\x1b"}) == "a\\u202eb\\x1b"
-
-
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory):
     """The small run with the highest border: 64 users."""
@@ -143,7 +89,7 @@ def test_the_rule_is_told_in_both_documents_and_follows_the_setting():
 def test_a_run_that_does_not_say_has_a_border_of_five_users():
     info = run_info()
     del info["settings"]["min_users"]
-    assert read_run(small_tables(), info).names.min_users == 5
+    assert read_run(small_tables(), info).labels.min_users == 5
 
 
 def test_digests_are_no_secret_of_the_page_but_have_six_digits_only(reports):

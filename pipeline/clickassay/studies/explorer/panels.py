@@ -30,18 +30,9 @@ NOTHING_JUDGED = (
 
 
 def hiding_words(run: Run) -> str:
-    """Say which queries are shown as digests."""
-    if run.min_users <= 1:
-        return "All queries are shown as they are (--min-users 1)."
-    if run.users is None:
-        return (
-            "This run does not say how many users asked a query, so every query and URL stands as a digest; "
-            "--min-users 1 shows all."
-        )
-    return (
-        f"Queries of fewer than {run.min_users} users, and their URLs, stand as digests; "
-        "--min-users 1 shows all."
-    )
+    """Say which queries are hidden."""
+    rule = run.labels.rule
+    return rule if run.labels.min_users == 1 else f"{rule} Their URLs likewise; --min-users 1 shows all."
 
 
 def splits_words(splits: Splits) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ReportError
-from clickassay.core.privacy import digest, labels, run_key
+from clickassay.core.privacy import MIN_USERS, QueryLabels
 from clickassay.core.records import SAMPLE_COLUMNS, Integers, SampleKey
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
@@ -16,8 +16,6 @@ from clickassay.studies.finished_run import FinishedRun, editorial_names
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")
 """Tables without which there is no page."""
-
-DEFAULT_MIN_USERS = 5
 
 
 @dataclass(frozen=True)
@@ -33,17 +31,14 @@ class Run:
         no session was kept.
     editorial_names
         Its editorial metrics, in the order of the run.
-    users
-        Its table `queries`: market, query, users_at_least, digest; None when it has none.
-    min_users
-        Queries of fewer users are shown as digests.
+    labels
+        What its queries are called: those of few users are hidden.
     """
 
     finished: FinishedRun
     keys: tuple[SampleKey, ...]
     editorial_names: tuple[str, ...]
-    users: pl.DataFrame | None
-    min_users: int
+    labels: QueryLabels
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ class Configuration:
         return total
 
 
-def open_run(folder: Path, min_users: int = DEFAULT_MIN_USERS) -> Run:
+def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
     """Look into a run folder.
 
     Raises
@@ -93,7 +88,8 @@ def open_run(folder: Path, min_users: int = DEFAULT_MIN_USERS) -> Run:
     for name in NEEDED:
         run.columns(name)
     run.settings  # noqa: B018 - broken ones are found now, not by the page
-    return Run(run, keys, editorial_names(run.columns("configurations")), _users(run), min_users)
+    labels = QueryLabels(_users(run), min_users)
+    return Run(run, keys, editorial_names(run.columns("configurations")), labels)
 
 
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
@@ -109,8 +105,8 @@ def _users(run: FinishedRun) -> pl.DataFrame | None:
 
 def query_labels(run: Run, key: SampleKey) -> pl.DataFrame:
     """Return how each query of `key` is shown: columns query, label and hidden, by query."""
-    queries = _rows(run, key).select(pl.col("query").unique().sort())
-    return labels(key.market, run.finished.collect(queries)["query"], run.users, run.min_users)
+    queries = _rows(run, key).select("market", "query").unique().sort("query")
+    return run.labels.label(run.finished.collect(queries)).drop("market")
 
 
 def points(
@@ -216,16 +212,12 @@ def configuration(run: Run, key: SampleKey, identity: str, shown: pl.DataFrame) 
         raise ReportError(f"no configuration {identity} at this market, depth and judge")
     row = found.row(0, named=True)
     label = shown.filter(query=row["query"]).row(0, named=True)
-    results = row["results"]
-    if label["hidden"]:
-        secret = "" if run.users is None else run_key(run.users)
-        results = [f"result {digest(secret, key.market, url)}" for url in results]
     patterns = _patterns(run, run.finished.scan("patterns").filter(configuration_id=identity))
     metrics = (*CLICK_METRICS, *run.editorial_names)
     return Configuration(
         identity=identity,
         query=label["label"],
-        results=tuple(results),
+        results=run.labels.result_labels(key.market, row["query"], row["results"]),
         grades=np.array(row["grades"], dtype=np.int64),
         sessions=row["n_sessions"],
         masks=patterns["click_mask"].to_numpy(),

@@ -1,5 +1,6 @@
 """What a page reads from a run: the right rows, digests for queries of few users, only confirmed splits."""
 
+import html
 import json
 from collections import Counter
 from hashlib import sha256
@@ -9,15 +10,19 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import ReportError
+from clickassay.core.escape import printable
+from clickassay.core.privacy import with_digests
 from clickassay.core.records import SampleKey
 from clickassay.studies.explorer import charts
 from clickassay.studies.explorer import panels as pieces
 from clickassay.studies.explorer import read as reading
 from clickassay.studies.explorer.charts import binned
 from clickassay.studies.explorer.classes import splits_of
+from support.reports.harmful import HARMS
 from support.runs.sample_run import SAMPLE, copied_run, hostile_run, table
 
 KEY = SampleKey("north", 5, "all")
+CHOSEN = {"click": "MaxRR", "editorial": "AP(rel=2)"}
 ROWS = table("configurations").filter(market="north", depth=5)
 
 
@@ -155,11 +160,70 @@ def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp
         assert text.encode() not in files
 
 
-def test_without_counts_of_users_every_query_is_a_digest_and_the_page_says_why(tmp_path):
+def in_json(text):
+    return json.dumps(text)[1:-1]
+
+
+def in_csv(text):
+    return text.replace('"', '""')
+
+
+def all_that_is_shown(run):
+    """Yield every text of the page that queries can come into, for each configuration of a run."""
+    for key in run.keys:
+        labels, rows = reading.query_labels(run, key), reading.points(run, key, **CHOSEN, members=None)
+        named = reading.labelled(rows, labels)
+        yield pieces.points_csv(named, *CHOSEN.values()).decode()
+        yield json.dumps(charts.scatter(named, rows, **CHOSEN, ring=rows["configuration_id"][0]).to_dict())
+        for identity in rows["configuration_id"]:
+            found = reading.search(rows, labels, identity, 1).row(0, named=True)
+            yield pieces.match_words(found["query"], found["n_sessions"], identity)
+            shown = reading.configuration(run, key, identity, labels)
+            yield html.unescape(pieces.configuration_html(run, key, shown, *CHOSEN.values()))
+            yield (pieces.configuration_json(shown) + pieces.configuration_csv(shown)).decode()
+
+
+@pytest.mark.parametrize("told", ["some", "none", "no table"])
+def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path, told):
+    heaviest = ROWS.group_by("query").agg(pl.sum("n_sessions")).sort("n_sessions", "query", descending=True)
+    kept = heaviest["query"].head(24)
+    few = ROWS.filter(pl.col("query").is_in(kept.implode()))
+    names = dict(
+        zip(kept, (f"{harm} of one {n}." for n, harm in enumerate([*HARMS, "plain", "é日本"])), strict=True)
+    )
+    urls = few["results"].explode().unique().sort()
+    harms = {url: f"{HARMS[n % 22]} at one {n}." for n, url in enumerate(urls)}
+    few = few.with_columns(
+        pl.col("query").replace_strict(names), pl.col("results").list.eval(pl.element().replace_strict(harms))
+    )
+    enough = set(list(names.values())[::3]) if told == "some" else set()
+    counts = [("north", query, 5 if query in enough else 4) for query in names.values() if told == "some"]
+    schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32}
+    queries = with_digests(pl.DataFrame(counts, schema=schema, orient="row"))
+    only = {"market": "north", "depth": 5}
+    folder = copied_run(
+        tmp_path / "run",
+        configurations=few,
+        queries=queries,
+        statistics=table("statistics").filter(**only),
+        correlations=table("correlations").filter(**only),
+    )
+    if told == "no table":
+        (folder / "queries.parquet").unlink()
+    named = few.filter(pl.col("query").is_in(enough))
+    allowed = enough | set(named["results"].explode())
+    hidden = {*names.values(), *harms.values()} - allowed
+    spelled = hidden | {form(text) for text in hidden for form in (printable, in_json, in_csv)}
+    texts = "\n".join(all_that_is_shown(reading.open_run(folder, 5)))
+    assert [text for text in spelled if text in texts] == []
+    assert all(printable(text) in texts for text in allowed)
+
+
+def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_path):
     folder = copied_run(tmp_path / "run")
     (folder / "queries.parquet").unlink()
     run = reading.open_run(folder, 5)
-    assert all(label.startswith("query ") for label in reading.query_labels(run, KEY)["label"])
+    assert set(reading.query_labels(run, KEY)["label"]) == {"query unknown"}
     assert "does not say how many users" in pieces.hiding_words(run)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.text import number, percent, plural, sentence
+from clickassay.core.text import number, percent, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share
 from clickassay.report.findings import HANDFUL, MOST_SHARE, Ranking, handful_share, influence_rows, rank
@@ -32,7 +32,7 @@ def influence_section(run: Run) -> Section:
         "Editorial metric",
         HEADS,
         _rows(run),
-        data=run.names.renamed(run.frames["influence"]),
+        data=run.labels.relabel(run.frames["influence"]),
     )
     which = _which(run, None if ranking is None or not ranking.values else ranking.best)
     return Section(
@@ -43,12 +43,13 @@ def influence_section(run: Run) -> Section:
 def _which(run: Run, metric: str | None) -> tuple[Table, ...]:
     if metric is None:
         return ()
-    rows = influence_rows(run, metric).sort("side", "rank", descending=[True, False])
+    rows = run.labels.relabel(influence_rows(run, metric)).sort("side", "rank", descending=[True, False])
     found = tuple(
-        Row(f"{row['side']} it", run.names.name(row), _query_cells(row)) for row in rows.iter_rows(named=True)
+        Row(f"{row['side']} it", visible(row["query"]), _query_cells(row))
+        for row in rows.iter_rows(named=True)
     )
     title = f"Queries that move the correlation of {metric} with {HEADLINE_CLICK} most{run.at(*run.own)}"
-    notes = (run.names.rule,) if found else ()
+    notes = (run.labels.rule,) if found else ()
     return (
         Table(
             "influence_queries",

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import number, percent, plural
+from clickassay.core.text import number, percent, plural, visible
 from clickassay.report.cells import Cell, Estimate, Row, Share
 from clickassay.report.model import Run, Section, Table
 
@@ -30,27 +30,26 @@ def next_judgments_section(run: Run) -> Section:
     """Return the first queries to judge at the headline sample, for both aims."""
     frame = run.frames["next_judgments"]
     own = frame.head(0) if run.headline is None else run.headline.rows(frame)
+    named = run.labels.relabel(own)
     table = Table(
         "next_judgments",
         f"Queries that are worth most a label{run.at(*run.own)}",
         "Query",
         HEADS,
-        tuple(
-            _row(run, row) for aim in AIMS for row in own.filter(aim=aim).head(SHOWN).iter_rows(named=True)
-        ),
-        notes=(NOTE, run.names.rule) if own.height else (),
-        data=run.names.renamed(frame.drop("urls")),
+        tuple(_row(row) for aim in AIMS for row in named.filter(aim=aim).head(SHOWN).iter_rows(named=True)),
+        notes=(NOTE, run.labels.rule) if own.height else (),
+        data=run.labels.relabel(frame.drop("urls")),
         group_head="Aim",
     )
     return Section("next_judgments", TITLE, _reading(run, own), tables=(table,) if frame.height else ())
 
 
-def _row(run: Run, row: Mapping[str, Any]) -> Row:
+def _row(row: Mapping[str, Any]) -> Row:
     width = Estimate(row["width"], reason="nothing is judged yet")
     cells: tuple[Cell, ...] = (
         row["labels"], row["sessions"], row["labels_so_far"], Share(row["coverage"]), width,
     )  # fmt: skip
-    return Row(AIMS[row["aim"]], run.names.name(row), cells)
+    return Row(AIMS[row["aim"]], visible(row["query"]), cells)
 
 
 def _reading(run: Run, own: pl.DataFrame) -> tuple[str, ...]:

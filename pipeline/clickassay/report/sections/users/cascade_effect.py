@@ -43,7 +43,7 @@ def collapses_section(run: Run) -> Section:
         "Result",
         HEADS,
         tuple(row for example in named for row in _rows(run, example)),
-        data=run.names.renamed(data, "url", "better_url", "configuration_alone", "configuration_below"),
+        data=run.labels.relabel(data, "url", "better_url", "configuration_alone", "configuration_below"),
         group_head="Query",
     )
     if sample is None or not named:
@@ -74,7 +74,7 @@ def _sample(run: Run) -> SampleKey | None:
 
 
 def _named(run: Run, own: pl.DataFrame) -> list[dict[str, Any]]:
-    return [row for row in own.iter_rows(named=True) if run.names.may_be_named(row)]
+    return run.labels.label(own).filter(~pl.col("hidden")).to_dicts()
 
 
 def _at(sample: SampleKey | None) -> str:
@@ -83,9 +83,9 @@ def _at(sample: SampleKey | None) -> str:
 
 def _not_shown(run: Run, found: pl.DataFrame) -> str:
     """Say why the examples that there are cannot be shown."""
-    rare = sum(not run.names.may_be_named(row) for row in found.iter_rows(named=True))
+    rare = int(run.labels.label(found)["hidden"].sum())
     words = plural(rare, "example of a rare query", "examples of rare queries")
-    texts = [f"{words} cannot be shown. {run.names.rule}"] if rare else []
+    texts = [f"{words} cannot be shown. {run.labels.rule}"] if rare else []
     if found.height > rare:
         more = plural(found.height - rare, "example lies", "examples lie")
         texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
@@ -99,7 +99,7 @@ def _how_many(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Ex
     rare = own.height - len(named)
     text = f"{found}, {count(rare)} of them too rare to be named" if rare else found
     text += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
-    return f"{text}. {run.names.rule}"
+    return f"{text}. {run.labels.rule}"
 
 
 def _reading(run: Run, row: Example) -> str:
