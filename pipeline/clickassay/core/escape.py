@@ -34,17 +34,6 @@ def script_json(value: Mapping[str, Any]) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def csv_cell(value: object) -> object:
-    """Return a CSV cell: numbers as ``repr`` spells them, text that no spreadsheet takes for a formula."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return "'" + value
-    return value
-
-
 def latex(text: str) -> str:
     """Return `text` as LaTeX that prints this very text on one line."""
     return _LATEX_MARKS.sub(_latex_mark, text)

@@ -9,13 +9,11 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from clickassay.core.escape import csv_cell, markdown, script_json
+from clickassay.core.escape import markdown, script_json
 from clickassay.core.text import capital, listed, number, percent, plural, sentence, signed, span, visible
 from clickassay.report.model import Table
 from clickassay.report.writers.csv import csv_text
 from support.reports.report_world import HOSTILE
-
-SPREADSHEET_STARTS = "=+-@\t\r"
 
 
 def test_hidden_characters_are_spelled_out():
@@ -114,15 +112,6 @@ def test_markdown_breaks_links_that_make_themselves():
     assert shown == "see http://evil.example and www.evil.example"
     assert "http:/" not in markdown("http://evil.example")
     assert "link_open" not in kinds
-
-
-@pytest.mark.parametrize("start", SPREADSHEET_STARTS)
-def test_no_csv_text_starts_like_a_formula(start):
-    assert csv_cell(start + "1+1") == "'" + start + "1+1"
-
-
-def test_csv_numbers_stay_numbers_even_when_negative():
-    assert [csv_cell(-0.1), csv_cell(-7), csv_cell(None), csv_cell("a=b")] == ["-0.1", -7, "", "a=b"]
 
 
 def test_csv_reads_back_to_the_same_values_to_the_last_bit():

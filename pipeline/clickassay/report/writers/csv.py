@@ -1,11 +1,8 @@
 """A `Table` as CSV and as plain rows."""
 
-import csv
-import io
-
 import polars as pl
 
-from clickassay.core.escape import csv_cell
+from clickassay.core.escape import as_csv
 from clickassay.core.text import MINUS, visible
 from clickassay.report.cells import Estimate
 from clickassay.report.model import Table
@@ -36,12 +33,7 @@ def csv_text(table: Table) -> str:
 
     It has the rows of `Table.data`, or where there is no such frame those of the table itself.
     """
-    frame = _own_frame(table) if table.data is None else table.data
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([csv_cell(head) for head in frame.columns])
-    writer.writerows([csv_cell(value) for value in row] for row in frame.iter_rows())
-    return stream.getvalue()
+    return as_csv(_own_frame(table) if table.data is None else table.data)
 
 
 def _own_frame(table: Table) -> pl.DataFrame:
