@@ -5,8 +5,9 @@ import sys
 
 from rich.console import Console
 
-from clickassay.cli.exit import drop_output, printable
+from clickassay.cli.exit import drop_output
 from clickassay.cli.options import without_secrets
+from clickassay.core.escape import terminal
 
 CONSOLE = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
@@ -14,7 +15,7 @@ CONSOLE = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 def say(*lines: str) -> None:
     """Print lines as they are, however wide; what a terminal would obey is spelled out."""
     for line in lines:
-        CONSOLE.print(printable(line))
+        CONSOLE.print(terminal(line))
 
 
 def write_out(text: str) -> None:

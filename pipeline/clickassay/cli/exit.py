@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted
+from clickassay.core.escape import terminal
 
 _INTERRUPTED = "interrupted; nothing was left behind"
 
@@ -67,11 +68,6 @@ def interruptible() -> Iterator[None]:
         raise Interrupted(_INTERRUPTED) from None
 
 
-def printable(text: str) -> str:
-    """Return `text` with everything spelled out that could move or colour a terminal, but line ends."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text)
-
-
 def end_on_sigterm() -> None:
     """Let SIGTERM end a command as Ctrl-C does, so that it cleans up.
 
@@ -100,7 +96,7 @@ def write_anything() -> None:
 
 
 def _complain(message: str) -> int:
-    line = printable(" ".join(message.split()))
+    line = terminal(" ".join(message.split()))
     sys.stderr.write(f"clickassay: {line}\n")
     return 2
 

@@ -22,7 +22,8 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from clickassay.cli.exit import interruptible, printable
+from clickassay.cli.exit import interruptible
+from clickassay.core.escape import terminal
 from clickassay.core.progress import LogPart, Note, silent
 from clickassay.core.progress import Progress as Callback
 
@@ -51,7 +52,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
 
 def _tell_note(console: Console, message: str, _part: float | None = None) -> None:
     if isinstance(message, Note):
-        console.print(Text(f"clickassay: {printable(message)}"), soft_wrap=True)
+        console.print(Text(f"clickassay: {terminal(message)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -77,7 +78,7 @@ def _bar(console: Console) -> Iterator[Callback]:
             pace = part.pace(now - began) if isinstance(part, LogPart) and began is not None else None
             bar.update(
                 task,
-                description=escape(printable(_described(message, part))),
+                description=escape(terminal(_described(message, part))),
                 total=None if part is None else 1.0,
                 completed=float(part or 0.0),
                 pace=pace and (*pace, now),

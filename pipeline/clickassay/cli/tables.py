@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clickassay.core.errors import QueryError
-from clickassay.core.escape import as_csv, as_json, printable
+from clickassay.core.escape import terminal
+from clickassay.core.frames import as_csv, as_json
 from clickassay.studies.questions import ask, cells, question, questions
 
 MOST_ROWS = 100
@@ -56,7 +57,7 @@ def _text(frame: pl.DataFrame, *, csv: bool) -> str:
 def _show(console: Console, frame: pl.DataFrame) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for name, dtype in frame.schema.items():
-        table.add_column(Text(printable(name)), justify="right" if dtype.is_numeric() else "left")
+        table.add_column(Text(terminal(name)), justify="right" if dtype.is_numeric() else "left")
     for row in cells(frame.head(MOST_ROWS)):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)

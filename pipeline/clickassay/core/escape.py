@@ -1,59 +1,69 @@
-"""Foreign text made safe for what it is written into: terminal, CSV, JSON, Markdown, LaTeX.
+r"""Foreign text made safe for what it is written into, one function each.
 
-HTML is escaped by markupsafe.
+One answer for every character: what acts on what is around it, or has no agreed form, is spelled out, as
+``\x1b``: control characters (ANSI escapes, line ends, tabs), separators of lines and paragraphs, format
+characters that reorder or hide text, lone surrogates, private and unassigned code points. All else is kept:
+blanks of any width, marks, and the two joiners, which Persian, Indic scripts and emoji need. CSV alone keeps
+every character, since a program reads it back.
 """
 
-import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from json import dumps
 
-import polars as pl
+import markupsafe
 
-from clickassay.core.text import visible
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_JOINERS = "\u200c\u200d"
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _LATEX_MARKS = re.compile(r"[\\{}_^~%&#$<>]")
+_LATEX_NAMES = {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
 _MARKDOWN_MARKS = re.compile(r"([\\`*_\[\]|#~$])")
 _LINE_START_MARKS = re.compile(r"^(\s*)([+\-=](?![\d.])|\d+[.)](?=\s|$))")
 _AUTOLINKS = re.compile(r"(?i)\b(https?|ftp|mailto|www)([:.])")
 
 
-_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them, and they move nothing on a line
-_UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+def terminal(text: str) -> str:
+    r"""Return `text` as one line that cannot move, colour, reorder or hide anything where it is shown."""
+    if text.isprintable():
+        return text
+    return "".join(_spelled_out(letter) if _is_hidden(letter) else letter for letter in text)
 
 
-def script_json(value: Mapping[str, Any]) -> str:
-    """Return `value` as JSON that cannot end a script element nor a line of JavaScript."""
-    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def _is_hidden(letter: str) -> bool:
+    return letter not in _JOINERS and unicodedata.category(letter) in _HIDDEN
 
 
-def latex(text: str) -> str:
-    """Return `text` as LaTeX that prints this very text on one line."""
-    return _LATEX_MARKS.sub(_latex_mark, text)
+def _spelled_out(letter: str) -> str:
+    code = ord(letter)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _latex_mark(match: re.Match[str]) -> str:
-    named = {
-        "\\": r"\textbackslash{}",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-    return named.get(match[0], "\\" + match[0])
+def html(value: object) -> markupsafe.Markup:
+    """Return `value` as HTML that shows this very text on one line, in an element or an attribute."""
+    return markupsafe.escape(terminal(str(value)))
+
+
+def latex(value: object) -> str:
+    """Return `value` as LaTeX that prints this very text on one line."""
+    return _LATEX_MARKS.sub(lambda match: _LATEX_NAMES.get(match[0], f"\\{match[0]}"), terminal(str(value)))
 
 
 def markdown(value: object) -> str:
     """Return `value` as Markdown that renders as this very text, on one line and inside table cells."""
-    text = visible(value, limit=10_000)
-    text = _MARKDOWN_MARKS.sub(r"\\\1", text)
+    text = _MARKDOWN_MARKS.sub(r"\\\1", terminal(str(value)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _AUTOLINKS.sub(r"\1\\\2", text)
     return _LINE_START_MARKS.sub(_escaped_start, text)
@@ -65,31 +75,21 @@ def _escaped_start(match: re.Match[str]) -> str:
     return f"{blank}{mark[:-1]}\\{mark[-1]}"
 
 
-def as_csv(frame: pl.DataFrame) -> str:
-    r"""Return `frame` as CSV that neither a spreadsheet nor a parser misreads.
+def csv(value: object) -> str:
+    """Return a cell of CSV that neither a spreadsheet nor a parser misreads.
 
     Texts that a spreadsheet would take for a formula (they start with ``= + - @``, tab or carriage
     return) get a leading apostrophe; lists and structs are JSON text; numbers have full precision;
-    null is an empty cell, an empty text ``""``; lines end with ``\n``.
+    null is an empty cell, an empty text ``""``.
     """
-    rows = [frame.columns, *frame.iter_rows()]
-    return "".join(f"{_csv_line(row)}\n" for row in rows)
-
-
-def _csv_line(row: Sequence[object]) -> str:
-    # a line that is all empty would be skipped by readers
-    return ",".join(_csv_cell(value) for value in row) or '""'
-
-
-def _csv_cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, list, Mapping)):
-        return _quoted(json_line(value))
+        return _quoted(json(value))
     if isinstance(value, (int, float, Decimal)):
         return str(value)
     text = plain_text(value)
-    return _quoted(f"'{text}" if text.startswith(FORMULA_STARTS) else text)
+    return _quoted(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)
 
 
 def _quoted(text: str) -> str:
@@ -98,18 +98,40 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if needed else text
 
 
-def as_json(frame: pl.DataFrame) -> str:
-    """Return `frame` as a JSON array of records, a record a line; what JSON lacks (NaN, infinity) is null."""
-    records = (json_line(row) for row in frame.iter_rows(named=True))
-    body = ",\n".join(f"  {record}" for record in records)
-    return f"[\n{body}\n]\n" if body else "[]\n"
+def json(
+    value: object,
+    *,
+    indent: int | None = None,
+    sort_keys: bool = False,
+    separators: tuple[str, str] | None = None,
+) -> str:
+    """Return `value` as JSON that is safe to print; what JSON lacks (NaN, infinity) is null.
+
+    What would be spelled out elsewhere is escaped as JSON does it, so that a parser gets the text as it was.
+    """
+    text = dumps(
+        _plain(value),
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        sort_keys=sort_keys,
+        separators=separators,
+    )
+    if text.isprintable():
+        return text
+    # line ends of texts are escaped by now: what is left are those of an indent
+    return "".join(_json_escape(sign) if sign != "\n" and _is_hidden(sign) else sign for sign in text)
 
 
-def json_line(value: object) -> str:
-    """Return `value` as JSON on one line, without a character that a terminal obeys."""
-    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
-    # A terminal obeys these characters though JSON allows them raw; escaped, they stay what they are.
-    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def script_json(value: Mapping[str, object]) -> str:
+    """Return `value` as JSON that cannot end a script element."""
+    text = json(value, sort_keys=True, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _json_escape(letter: str) -> str:
+    units = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def _plain(value: object) -> object:
@@ -122,27 +144,7 @@ def _plain(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
-    return value if value is None or isinstance(value, (bool, int)) else plain_text(value)
-
-
-def printable(text: str) -> str:
-    r"""Return `text` with every character that would act on a terminal written out, e.g. ``\x1b``.
-
-    These are the control characters (ANSI escapes, newlines, tabs), line and paragraph separators,
-    and the invisible format characters that reorder text, such as U+202E.
-    """
-    return "".join(_written_out(letter) if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return letter not in _JOINERS and unicodedata.category(letter) in _UNPRINTABLE
-
-
-def _written_out(letter: str) -> str:
-    code = ord(letter)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return plain_text(value) if isinstance(value, (bytes, date, time, timedelta)) else value
 
 
 def plain_text(value: object) -> str:

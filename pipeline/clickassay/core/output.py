@@ -4,14 +4,20 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from clickassay.core import escape
 from clickassay.core.errors import OutputError
 
 MARK = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
+
+
+def write_json(file: Path, value: Mapping[str, object]) -> None:
+    """Write JSON for people and programs, as how a folder was made: indented, keys sorted."""
+    file.write_text(f"{escape.json(value, indent=2, sort_keys=True)}\n", encoding="utf-8", newline="\n")
 
 
 @contextmanager

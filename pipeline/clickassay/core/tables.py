@@ -1,6 +1,5 @@
 """Tables on disk: Parquet of fixed bytes, ``run.duckdb``, and one line when they cannot be written."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import MARK, is_disk_full, published_folder
+from clickassay.core.output import MARK, is_disk_full, published_folder, write_json
 from clickassay.core.text import first_line
 
 
@@ -72,8 +71,7 @@ def write_tables(
             write_table(frame, folder / f"{name}.parquet")
         if picture is not None:
             (folder / "examination.svg").write_text(picture, encoding="utf-8")
-        text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-        (folder / MARK).write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_json(folder / MARK, info)
 
 
 @contextmanager

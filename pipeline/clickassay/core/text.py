@@ -1,32 +1,19 @@
 """Numbers, times, intervals and foreign text as words."""
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+
+from clickassay.core.escape import terminal
 
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
 LONGEST_LABEL = 80
-JOINERS = "\u200c\u200d"
-"""Zero-width joiners: needed to spell Persian, Hindi and others, so they may pass."""
 
 
 def visible(text: object, *, limit: int = LONGEST_LABEL) -> str:
-    r"""Return `text` with everything that cannot be seen spelled out, and cut to `limit` characters.
-
-    Control characters, line ends, bidirectional overrides, zero-width marks and lone surrogates
-    become ``\x1b`` or ``\u202e``: text of a log must not be able to move, hide or reorder other text.
-    """
-    seen = "".join(_spelled(character) for character in str(text))
+    """Return `text` as one line without anything hidden (`escape.terminal`), cut to `limit` characters."""
+    seen = terminal(str(text))
     return seen if len(seen) <= limit else seen[: limit - 1] + "…"
-
-
-def _spelled(character: str) -> str:
-    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-    if not hidden or character in JOINERS:
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def number(value: float | None, decimals: int = 3, *, minus: str = MINUS) -> str:

@@ -1,7 +1,5 @@
 """`run` and `report` from start to end: read, analyse, write the run folder."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import PatternError
-from clickassay.core.output import check_apart, check_free, published_folder
+from clickassay.core.output import check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
@@ -134,8 +132,7 @@ def _write_run(
         for contract in RUN_TABLES:
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
         write_database(frames, folder / "run.duckdb")
-        # backslashreplace: a path may hold bytes that are no text, and JSON spells them the same way
-        (folder / "settings.json").write_text(_json(info), encoding="utf-8", errors="backslashreplace")
+        write_json(folder / "settings.json", info)
     progress("drawing the report", None)
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 
@@ -174,7 +171,3 @@ def _info(
         "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
         "notes": [],
     }
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -8,6 +8,7 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
+from clickassay.core.output import write_json
 from clickassay.core.tables import write_table
 from clickassay.patterns.table import PatternTable, StagedTable
 
@@ -26,8 +27,7 @@ def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
     write_folder_tables(table, folder)
     if table.judged_queries is not None:
         write_table(table.judged_queries, folder / JUDGED_FILE)
-    text = json.dumps(table.info, indent=2, sort_keys=True, ensure_ascii=False)
-    (folder / "settings.json").write_text(text + "\n", encoding="utf-8")
+    write_json(folder / "settings.json", table.info)
 
 
 def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from clickassay.core.escape import html
 from clickassay.core.text import capital
 
 
@@ -53,7 +54,7 @@ def linked(text: str) -> Markup:
     parts = []
     for place, part in enumerate(pattern.split(text)):
         key = keys[part.replace("\u00a0", " ")] if place % 2 else ""
-        parts.append(escape(part) if not key or key in seen else _link(key, part))
+        parts.append(html(part) if not key or key in seen else _link(key, part))
         seen.add(key)
     return Markup("").join(parts)
 
@@ -61,7 +62,7 @@ def linked(text: str) -> Markup:
 def linked_name(text: str) -> Markup:
     """Return a name escaped, as a link if the whole of it is a term: names come from the log too."""
     keys = _forms()[1]
-    return _link(keys[text], text) if text in keys else escape(text)
+    return _link(keys[text], text) if text in keys else html(text)
 
 
 def _link(key: str, words: str) -> Markup:

@@ -16,7 +16,7 @@ import duckdb
 import polars as pl
 
 from clickassay.core.errors import QueryError
-from clickassay.core.escape import json_line, plain_text, printable
+from clickassay.core.escape import json, plain_text, terminal
 from clickassay.core.sqlfiles import advice, sql_names, sql_text
 
 DATABASE = "run.duckdb"
@@ -57,7 +57,7 @@ def question(name: str) -> Question:
     """
     known = sql_names("explore")
     if name not in known:
-        raise QueryError(f"no question {printable(name)!r}; {advice(name, known)}")
+        raise QueryError(f"no question {terminal(name)!r}; {advice(name, known)}")
     sql = sql_text(f"explore/{name}")
     return Question(name, sql.splitlines()[0].removeprefix("--").strip(), sql)
 
@@ -124,7 +124,7 @@ def _explained() -> Iterator[None]:
         raise KeyboardInterrupt from None
     except (duckdb.Error, pl.exceptions.PolarsError, ValueError) as error:
         lines = str(error).splitlines() or [type(error).__name__]
-        raise QueryError(f"the question cannot be answered: {printable(lines[0])}") from error
+        raise QueryError(f"the question cannot be answered: {terminal(lines[0])}") from error
 
 
 def cells(frame: pl.DataFrame) -> list[list[str]]:
@@ -138,12 +138,12 @@ def _display(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join("null" if item is None else _display(item) for item in value)
     if isinstance(value, Mapping):
-        return printable(json_line(value))
+        return json(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (float, Decimal)):
         return _four_digits(float(value))
-    return printable(plain_text(value))
+    return terminal(plain_text(value))
 
 
 def _four_digits(number: float) -> str:

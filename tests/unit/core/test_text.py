@@ -1,15 +1,11 @@
-"""Words and escapes: what a reader, a browser, a spreadsheet and a Markdown reader make of hostile text."""
+"""Numbers and foreign text as words."""
 
 import csv
 import io
-import json
-import math
 
 import polars as pl
 import pytest
-from markdown_it import MarkdownIt
 
-from clickassay.core.escape import markdown, script_json
 from clickassay.core.text import capital, listed, number, percent, plural, sentence, signed, span, visible
 from clickassay.report.model import Table
 from clickassay.report.writers.csv import csv_text
@@ -56,62 +52,6 @@ def test_small_words_read_as_english():
         "Is it?",
         "Market LLM",
     ]
-
-
-def test_json_for_a_script_element_means_the_same_but_has_no_markup_and_no_line_separator():
-    value = {"text": HOSTILE + "</script><!--", "number": -0.25}
-    text = script_json(value)
-    assert json.loads(text) == value
-    assert not set(text) & set("<>&\u2028\u2029\n")
-
-
-def test_json_for_a_script_element_refuses_what_json_cannot_say():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        script_json({"value": math.nan})
-
-
-def rendered_text(source):
-    """What a CommonMark reader with tables shows of `source`, and the kinds of elements it makes."""
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(source)
-    inline = [child for token in tokens if token.type == "inline" for child in token.children]
-    text = "".join("\n" if child.type.endswith("break") else child.content for child in inline)
-    return text, {token.type for token in tokens} | {child.type for child in inline}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        HOSTILE,
-        "[a](http://b)",
-        "![x](y)",
-        "<b>&amp;",
-        "`code`",
-        "a*b*_c_",
-        "1. x",
-        "- x",
-        "+ x",
-        "# x",
-        "=== x",
-        "~~a~~",
-        "$x$",
-    ],
-)
-def test_markdown_shows_hostile_text_as_text(text):
-    shown, kinds = rendered_text(markdown(text))
-    assert shown == visible(text, limit=10_000)
-    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "text_special"}
-
-
-def test_markdown_leaves_numbers_as_they_are():
-    for text in ("0.480", "+0.050", "\N{MINUS SIGN}0.013", "5.8 %", "1.5", "AP(rel=2)", "-3"):
-        assert markdown(text) == text
-
-
-def test_markdown_breaks_links_that_make_themselves():
-    shown, kinds = rendered_text(markdown("see http://evil.example and www.evil.example"))
-    assert shown == "see http://evil.example and www.evil.example"
-    assert "http:/" not in markdown("http://evil.example")
-    assert "link_open" not in kinds
 
 
 def test_csv_reads_back_to_the_same_values_to_the_last_bit():

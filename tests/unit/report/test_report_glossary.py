@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clickassay.core.escape import terminal
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -29,7 +30,7 @@ def links(text):
 @given(TEXTS)
 def test_without_its_links_a_text_is_what_it_was(text):
     marked = linked(text)
-    assert html.unescape(re.sub("<[^>]*>", "", marked)) == text
+    assert html.unescape(re.sub("<[^>]*>", "", marked)) == terminal(text)
     rest = LINK.sub("", marked)
     assert not set(rest) & set("<>\"'")
 
@@ -43,9 +44,7 @@ def test_no_term_is_linked_twice_and_each_link_leads_to_a_term(text):
 
 @given(TEXTS)
 def test_what_is_linked_is_a_whole_word(text):
-    marked = html.unescape(LINK.sub(lambda found: f"\0{found[2]}\1", linked(text)))
-    if "\0" in text or "\1" in text:
-        return
+    marked = html.unescape(LINK.sub(lambda found: f"\0{found[2]}\1", linked(terminal(text))))
     for match in re.finditer("\0[^\1]*\1", marked):
         before, after = marked[: match.start()][-1:], marked[match.end() :][:1]
         assert not re.match(r"\w", before.replace("\1", "").replace("\0", ""))

@@ -236,7 +236,7 @@ def _show_parameters(parameters: "pl.DataFrame") -> None:
 
 
 def _write(frame: "pl.DataFrame", *, csv: bool) -> None:
-    from clickassay.core.escape import as_csv, as_json
+    from clickassay.core.frames import as_csv, as_json
 
     text = as_csv(frame) if csv else as_json(frame)
     write_out(text if text.endswith("\n") else text + "\n")

@@ -108,7 +108,7 @@ def _check(fail_above: float | None, *, beyond_noise: bool, csv: bool, json: boo
 
 
 def _text(numbers: "pl.DataFrame", *, csv: bool) -> str:
-    from clickassay.core.escape import as_csv, as_json
+    from clickassay.core.frames import as_csv, as_json
 
     return as_csv(numbers) if csv else as_json(numbers)
 
@@ -158,9 +158,9 @@ def _console(*, stderr: bool = False) -> Console:
 
 
 def _say(console: Console, text: str) -> None:
-    from clickassay.core.escape import printable
+    from clickassay.core.escape import terminal
 
-    console.print(printable(text))
+    console.print(terminal(text))
 
 
 # ---- tables -----------------------------------------------------------------------------------
@@ -320,9 +320,9 @@ def _table(
     right: Sequence[str] = (),
 ) -> None:
     """Show a table; columns that tell nothing, such as the market where there is none, are left out."""
-    from clickassay.core.escape import printable
+    from clickassay.core.escape import terminal
 
-    texts = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
+    texts = [["" if cell is None else terminal(str(cell)) for cell in row] for row in rows]
     kept = [place for place in range(len(heads)) if any(row[place] not in ("", "all") for row in texts)]
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for place in kept:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from clickassay.cli.exit import printable
+from clickassay.cli.console import say
 
 
 def explore(
@@ -45,6 +44,4 @@ def explore(
 
 
 def _tell(address: str) -> None:
-    console = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
-    console.print(printable(f"Page: {address}"))
-    console.print("Ctrl-C ends it.")
+    say(f"Page: {address}", "Ctrl-C ends it.")

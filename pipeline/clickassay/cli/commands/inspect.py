@@ -1,6 +1,5 @@
 """`clickassay inspect`: what a file or folder is, and what a run would make of it."""
 
-import json as json_text
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +27,7 @@ from clickassay.cli.options import (
     chosen_settings,
 )
 from clickassay.cli.progress import shown_progress
+from clickassay.core import escape
 from clickassay.core.errors import InputError
 from clickassay.core.text import utc_text
 
@@ -92,7 +92,7 @@ def inspect(
     with shown_progress(quiet=quiet) as progress:
         found = inspect_log(tables, chosen, count=not quick, progress=progress)
     if json:
-        write_out(json_text.dumps(asdict(found), indent=2, ensure_ascii=False) + "\n")
+        write_out(escape.json(asdict(found), indent=2) + "\n")
     else:
         _tell(found)
     if found.obstacles:
@@ -119,7 +119,7 @@ def _tell_foreign_log(
         imported, found = foreign_log(file, taken.layout.name, judgments, chosen, progress)
     if json:
         told = {**_plain(file, taken), "imported": imported.counts, "log": asdict(found)}
-        write_out(json_text.dumps([told], indent=2, ensure_ascii=False) + "\n")
+        write_out(escape.json([told], indent=2) + "\n")
     else:
         _tell_file(file, taken)
         say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
@@ -153,7 +153,7 @@ def _tell_files(files: list[Path], *, json: bool) -> None:
     found = {file: recognise(file) for file in files}
     if json:
         told = [_plain(file, one) for file, one in found.items()]
-        write_out(json_text.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        write_out(escape.json(told, indent=2) + "\n")
     else:
         for file, one in found.items():
             _tell_file(file, one)
@@ -192,7 +192,7 @@ def _tell_place(folder: Path, *, json: bool) -> None:
             say(f"Only {MOST_FILES} files were looked at.")
     elif json:
         told = {"folder": str(folder), "what": own[0], "command": own[1]}
-        write_out(json_text.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        write_out(escape.json(told, indent=2) + "\n")
     else:
         say(f"{folder}: {own[0]}", f"  {own[1]}")
 

@@ -1,5 +1,6 @@
 """`clickassay plan` and `clickassay estimate`: which queries to label, and what the labels say."""
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,9 @@ from rich.text import Text
 from clickassay.cli.console import command_line, say, write_out
 from clickassay.cli.options import CONFLICTS, FORCE, JSON, MAX_GRADE, QUIET, SCALE, Conflicts
 from clickassay.cli.progress import shown_progress
+from clickassay.core import escape
 from clickassay.core.errors import SettingsError
+from clickassay.core.escape import terminal
 
 if TYPE_CHECKING:
     from clickassay.core.settings import Settings
@@ -224,12 +227,8 @@ def _show_queries(made: "LabelPlan") -> None:
     rows = made.draws.filter("paid").head(SHOWN).join(made.queries, on="query", maintain_order="left")
     for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True):
         numbers = (f"{row['documents']:,}", f"{row['cost']:g}", f"{row['drawn']:,}", f"{row['ratio']:.2f}")
-        table.add_row(Text(_visible(row["query"])), *numbers)
+        table.add_row(Text(terminal(row["query"])), *numbers)
     Console(highlight=False, markup=False, emoji=False).print(table)
-
-
-def _visible(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def estimate(
@@ -253,16 +252,9 @@ def estimate(
     made = read_plan(plan_folder)
     found = estimate_plan(made, labels, _settings(made.max_grade, scale, conflicts))
     if json:
-        write_out(_as_json(found) + "\n")
+        write_out(escape.json(asdict(found), indent=2) + "\n")
         return
     _show_estimate(made, found)
-
-
-def _as_json(found: "Found") -> str:
-    import json
-    from dataclasses import asdict
-
-    return json.dumps(asdict(found), indent=2, ensure_ascii=False)
 
 
 def _show_estimate(made: "LabelPlan", found: "Found") -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from clickassay.cli.exit import printable
+from clickassay.cli.console import say
 from clickassay.cli.options import (
     BATCH,
     DEPTH,
@@ -37,6 +38,7 @@ from clickassay.cli.options import (
 )
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
+from clickassay.core.escape import terminal
 
 if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
 stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
 
-_OUT = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
 
@@ -122,17 +123,17 @@ def patterns(
             make_patterns(searches, clicks, out, chosen, judgments=judgments, force=force, progress=progress)
             told = f"Pattern table: {out}"
     place = shlex.quote(str(store or out))
-    _say(f"{told}\nNext: clickassay report --patterns {place} --judgments … --out …")
+    say(told, f"Next: clickassay report --patterns {place} --judgments … --out …")
 
 
 def _tell_plan(plan: "RunPlan") -> None:
     names, rows = plan.table()
     _print_table(names, rows, right=names[1:])
     for name, text in plan.lines():
-        _say(f"{name:8} {text}")
+        say(f"{name:8} {text}")
     if (note := plan.note()) is not None:
-        _say(f"Note: {note}")
-    _say("Nothing was written.")
+        say(f"Note: {note}")
+    say("Nothing was written.")
 
 
 @stores.command()
@@ -163,13 +164,13 @@ def verify(store: StoreFolder) -> None:
 
     damage = PatternStore(store).damage()
     for fault in damage:
-        _say(fault)
+        say(fault)
     if damage:
-        _say(
+        say(
             f"Undo from the first broken batch on: clickassay store forget {shlex.quote(str(store))} --from …"
         )
         raise typer.Exit(1)
-    _say(f"{store}: every file is as it was written, and the counts add up")
+    say(f"{store}: every file is as it was written, and the counts add up")
 
 
 @stores.command()
@@ -197,7 +198,7 @@ def forget(
     kept = PatternStore(store)
     with kept.locked():
         dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
-    _say(f"{store}: {dropped} batches dropped")
+    say(f"{store}: {dropped} batches dropped")
 
 
 def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -205,12 +206,8 @@ def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
     for name in names:
         table.add_column(name, justify="right" if name in right else "left")
     for row in rows:
-        table.add_row(*(printable(cell) for cell in row))
+        table.add_row(*(Text(terminal(cell)) for cell in row))
     Console(highlight=False, emoji=False).print(table)
-
-
-def _say(text: str) -> None:
-    _OUT.print(printable(text))
 
 
 class DialectName(StrEnum):

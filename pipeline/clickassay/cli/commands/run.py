@@ -167,7 +167,7 @@ def report(
 def _tell_findings(out: Path, finished: "Finished") -> None:
     say(f"Report: {out / 'report.html'}")
     if finished.undecided:
-        say("\n".join(finished.undecided))
+        say(*finished.undecided)
         raise typer.Exit(1)
     for number, finding in enumerate(finished.findings, start=1):
         say(f"{number}. {finding}")

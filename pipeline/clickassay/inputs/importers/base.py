@@ -1,7 +1,6 @@
 """What every importer shares: reading lines, the canonical tables, one folder published by one rename."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from clickassay.core import escape
 from clickassay.core.errors import InputError, OutputError
 from clickassay.core.progress import Progress
 from clickassay.inputs import columns
@@ -223,7 +223,7 @@ def write_record(
         "counts": imported.counts,
         "notes": imported.notes,
     }
-    text = json.dumps(record, indent=2, ensure_ascii=False)
+    text = escape.json(record, indent=2)
     (folder / "import.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core import output
 from clickassay.core.errors import StoreError
 from clickassay.core.output import is_disk_full
 from clickassay.patterns.folder import JUDGED_FILE
@@ -111,9 +112,8 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
 def write_json(file: Path, value: Mapping[str, Any]) -> None:
     """Write a file that appears whole or not at all."""
     work = file.with_name(f".{file.name}.new")
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     try:
-        work.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        output.write_json(work, value)
         write_through(work)
         work.replace(file)
     finally:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from clickassay.core.escape import latex
+from clickassay.core.escape import latex, terminal
 from clickassay.core.text import MINUS, span, visible
 from clickassay.report.cells import Estimate, Row
 from clickassay.report.model import Table
@@ -19,7 +19,7 @@ def latex_table(table: Table) -> str:
     """Return a complete LaTeX table; the document needs the package booktabs."""
     columns = "l" + "".join(side(table, place)[0] for place in range(len(table.heads)))
     lines = [
-        f"% {table.title}",
+        f"% {terminal(table.title)}",
         LATEX_NEEDS,
         r"\begin{table}[!t]",
         rf"\caption{{{latex(visible(table.title, limit=2_000))}}}",

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from clickassay.core.escape import html
 from clickassay.core.text import visible
 from clickassay.report.cells import Cell, Row
 from clickassay.report.glossary import linked, linked_name
@@ -53,7 +54,7 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
 
 def _words(table: Table, text: str) -> Markup:
     shown = visible(text, limit=2_000)
-    return linked(shown) if table.explained else escape(shown)
+    return linked(shown) if table.explained else html(shown)
 
 
 def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
@@ -65,7 +66,7 @@ def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
 
 def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
     group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
-    own = (linked_name if table.explained else escape)(visible(row.name, limit=400))
+    own = (linked_name if table.explained else html)(visible(row.name, limit=400))
     yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
     over = {
         start + more: f"t-{table.name}-s{start} "
@@ -75,7 +76,7 @@ def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[s
     beside = f"{name}-group " if grouped else ""
     for place, cell in enumerate(row.cells):
         heads = f"{beside}{name} {over.get(place, '')}t-{table.name}-c{place}"
-        words = escape(cell_text(cell, HTML))
+        words = Markup("\n").join(map(html, cell_text(cell, HTML).split("\n")))
         yield f'<td headers="{heads}" class="{side(table, place)}"{_order(cell)}>{words}</td>'
     yield "</tr>"
 
@@ -89,7 +90,7 @@ def _order(cell: Cell) -> str:
 
 
 def _shown(text: str, *, limit: int = 2_000) -> Markup:
-    return escape(visible(text, limit=limit))
+    return html(visible(text, limit=limit))
 
 
 def side(table: Table, place: int) -> str:

@@ -1,7 +1,6 @@
 """Runs evaluated against judgments, with curves; as text for programs, and as a folder with a report."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from clickassay.core import escape
 from clickassay.core.errors import SettingsError
-from clickassay.core.escape import json_line, latex, markdown, printable
-from clickassay.core.output import MARK, check_apart, check_free, published_folder
+from clickassay.core.escape import latex, markdown, terminal
+from clickassay.core.output import MARK, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
 from clickassay.core.tables import write_table, writing_tables
-from clickassay.core.text import visible
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
@@ -126,10 +125,10 @@ def as_tsv(found: Evaluated, *, per_query: bool) -> str:
     """
     lines = []
     for run in found.evaluation.lists:
-        lines.append(("runid", "all", printable(run)))
+        lines.append(("runid", "all", terminal(run)))
         if per_query:
             rows = found.evaluation.per_query.filter(run=run).select("measure", "query", "value").iter_rows()
-            lines += [(measure, printable(query), repr(value)) for measure, query, value in rows]
+            lines += [(measure, terminal(query), repr(value)) for measure, query, value in rows]
         means = found.evaluation.means.filter(run=run).select("measure", "mean").iter_rows()
         lines += [(measure, "all", repr(value)) for measure, value in means]
     return "".join("\t".join(line) + "\n" for line in lines)
@@ -144,7 +143,7 @@ def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
     records += [
         {"record": kind, **row} for kind, frame in frames.items() for row in frame.iter_rows(named=True)
     ]
-    return "".join(f"{json_line(record)}\n" for record in records)
+    return "".join(f"{escape.json(record)}\n" for record in records)
 
 
 def as_markdown(found: Evaluated, *, per_query: bool) -> str:
@@ -159,7 +158,7 @@ def as_markdown(found: Evaluated, *, per_query: bool) -> str:
 
 def as_latex(found: Evaluated, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
-    head = "".join(f"% {what}: {latex(visible(how, limit=10_000))}\n" for what, how in found.conventions)
+    head = "".join(f"% {what}: {latex(how)}\n" for what, how in found.conventions)
     return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
 
 
@@ -213,8 +212,7 @@ def write_evaluation(
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_evaluation_report(report, folder)
-        text = json.dumps(_info(found, inputs, command), indent=2, sort_keys=True, ensure_ascii=False)
-        (folder / MARK).write_text(f"{text}\n", encoding="utf-8", errors="backslashreplace")
+        write_json(folder / MARK, _info(found, inputs, command))
 
 
 def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:

@@ -18,7 +18,8 @@ with app.setup:
     import marimo as mo
 
     from clickassay.core.errors import ClickassayError
-    from clickassay.core.escape import as_csv, as_json, printable
+    from clickassay.core.escape import terminal
+    from clickassay.core.frames import as_csv, as_json
     from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.explorer import charts, markup
@@ -63,7 +64,7 @@ def choices(run: Shown) -> tuple[Shown, ...]:
 
     def _offered(name: str) -> dict[str, Any]:
         values = sorted({getattr(key, name) for key in run.keys})
-        return {printable(str(value)): value for value in values}
+        return {terminal(str(value)): value for value in values}
 
     def _dropdown(name: str) -> mo.ui.dropdown:
         offered = _offered(name)
@@ -159,7 +160,7 @@ def search_matches(kept: Shown, labels: Shown, rows: Shown, searched: Shown) -> 
     _text = searched.value.strip()
     _found = reading.search(rows, labels, _text, 50) if _text else rows.head(0)
     _options = {
-        printable(pieces.match_words(row["query"], row["n_sessions"], row["configuration_id"])): row[
+        terminal(pieces.match_words(row["query"], row["n_sessions"], row["configuration_id"])): row[
             "configuration_id"
         ]
         for row in _found.iter_rows(named=True)

@@ -1,35 +1,29 @@
-"""HTML of the page. Every text goes through `text`, so that whatever a log holds is only ever read."""
+"""HTML of the page. Every text goes through `html`, so that whatever a log holds is only ever read."""
 
 from collections.abc import Sequence
-from html import escape
 
 import polars as pl
 
-from clickassay.core.escape import printable
+from clickassay.core.escape import html
 from clickassay.studies.questions import cells
 
 MOST_ROWS = 200
 """Rows of a table that are drawn; downloads have them all."""
 
 
-def text(value: object) -> str:
-    """Return `value` as text that no HTML parser takes for anything else, and no terminal for an order."""
-    return escape(printable(str(value)))
-
-
 def tab(name: str) -> str:
     """Return the label of a tab, dark enough to be read when it is not the chosen one."""
-    return f'<span style="color: #334155">{text(name)}</span>'
+    return f'<span style="color: #334155">{html(name)}</span>'
 
 
 def line(words: str, *, style: str = "") -> str:
     """Return a paragraph."""
-    return f'<p class="ca-line {style}">{text(words)}</p>'
+    return f'<p class="ca-line {style}">{html(words)}</p>'
 
 
 def heading(words: str, level: int = 2) -> str:
     """Return a heading."""
-    return f'<h{level} class="ca-heading">{text(words)}</h{level}>'
+    return f'<h{level} class="ca-heading">{html(words)}</h{level}>'
 
 
 def frame_table(frame: pl.DataFrame, caption: str, totals: Sequence[tuple[str, float]] = ()) -> str:
@@ -48,11 +42,11 @@ def table(
 ) -> str:
     """Return a table of finished rows; a wide one scrolls by itself."""
     columns = "".join(
-        f'<th scope="col"{_right(right)}>{text(head)}</th>'
+        f'<th scope="col"{_right(right)}>{html(head)}</th>'
         for head, right in zip(heads, numeric, strict=True)
     )
     foot = f"<tfoot>{''.join(last)}</tfoot>" if last else ""
-    name = text(caption)
+    name = html(caption)
     return (
         f'<div class="ca-scroll" tabindex="0" role="region" aria-label="{name}"><table class="ca-table">'
         f"<caption>{name}</caption><thead><tr>{columns}</tr></thead>"
@@ -63,16 +57,14 @@ def table(
 def _row(shown: Sequence[str], numeric: Sequence[bool]) -> str:
     return (
         "<tr>"
-        + "".join(
-            f"<td{_right(right)}>{escape(cell)}</td>" for cell, right in zip(shown, numeric, strict=True)
-        )
+        + "".join(f"<td{_right(right)}>{html(cell)}</td>" for cell, right in zip(shown, numeric, strict=True))
         + "</tr>"
     )
 
 
 def _total(what: str, value: str, width: int) -> str:
     before = f' colspan="{width - 1}"' if width > 2 else ""
-    return f'<tr><th scope="row"{before}>{text(what)}</th><td class="ca-number">{escape(value)}</td></tr>'
+    return f'<tr><th scope="row"{before}>{html(what)}</th><td class="ca-number">{html(value)}</td></tr>'
 
 
 def _right(numeric: bool) -> str:

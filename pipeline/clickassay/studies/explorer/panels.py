@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clickassay.core.escape import as_csv, as_json
+from clickassay.core.escape import html
+from clickassay.core.frames import as_csv, as_json
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.metrics.clicks import good_masks
@@ -20,7 +21,7 @@ from clickassay.studies.explorer.arithmetic import (
 )
 from clickassay.studies.explorer.charts import MOST_POINTS
 from clickassay.studies.explorer.classes import Splits
-from clickassay.studies.explorer.markup import bar, frame_table, heading, line, table, text
+from clickassay.studies.explorer.markup import bar, frame_table, heading, line, table
 from clickassay.studies.explorer.read import Configuration, Run, random_success
 
 NOTHING_JUDGED = (
@@ -50,7 +51,7 @@ def correlation_html(row: dict[str, Any] | None, rows: pl.DataFrame, click: str,
         return head + line("The run has no correlation for this choice.")
     if row["correlation"] is None:
         return head + line(f"No correlation: {row['reason']}.") + line(_counts(row))
-    value = f'<p class="ca-value"><strong>{row["correlation"]:.3f}</strong> {text(_interval(row))}</p>'
+    value = f'<p class="ca-value"><strong>{row["correlation"]:.3f}</strong> {html(_interval(row))}</p>'
     caution = line(f"Caution: {row['caution']}.", style="ca-caution") if row["caution"] else ""
     return head + value + caution + line(_counts(row)) + line(_drawn(rows), style="ca-small")
 
@@ -122,8 +123,8 @@ def results_table(shown: Configuration, scale: tuple[str, ...]) -> str:
     for rank, result, grade, clicks, ctr in results_frame(shown).iter_rows():
         word = f" {scale[grade]}" if grade < len(scale) else ""
         rows.append(
-            f'<tr><td class="ca-number">{rank}</td><td class="ca-result">{text(result)}</td>'
-            f'<td class="ca-grade">{grade}{text(word)}</td><td class="ca-number">{clicks:,}</td>'
+            f'<tr><td class="ca-number">{rank}</td><td class="ca-result">{html(result)}</td>'
+            f'<td class="ca-grade">{grade}{html(word)}</td><td class="ca-number">{clicks:,}</td>'
             f'<td class="ca-number">{ctr:.3f}{bar(ctr)}</td></tr>'
         )
     heads = ("rank", "result", "grade", "clicks", "CTR")

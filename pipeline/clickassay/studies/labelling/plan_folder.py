@@ -10,8 +10,8 @@ import polars as pl
 from clickassay.core.contracts.columns import QUERY
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
-from clickassay.core.escape import as_csv
-from clickassay.core.output import MARK, published_folder
+from clickassay.core.frames import as_csv
+from clickassay.core.output import MARK, published_folder, write_json
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
@@ -149,7 +149,7 @@ def write_plan(plan: LabelPlan, out: Path, info: Mapping[str, object], *, force:
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_sheet(plan.to_label, folder)
-        write_info(told, folder)
+        write_json(folder / MARK, told)
 
 
 def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
@@ -157,12 +157,6 @@ def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
     write_table(to_label, folder / "to_label.parquet")
     sheet = to_label.with_columns(pl.lit(None, pl.String).alias("grade"))
     (folder / "to_label.csv").write_text(as_csv(sheet), encoding="utf-8")
-
-
-def write_info(info: Mapping[str, object], folder: Path) -> None:
-    """Write how a folder was made: the file by which it is known as one of ours."""
-    text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    (folder / MARK).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def read_plan(folder: Path) -> LabelPlan:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import ReportError
-from clickassay.core.escape import printable
+from clickassay.core.escape import terminal
 from clickassay.core.privacy import with_digests
 from clickassay.core.records import SampleKey
 from clickassay.studies.explorer import charts
@@ -213,10 +213,10 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
     named = few.filter(pl.col("query").is_in(enough))
     allowed = enough | set(named["results"].explode())
     hidden = {*names.values(), *harms.values()} - allowed
-    spelled = hidden | {form(text) for text in hidden for form in (printable, in_json, in_csv)}
+    spelled = hidden | {form(text) for text in hidden for form in (terminal, in_json, in_csv)}
     texts = "\n".join(all_that_is_shown(reading.open_run(folder, 5)))
     assert [text for text in spelled if text in texts] == []
-    assert all(printable(text) in texts for text in allowed)
+    assert all(terminal(text) in texts for text in allowed)
 
 
 def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_path):

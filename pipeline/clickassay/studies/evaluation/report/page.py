@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
-from markupsafe import escape
 
+from clickassay.core.escape import html
 from clickassay.core.text import listed, plural, visible
 from clickassay.report.build import write_table_files
 from clickassay.report.charts.lines import MOST_LINES
@@ -191,7 +191,7 @@ def write_evaluation_report(report: EvaluationReport, folder: Path) -> None:
     files = downloads(report.sections, ())
     write_text(
         folder / "report.html",
-        html_page("evaluation.html.j2", home=HOME, mark=escape, report=report, files=files),
+        html_page("evaluation.html.j2", home=HOME, mark=html, report=report, files=files),
     )
     write_text(folder / "report.md", markdown_page("evaluation.md.j2", home=HOME, report=report))
     (folder / "tables").mkdir()
