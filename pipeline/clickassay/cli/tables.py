@@ -1,6 +1,5 @@
 """How the command line shows answers: a table for people, CSV and JSON for programs."""
 
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -9,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clickassay.cli.console import write_frame
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import terminal
-from clickassay.core.frames import as_csv, as_json
 from clickassay.studies.questions import ask, cells, question, questions
 
 MOST_ROWS = 100
@@ -44,14 +43,9 @@ def answer(
         raise QueryError("give --csv or --json, not both")
     frame = ask(run, question(name).sql if name is not None else str(sql))
     if as_csv or as_json:
-        sys.stdout.write(_text(frame, csv=as_csv))  # rich would turn tabs into blanks
+        write_frame(frame, csv=as_csv)
     else:
         _show(console, frame)
-
-
-def _text(frame: pl.DataFrame, *, csv: bool) -> str:
-    text = as_csv(frame) if csv else as_json(frame)
-    return text if text.endswith("\n") else text + "\n"
 
 
 def _show(console: Console, frame: pl.DataFrame) -> None:

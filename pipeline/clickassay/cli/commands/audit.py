@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.console import command_line, say, write_out
+from clickassay.cli.console import command_line, say, show, write_frame
 from clickassay.cli.options import CSV, FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
@@ -80,7 +79,7 @@ def audit(
     if run_folder is None:
         table = _of_list(grades or "", others, (depth, max_grade, relevant_grade, persistence))
         rows = _with_value(table, "value", value)
-        _write(rows, csv=csv) if csv or json else _show_list(rows)
+        write_frame(rows, csv=csv) if csv or json else _show_list(rows)
         return
     from clickassay.core.records import SampleChoice
 
@@ -89,7 +88,7 @@ def audit(
         found = _of_run(run_folder, (judgments, click, wanted), out, progress, force=force)
     rows = _with_value(found.audited.filter(click_metric=click), "mean", value)
     if csv or json:
-        _write(rows, csv=csv)
+        write_frame(rows, csv=csv)
         return
     _show_run(run_folder, found, rows, click)
     _say_left_out(found.audited.filter(click_metric=click))
@@ -253,13 +252,6 @@ def _say_changed(changed: "pl.DataFrame") -> None:
 
 def _print_or_none(table: Table) -> None:
     if table.row_count:
-        Console(highlight=False, markup=False, emoji=False).print(table)
+        show(table)
     else:
         say("No convention gives this value.")
-
-
-def _write(frame: "pl.DataFrame", *, csv: bool) -> None:
-    from clickassay.core.frames import as_csv, as_json
-
-    text = as_csv(frame) if csv else as_json(frame)
-    write_out(text if text.endswith("\n") else text + "\n")

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.console import command_line, say, write_out
+from clickassay.cli.console import CONSOLE, command_line, say, show, write_frame
 from clickassay.cli.options import CSV, FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.columns import EVERY
@@ -98,7 +97,7 @@ def compare(
                     "depth": read.depth, "market": market, "models": names}  # fmt: skip
             write_tables(out, tables, info, picture=examination_picture(tried), force=force)
     if csv or json:
-        _write(tables["click_models"], csv=csv)
+        write_frame(tables["click_models"], csv=csv)
         return
     _show(tried, tables["click_models"])
     if out is not None:
@@ -162,8 +161,7 @@ def _settled(rounds: int, converged: bool) -> str:
 
 def _show(tried: "Sequence[Tried]", models: "pl.DataFrame") -> None:
     rows = {row["model"]: row for row in models.iter_rows(named=True)}
-    console, best = _console(), _best(tried)
-    described = console.width >= WIDE
+    best, described = _best(tried), CONSOLE.width >= WIDE
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("model", no_wrap=True)
     for head in ("perplexity", "log-likelihood", "parameters", "rounds"):
@@ -177,7 +175,7 @@ def _show(tried: "Sequence[Tried]", models: "pl.DataFrame") -> None:
     first = next(iter(rows.values()))
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
     say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
-    console.print(table)
+    show(table)
     for row in rows.values():
         if row["reason"]:
             say(f"{row['model']}: {row['reason']}")
@@ -207,7 +205,7 @@ def _show_examination(tried: "Sequence[Tried]", best: "Tried", persistence: floa
     """Show what share of readers looks at each position, the model that foretells best as bars."""
     from clickassay.click_models.examination import dcg_discount
 
-    console, telling = _console(), [one for one in tried if one.kind.tells_examination]
+    telling = [one for one in tried if one.kind.tells_examination]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("position", justify="right", no_wrap=True)
     for head in (*(one.kind.name for one in telling), "DCG"):
@@ -219,7 +217,7 @@ def _show_examination(tried: "Sequence[Tried]", best: "Tried", persistence: floa
         shares = [f"{one.examined[place]:.2f}" for one in telling]
         table.add_row(str(place + 1), *shares, f"{discounts[place]:.2f}", Text(bar))
     say("Share of sessions in which a position is examined, and the discount of DCG:")
-    console.print(table)
+    show(table)
     if persistence is not None:
         say(f"The discount of RBP is nearest to what {best.kind.name} finds with p = {persistence:.2f}.")
 
@@ -232,15 +230,4 @@ def _show_parameters(parameters: "pl.DataFrame") -> None:
     for row in parameters.iter_rows(named=True):
         value = "none" if row["value"] is None else f"{row['value']:.4f}"
         table.add_row(Text(row["parameter"]), value, row["reason"] or "")
-    _console().print(table)
-
-
-def _write(frame: "pl.DataFrame", *, csv: bool) -> None:
-    from clickassay.core.frames import as_csv, as_json
-
-    text = as_csv(frame) if csv else as_json(frame)
-    write_out(text if text.endswith("\n") else text + "\n")
-
-
-def _console() -> Console:
-    return Console(highlight=False, markup=False, emoji=False)
+    show(table)

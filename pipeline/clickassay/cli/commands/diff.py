@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.console import write_out
+from clickassay.cli.console import write_frame
 from clickassay.cli.exit import drop_output
 from clickassay.cli.options import CSV, JSON
 from clickassay.core.errors import SettingsError
@@ -87,7 +87,7 @@ def diff(
         raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above would watch nothing")
     numbers = watched(found.numbers, fail_above, beyond_noise=beyond_noise)
     if csv or json:
-        write_out(_text(numbers, csv=csv))
+        write_frame(numbers, csv=csv)
     else:
         _show(found)
     if fail_above is not None:
@@ -105,12 +105,6 @@ def _check(fail_above: float | None, *, beyond_noise: bool, csv: bool, json: boo
         raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
     if csv and json:
         raise SettingsError("give --csv or --json, not both")
-
-
-def _text(numbers: "pl.DataFrame", *, csv: bool) -> str:
-    from clickassay.core.frames import as_csv, as_json
-
-    return as_csv(numbers) if csv else as_json(numbers)
 
 
 def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from clickassay.cli.console import say, write_out
+from clickassay.cli.console import say, show, write_out
 from clickassay.cli.options import (
     CONFLICTS,
     DEPTH,
@@ -234,7 +233,7 @@ def _tell_positions(found: "Inspection") -> None:
     for one in found.positions:
         bar = "█" * round(_BAR * one.ctr / highest)
         table.add_row(str(one.position), f"{one.sessions:,}", f"{one.clicked:,}", f"{one.ctr:.4f}", bar)
-    _show(table)
+    show(table)
 
 
 def _tell_judged(found: "Inspection") -> None:
@@ -246,7 +245,7 @@ def _tell_judged(found: "Inspection") -> None:
             *(str(one.depth), f"{one.results:,}", f"{one.judged:,}", _share(one.judged, one.results)),
             *(f"{one.lists:,}", f"{one.lists_judged:,}", _share(one.lists_judged, one.lists)),
         )
-    _show(table)
+    show(table)
 
 
 def _tell_lost(found: "Inspection") -> None:
@@ -257,7 +256,7 @@ def _tell_lost(found: "Inspection") -> None:
     table = _grid("left out of", "rows", "step", "reason", left=2)
     for one in found.lost:
         table.add_row(one.source, f"{one.rows:,}", one.step, one.reason)
-    _show(table)
+    show(table)
 
 
 def _share(part: int, whole: int) -> str:
@@ -272,7 +271,3 @@ def _grid(*heads: str, left: int = 1) -> Table:
         justify = "left" if is_text or not head or (place == 0 and left > 1) else "right"
         table.add_column(head, justify=justify, no_wrap=not is_text)  # type: ignore[arg-type]
     return table
-
-
-def _show(table: Table) -> None:
-    Console(highlight=False, markup=False, emoji=False).print(table)

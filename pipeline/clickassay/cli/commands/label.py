@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.console import command_line, say, write_out
+from clickassay.cli.console import command_line, say, show, write_out
 from clickassay.cli.options import CONFLICTS, FORCE, JSON, MAX_GRADE, QUIET, SCALE, Conflicts
 from clickassay.cli.progress import shown_progress
 from clickassay.core import escape
@@ -228,7 +227,7 @@ def _show_queries(made: "LabelPlan") -> None:
     for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True):
         numbers = (f"{row['documents']:,}", f"{row['cost']:g}", f"{row['drawn']:,}", f"{row['ratio']:.2f}")
         table.add_row(Text(terminal(row["query"])), *numbers)
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    show(table)
 
 
 def estimate(

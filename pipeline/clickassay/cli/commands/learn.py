@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from clickassay.cli.console import command_line, say
+from clickassay.cli.console import command_line, say, show
 from clickassay.cli.options import FORCE, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
@@ -127,7 +126,7 @@ def _show(
             "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
             f"{row['n_configurations']:,}",
         )
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    show(table)
     gain = found.gain
     sure = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
     say(

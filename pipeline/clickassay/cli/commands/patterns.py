@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.console import say
+from clickassay.cli.console import say, show
 from clickassay.cli.options import (
     BATCH,
     DEPTH,
@@ -207,7 +206,7 @@ def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
         table.add_column(name, justify="right" if name in right else "left")
     for row in rows:
         table.add_row(*(Text(terminal(cell)) for cell in row))
-    Console(highlight=False, emoji=False).print(table)
+    show(table)
 
 
 class DialectName(StrEnum):

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
-from clickassay.cli.console import say
+from clickassay.cli.console import say, show
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def power(
         f"To detect a difference of {wanted:.3g} {chance:.0%} of the time, testing at {each:.2g}:",
     )
     found = needs(pilot, wanted, FACTORS, level=each, power=chance)
-    Console(highlight=False, emoji=False).print(_table(found, pilot.sessions / pilot.configurations))
+    show(_table(found, pilot.sessions / pilot.configurations))
     say(
         f"A sample like the pilot detects a difference of "
         f"{smallest_difference(pilot, level=each, power=chance):.3g}. "
