@@ -263,7 +263,9 @@ def test_a_check_that_finds_something_stops_the_script_and_spoils_the_result(lef
     script = of_log(log, folder, "--depth", 3)
     script, found = re.subn(r"(MACRO query_fingerprint\(.*?\) AS) .*;", r"\1 7;", script)  # all queries alike
     assert found == 1
-    with pytest.raises(duckdb.Error, match="check checks/query_texts found rows where there must be none"):
+    with pytest.raises(
+        duckdb.Error, match="check checks/query_fingerprint_collisions found rows where there must be none"
+    ):
         run_on_duckdb(script)
     with pytest.raises(PatternError, match="is unfinished"):
         read_patterns(folder)

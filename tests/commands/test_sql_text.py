@@ -134,21 +134,21 @@ def test_templates_fill_in_nothing_that_was_not_spelt_as_sql():
 def test_values_of_steps_are_spelt_as_literals_and_must_be_given():
     select = dialect("duckdb").select
     text = (
-        (ROOT / "sql" / "sessions" / "session_masks.sql")
+        (ROOT / "sql" / "steps" / "6_sessions" / "session_masks.sql")
         .read_text(encoding="utf-8")
         .split("\n", 1)[1]
         .strip()
     )
     for value, spelt in ((10, "10"), (True, "TRUE"), ("it's", "'it''s'")):
-        assert select("sessions/session_masks", {"depth": value}) == text.replace("$depth", spelt)
-    with pytest.raises(EngineError, match=r"step sessions/session_masks needs a value for \$depth"):
-        select("sessions/session_masks", {})
+        assert select("steps/6_sessions/session_masks", {"depth": value}) == text.replace("$depth", spelt)
+    with pytest.raises(EngineError, match=r"step steps/6_sessions/session_masks needs a value for \$depth"):
+        select("steps/6_sessions/session_masks", {})
 
 
 REFUSED = [
     (("--searches", "searches"), "a step of the script has this name"),
     (("--clicks", "Visits"), "a step of the script has this name"),
-    (("--clicks", "`masks`"), "give the table with its"),
+    (("--clicks", "`click_masks`"), "give the table with its"),
     (("--searches", "logs.csv"), "the SQL reads tables and Parquet"),
     (("--clicks", "a/clicks.jsonl.gz"), "the SQL reads tables and Parquet"),
     (("--searches", ""), "--searches '' cannot be written into a script"),
@@ -194,7 +194,7 @@ def test_a_settings_file_that_keeps_only_judged_queries_is_refused(tmp_path):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_step_is_named_by_its_file_and_told_in_its_words(dialect):
     script = printed("--dialect", dialect)
-    named = re.findall(r"^-- (sql/\w+/\w+\.sql)\n-- (.*)", script, flags=re.MULTILINE)
+    named = re.findall(r"^-- (sql/[\w/]+\.sql)\n-- (.*)", script, flags=re.MULTILINE)
     assert len(named) > 50
     for file, comment in named:
         first = (ROOT / file).read_text(encoding="utf-8").splitlines()[0].removeprefix("-- ")
@@ -207,17 +207,16 @@ def test_every_step_is_named_by_its_file_and_told_in_its_words(dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_all_counts_and_all_checks_but_those_of_other_ways_are_written(dialect):
     script = printed("--dialect", dialect)
-    counts = {path.stem for path in (ROOT / "sql" / "counts").glob("*.sql")}
-    assert {name for name in counts if f"-- sql/counts/{name}.sql\n" in script} == counts
+    counts = {path.stem for path in (ROOT / "sql" / "funnel").glob("*.sql")}
+    assert {name for name in counts if f"-- sql/funnel/{name}.sql\n" in script} == counts
     checks = {path.stem for path in (ROOT / "sql" / "checks").glob("*.sql")}
-    # of the embedded engine's way of reading, and of tables that keep judged queries only
-    others = {"list_fingerprints", "query_fingerprints", "left_out_fingerprints"}
+    others = {"placeholder_collisions"}  # of tables that keep judged queries only
     assert {name for name in checks if f"-- sql/checks/{name}.sql\n" in script} == checks - others
 
 
 def test_a_step_stands_in_the_script_for_duckdb_as_in_its_file():
     script = printed("--dialect", "duckdb", "--depth", 7)
-    text = (ROOT / "sql" / "sessions" / "session_masks.sql").read_text(encoding="utf-8")
+    text = (ROOT / "sql" / "steps" / "6_sessions" / "session_masks.sql").read_text(encoding="utf-8")
     assert text.split("\n", 1)[1].replace("$depth", "7").strip() in script
 
 

@@ -97,8 +97,8 @@ def words_of_the_code():
 def sql_reasons():
     """Return the reasons that SQL gives for rejected rows, by source."""
     return {
-        source: set(re.findall(r"THEN '([^']+)'", text_of(f"sql/sessions/rejected_{source}.sql")))
-        for source in ("searches", "clicks")
+        source: set(re.findall(r"THEN '([^']+)'", text_of(f"sql/steps/{step}/rejected_{source}.sql")))
+        for source, step in (("searches", "3_clean_searches"), ("clicks", "4_clicks"))
     }
 
 

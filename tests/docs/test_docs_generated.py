@@ -122,7 +122,7 @@ def test_the_committed_page_of_questions_is_that_of_today():
 
 def test_the_page_has_every_question_with_its_words_and_its_sql():
     parts = sections("questions.md")
-    files = sorted((ROOT / "sql" / "explore").glob("*.sql"))
+    files = sorted((ROOT / "sql" / "questions").rglob("*.sql"), key=lambda file: file.stem)
     assert list(parts) == [file.stem for file in files]
     for file in files:
         first, _, statement = file.read_text(encoding="utf-8").partition("\n")
@@ -177,7 +177,7 @@ def test_the_answers_here_are_those_of_duckdb_alone():
     with duckdb.connect() as connection:
         for table in ("configurations", "correlations", "patterns"):
             connection.read_parquet(str(SAMPLE / f"{table}.parquet")).create_view(table)
-        sql = (ROOT / "sql" / "explore" / "worst_disagreements.sql").read_text(encoding="utf-8")
+        sql = (ROOT / "sql" / "questions" / "metrics" / "worst_disagreements.sql").read_text(encoding="utf-8")
         answer = connection.sql(sql)
         assert head == answer.columns
         for row, kept in zip(rows, answer.limit(10).fetchall(), strict=True):

@@ -29,7 +29,7 @@ from support.sql_subset import (
 PACKAGE = ROOT / "pipeline" / "clickassay"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SQL_FILES = sorted((ROOT / "sql").rglob("*.sql"))
-STEPS = [file for file in SQL_FILES if file.parent.name not in ("macros", "explore")]
+STEPS = [file for file in SQL_FILES if not {"macros", "questions"} & set(file.parts)]
 LONGEST_MODULE = 400
 
 
@@ -152,17 +152,17 @@ def test_the_search_for_sql_finds_statements_and_no_prose(source, found):
 
 # step: why its rows must come in an order
 ORDERED_STEPS = {
-    "patterns/configuration_table": "written in this order, file after file, without being held in memory",
-    "patterns/pattern_table": "written in this order, file after file, without being held in memory",
-    "patterns/query_table": "written in this order, file after file, without being held in memory",
-    "reading/ambiguous_table": "written in this order into a store: same ids, same bytes",
-    "reading/carry_clicks": "written in this order into a store: same rows, same bytes",
-    "reading/carry_searches": "written in this order into a store: same rows, same bytes",
-    "reading/id_digests": "written in this order into a store: same ids, same bytes",
-    "reading/id_numbers": "written in this order into a store: same ids, same bytes",
-    "reading/orphan_ids": "written in this order into a store: same ids, same bytes",
-    "sessions/carried_clicks": "the reader takes the texts of these rows in the order of its own",
-    "sessions/carried_searches": "the reader takes the texts of these rows in the order of its own",
+    "steps/7_patterns/result_configurations": "written in this order, file after file, never held in memory",
+    "steps/7_patterns/result_patterns": "written in this order, file after file, never held in memory",
+    "steps/7_patterns/result_queries": "written in this order, file after file, never held in memory",
+    "steps/0_search_ids/carry_over_ambiguous_ids": "written in this order into a store: same ids, same bytes",
+    "steps/8_carry_over/carry_over_clicks": "written in this order into a store: same rows, same bytes",
+    "steps/8_carry_over/carry_over_searches": "written in this order into a store: same rows, same bytes",
+    "steps/8_carry_over/new_id_digests": "written in this order into a store: same ids, same bytes",
+    "steps/8_carry_over/new_id_numbers": "written in this order into a store: same ids, same bytes",
+    "steps/8_carry_over/carry_over_orphans": "written in this order into a store: same ids, same bytes",
+    "steps/8_carry_over/open_clicks": "the reader takes the texts of these rows in the order of its own",
+    "steps/8_carry_over/open_searches": "the reader takes the texts of these rows in the order of its own",
 }
 
 
@@ -171,8 +171,8 @@ def test_an_sql_file_begins_with_a_comment_that_says_what_it_is():
 
 
 def name_of(file):
-    """Return the name of a step: its folder and its file without ending."""
-    return f"{file.parent.name}/{file.stem}"
+    """Return the name of a step: its folder in ``sql/`` and its file without ending."""
+    return file.relative_to(ROOT / "sql").with_suffix("").as_posix()
 
 
 def test_a_step_is_one_select_in_the_portable_subset():

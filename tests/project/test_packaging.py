@@ -99,7 +99,7 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     assert packed - settings == {f"clickassay/{name}" for name in sources("pipeline/clickassay")} | sql
     assert "clickassay/py.typed" in packed
     assert len(sql) > 50
-    assert {"clickassay/sql/reading/searches_read.sql", "clickassay/sql/macros/spark.sql"} <= packed
+    assert {"clickassay/sql/steps/5_visits/visits.sql", "clickassay/sql/macros/spark.sql"} <= packed
     assert {
         "clickassay/report/templates/report.html.j2",
         "clickassay/report/templates/report.md.j2",

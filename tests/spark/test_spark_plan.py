@@ -25,10 +25,10 @@ pytestmark = pytest.mark.thorough
 
 PLANS = Path(__file__).parent / "plans"
 STEPS = (
-    "repeated_ids", "shown_queries", "shown_at", "shown_texts", "clicks_read",
-    "click_fates", "repeated_pairs", "searches_of_returning_users", "visits", "session_searches",
-    "later_clicks", "session_clicks", "session_patterns", "list_configurations", "configuration_table",
-    "pattern_table", "query_table",
+    "repeated_ids", "query_texts", "example_search_of_list", "list_texts", "clicks_read",
+    "attributed_clicks", "repeated_user_queries", "searches_to_sessionise", "visits", "session_searches",
+    "clicks_of_sessions", "session_clicks", "session_patterns", "list_configurations",
+    "result_configurations", "result_patterns", "result_queries",
 )  # fmt: skip
 LIKE_A_LARGE_LOG = {
     "spark.sql.autoBroadcastJoinThreshold": "200k",

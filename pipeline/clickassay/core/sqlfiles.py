@@ -1,5 +1,6 @@
 """The only module that knows where ``sql/`` lies: inside the wheel, or beside the package in a checkout."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ def sql_text(name: str) -> str:
     Parameters
     ----------
     name
-        Folder and file without its ending, e.g. ``explore/coverage`` or ``sessions/visits``.
+        Folder and file without its ending, e.g. ``questions/log/coverage`` or ``steps/5_visits/visits``.
 
     Raises
     ------
@@ -43,13 +44,20 @@ def sql_names(folder: str) -> tuple[str, ...]:
     EngineError
         If the folder ``sql`` itself is missing.
     """
-    folders = sorted(path.name for path in _root().iterdir() if path.is_dir())
+    folders = sql_folders()
     if folder not in folders:
         raise QueryError(f"no folder {folder!r} of SQL files; {advice(folder, folders)}")
     return tuple(sorted(path.stem for path in (_root() / folder).glob("*.sql")))
 
 
-def advice(name: str, known: list[str] | tuple[str, ...]) -> str:
+@cache
+def sql_folders() -> tuple[str, ...]:
+    """Return the folders of ``sql`` and the folders in these, sorted, e.g. ``steps/5_visits``."""
+    root = _root()
+    return tuple(sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_dir()))
+
+
+def advice(name: str, known: Sequence[str]) -> str:
     """Return what to ask for instead of the unknown `name`: the closest known name, and all of them."""
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""

@@ -99,10 +99,6 @@ class ScriptEngine(Protocol):
         """Return the few rows of `step`."""
         ...
 
-    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
-        """Return the few rows of each of several steps."""
-        ...
-
     def is_empty(self, name: str) -> bool:
         """Tell whether table `name` holds no row."""
         ...

@@ -1,18 +1,226 @@
-"""The log stage for engines that read the log themselves: one sequence of steps, all of it SQL."""
+"""The steps from a log to its pattern table as data: every SELECT of the path that is SQL throughout.
 
-from collections.abc import Mapping
-from typing import Any
+Engines that read the log themselves (``logs/spark``) run these steps, and ``logs/script`` writes them down.
+``sql/README.md``, which is made of them, shows which reads which.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import ScriptEngine, Value
-from clickassay.patterns.counts import COUNTS, count_batch
-from clickassay.patterns.funnel import LogFunnel
+from clickassay.logs.engine import Engine, ScriptEngine, Value
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
 NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""
+
+Property = Literal["only_judged", "continues_log", "is_open", "has_number_ids"]
+"""Of a run: only lists of queries with judgments are kept; earlier parts of the log were read before; the
+pattern table is that of sessions that may still grow; search ids are whole numbers."""
+
+
+@dataclass(frozen=True)
+class If:
+    """Holds if a run has a property, or if it has not (`so` is false)."""
+
+    property: Property
+    so: bool = True
+
+
+@dataclass(frozen=True)
+class IfRows:
+    """Holds if a table, made by an earlier step, has a row, or if it has none (`so` is false)."""
+
+    table: str
+    so: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """One SELECT, and what becomes of it.
+
+    Attributes
+    ----------
+    name
+        The table that it makes; of a result, the table that leaves the engine.
+    kind
+        ``view``: the SELECT is given its name; ``stage``: its rows are stored; ``check``: it must have no
+        row; ``result``: its rows leave the engine.
+    folder
+        Where in ``sql/`` its file lies.
+    when
+        When it runs; None = always. Of steps of one name, one runs.
+    stem
+        Name of the file, if it is not that of the table.
+    """
+
+    name: str
+    kind: Literal["view", "stage", "check", "result"]
+    folder: str
+    when: If | IfRows | None = None
+    stem: str | None = None
+
+    @property
+    def file(self) -> str:
+        """Folder and name of the file, as `sql_text` takes them."""
+        return f"{self.folder}/{self.stem or self.name}"
+
+
+GIVEN = {
+    "searches_log": "one row per search, in canonical types; carried = read with an earlier batch already",
+    "clicks_log": "one row per click, in canonical types; carried = read with an earlier batch already",
+    "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
+    "ambiguous_log": "one row per search_id that earlier parts of the log found ambiguous, if there were any",
+}
+"""Tables that are there before the first step, and their rows."""
+
+_IDS, _READ, _URLS = "steps/0_search_ids", "steps/1_read_searches", "steps/2_normalise_urls"
+_CLEAN, _CLICKS, _VISITS = "steps/3_clean_searches", "steps/4_clicks", "steps/5_visits"
+_SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_carry_over"
+_REPEATED = IfRows("repeated_ids")
+
+SEARCH_IDS = (
+    Step("log_search_ids", "view", _IDS),
+    Step("repeated_ids", "stage", _IDS),
+    Step("fingerprinted_searches", "view", _READ, _REPEATED),
+    Step("searches_to_read", "view", _IDS, _REPEATED, "searches_of_repeated_ids"),
+    Step("searches_read", "stage", _READ, _REPEATED),
+    Step("search_id_fingerprints", "view", _IDS, _REPEATED),
+    Step("search_id_fingerprint_collisions", "check", "checks", _REPEATED),
+    Step("rejected_searches", "stage", _CLEAN, _REPEATED),
+    Step("usable_searches", "view", _CLEAN, _REPEATED),
+    Step("ambiguous_ids", "stage", _IDS, _REPEATED),
+    Step("ambiguous_ids", "view", _IDS, IfRows("repeated_ids", so=False), "no_ids"),
+    Step("known_ambiguous_ids", "view", _IDS, If("continues_log", so=False), "ambiguous_ids_alone"),
+    Step("ambiguous_ids_before", "view", _IDS, If("continues_log")),
+    Step("known_ambiguous_ids", "view", _IDS, If("continues_log")),
+    Step("ambiguous_id_texts", "stage", _IDS, If("continues_log")),
+    Step("carry_over_ambiguous_ids", "result", _IDS, If("continues_log")),
+)
+"""Over a whole log: which search ids are ambiguous. Its batches need to know that of each other."""
+
+READ = (
+    Step("fingerprinted_searches", "view", _READ),
+    Step("searches_to_read", "view", _READ, stem="all_searches"),
+    Step("query_texts", "stage", _READ),
+    Step("query_fingerprint_collisions", "check", "checks"),
+    Step("judged_queries_shown", "stage", _READ, If("only_judged")),
+    Step("placeholder_lists", "stage", _READ, If("only_judged")),
+    Step("placeholder_lists", "view", _READ, If("only_judged", so=False), "no_placeholder_lists"),
+    Step("searches_staged", "stage", _READ, If("only_judged"), "judged_searches_read"),
+    Step("searches_staged", "stage", _READ, If("only_judged", so=False), "searches_read"),
+)
+
+NORMALISE_URLS = (
+    Step("example_search_of_list", "stage", _URLS),  # stored, so that its size is known
+    Step("list_texts", "stage", _URLS),
+    Step("list_fingerprint_collisions", "check", "checks"),
+    Step("normal_urls_of_lists", "stage", _URLS),
+    Step("searches_read", "view", _URLS, IfRows("normal_urls_of_lists"), "searches_with_normal_urls"),
+    Step(
+        "searches_read", "view", _URLS, IfRows("normal_urls_of_lists", so=False), "searches_with_urls_as_read"
+    ),
+)
+
+CLEAN = (
+    Step("rejected_searches", "stage", _CLEAN),
+    Step("usable_searches", "view", _CLEAN),
+    Step("duplicate_deliveries", "stage", _CLEAN, _REPEATED),
+    Step("duplicate_deliveries", "view", _CLEAN, IfRows("repeated_ids", so=False), "no_duplicate_deliveries"),
+    Step("searches", "view", _CLEAN),
+)
+
+CLICKS = (
+    Step("normal_urls_of_clicks", "stage", _CLICKS),
+    Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks"), "clicks_read_with_normal_urls"),
+    Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks", so=False)),
+    Step("rejected_clicks", "stage", _CLICKS),
+    Step("usable_clicks", "view", _CLICKS),
+    Step("attributed_clicks", "stage", _CLICKS),
+    Step("orphan_clicks", "view", _CLICKS),
+)
+
+VISITS = (
+    Step("click_bits", "view", _VISITS),
+    Step("click_masks", "view", _VISITS),
+    Step("searches_with_masks", "view", _VISITS),
+    Step("possible_repeats", "view", _VISITS),
+    Step("repeated_user_queries", "stage", _VISITS),
+    Step("user_queries_to_sessionise", "stage", _VISITS),
+    Step("searches_to_sessionise", "stage", _VISITS),
+    Step("tied_searches", "stage", _VISITS),
+    Step("tie_breakers", "stage", _VISITS),
+    Step("visits", "stage", _VISITS),
+    Step("open_visits", "view", _VISITS),
+)
+
+SESSIONS = (
+    Step("session_searches", "stage", _SESSIONS),
+    Step("clicks_of_sessions", "stage", _SESSIONS),
+    Step("session_clicks", "stage", _SESSIONS),
+    Step("session_masks", "view", _SESSIONS),
+    Step("sessions", "view", _SESSIONS),
+    Step("session_patterns", "stage", _SESSIONS),
+    Step("searches_not_in_one_session", "check", "checks"),
+)
+
+FUNNEL = tuple(
+    Step(name, "result", "funnel", stem=stem)
+    for name, stem in (
+        ("rows_read", None),
+        ("searches", None),
+        ("rejected_searches", None),
+        ("rejected_clicks", None),
+        ("click_fates", "attributed_clicks"),  # the name in the folder that a script leaves
+        ("orphans", "orphan_clicks"),
+        ("click_positions", None),
+    )
+)
+"""What became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""
+
+PATTERNS = (
+    Step("chosen_patterns", "view", _PATTERNS, If("is_open"), "open_patterns"),
+    Step("chosen_patterns", "view", _PATTERNS, If("is_open", so=False), "closed_patterns"),
+    Step("placeholder_collisions", "check", "checks", If("only_judged")),
+    Step("list_configurations", "stage", _PATTERNS),
+    Step("configuration_number_collisions", "check", "checks"),
+    Step("configurations", "view", _PATTERNS),
+    Step("patterns", "view", _PATTERNS),
+    Step("queries", "view", _PATTERNS),
+    Step("configurations", "result", _PATTERNS, stem="result_configurations"),
+    Step("patterns", "result", _PATTERNS, stem="result_patterns"),
+    Step("queries", "result", _PATTERNS, stem="result_queries"),
+)
+
+FUNNEL_OF_SESSIONS = (Step("sessions", "result", "funnel"),)
+
+CARRY_OVER = (
+    Step("open_searches", "view", _CARRY),
+    Step("open_clicks", "view", _CARRY),
+    Step("carry_over_searches", "result", _CARRY),
+    Step("carry_over_clicks", "result", _CARRY),
+    Step("carry_over_orphans", "result", _CARRY),
+)
+"""What the next batch reads again, and search ids that clicks name but no search has yet."""
+
+NEW_IDS = (
+    Step("new_search_ids", "view", _CARRY),
+    Step("new_id_numbers", "result", _CARRY, If("has_number_ids")),
+    Step("new_id_digests", "result", _CARRY, If("has_number_ids", so=False)),
+)
+"""By what a store knows the search ids that are new in a batch."""
+
+READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
+FORM_SESSIONS = (*VISITS, *SESSIONS)
+SEQUENCE = (
+    *(*SEARCH_IDS, *READ_BATCH, *FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS),
+    *(*CARRY_OVER, *NEW_IDS),
+)
+"""All steps, in an order in which each finds the tables that it reads."""
 
 
 def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
@@ -37,8 +245,13 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
     }
 
 
-class LogScript:
-    """Runs the steps of a log on an engine that has the views ``searches_log`` and ``clicks_log``.
+def run_steps(
+    engine: ScriptEngine,
+    steps: Iterable[Step],
+    values: Mapping[str, Value],
+    properties: Collection[Property] = (),
+) -> None:
+    """Run the views, stages and checks among steps that concern a run; results are for the caller to fetch.
 
     Parameters
     ----------
@@ -46,151 +259,48 @@ class LogScript:
         Runs, or writes down, the SQL.
     values
         For the ``$`` parameters of the steps.
-    only_judged
-        Whether lists of queries that are not in ``judged_queries`` are left out.
+    properties
+        What is so of the run.
+
+    Raises
+    ------
+    EngineError
+        If a check finds rows.
     """
-
-    def __init__(self, engine: ScriptEngine, values: Mapping[str, Value], *, only_judged: bool) -> None:
-        self._engine, self._values, self._only_judged = engine, dict(values), only_judged
-
-    def at_watermark(self, watermark_ms: int) -> None:
-        """Say from when on rows of later batches are (ms since 1970, UTC)."""
-        self._values["watermark_ms"] = watermark_ms
-
-    def tell_ids_apart(self, *, before: bool = False) -> None:
-        """Make ``repeated_ids`` and ``ambiguous_ids`` of a whole log, whose batches need to know them.
-
-        With `before`, table ``ambiguous_log`` holds search ids that earlier parts of the log found ambiguous.
-        """
-        engine = self._engine
-        found = "ambiguous_found" if before else "ambiguous_ids"
-        self._view("log_ids", "reading/log_ids")
-        engine.stage("repeated_ids", "reading/repeated_ids")
-        if engine.is_empty("repeated_ids"):
-            engine.view(found, "reading/no_ids")
+    is_empty = cache(engine.is_empty)  # a look at the data is a job of its own on some engines
+    for step in steps:
+        if step.kind == "result" or not _holds(step.when, properties, is_empty):
+            continue
+        if step.kind == "stage":
+            engine.stage(step.name, step.file, **values)
+        elif step.kind == "view":
+            engine.view(step.name, step.file, **values)
         else:
-            self._find_ambiguous(found)
-        if before:
-            engine.view("ambiguous_before", "reading/ambiguous_before")
-            engine.view("ambiguous_ids", "reading/known_ambiguous")
-            engine.stage("ambiguous_texts", "reading/ambiguous_texts")
+            check(engine, step.file, **values)
 
-    def _find_ambiguous(self, name: str) -> None:
-        engine = self._engine
-        engine.view("fingerprinted_searches", "reading/fingerprinted_searches")
-        engine.view("searches_to_read", "reading/repeated_searches")
-        engine.stage("searches_read", "reading/searches_read")
-        engine.view("ids_read", "reading/ids_read")
-        self._check("checks/search_id_fingerprints")
-        self._tell_rejected("searches")
-        engine.stage(name, "sessions/ambiguous_ids")
 
-    def carry(self) -> None:
-        """Name the rows that the next batch must read again, and the search ids that are new."""
-        engine = self._engine
-        engine.view("carried_searches", "sessions/carried_searches")
-        self._view("carried_clicks", "sessions/carried_clicks")
-        engine.view("batch_ids", "sessions/batch_ids")
+def check(engine: ScriptEngine | Engine, file: str, **values: Value) -> None:
+    """Run a check.
 
-    def read_batch(self) -> None:
-        """Read searches and clicks once, and tell those apart that cannot be used."""
-        self._read_searches()
-        self._tell_rejected("searches")
-        self._read_clicks()
-        self._tell_rejected("clicks")
-        self._supersede()
-        self._engine.view("searches", "sessions/searches")
+    Raises
+    ------
+    EngineError
+        If it finds rows.
+    """
+    if engine.rows(file, **values):
+        raise EngineError(f"check {file} found rows where there must be none; nothing was written")
 
-    def _read_searches(self) -> None:
-        engine = self._engine
-        engine.view("fingerprinted_searches", "reading/fingerprinted_searches")
-        engine.view("searches_to_read", "reading/every_search")
-        engine.stage("shown_queries", "reading/shown_queries")
-        self._check("checks/query_texts")
-        if self._only_judged:
-            engine.stage("kept_queries", "reading/kept_queries")
-            engine.stage("left_out_markets", "reading/left_out_markets")
-            engine.stage("searches_staged", "reading/judged_searches_read")
-        else:
-            engine.view("left_out_markets", "reading/no_markets")
-            engine.stage("searches_staged", "reading/searches_read")
-        engine.stage("shown_at", "reading/shown_at")  # so that its size is known
-        self._stage("shown_texts", "reading/shown_texts")
-        self._check("checks/list_texts")
-        engine.stage("list_names", "reading/list_names")
-        renamed = not engine.is_empty("list_names")
-        engine.view("searches_read", f"reading/{'renamed_searches' if renamed else 'searches_as_read'}")
 
-    def _read_clicks(self) -> None:
-        engine = self._engine
-        self._stage("url_names", "reading/url_names")
-        renamed = not engine.is_empty("url_names")
-        engine.stage("clicks_read", f"reading/{'renamed_clicks_read' if renamed else 'clicks_read'}")
+def results(steps: Iterable[Step], properties: Collection[Property] = ()) -> tuple[Step, ...]:
+    """Return the results among steps that concern a run."""
+    return tuple(
+        step for step in steps if step.kind == "result" and _holds(step.when, properties, lambda _: False)
+    )
 
-    def _tell_rejected(self, what: str) -> None:
-        self._stage(f"rejected_{what}", f"sessions/rejected_{what}")
-        self._engine.view(f"usable_{what}", f"sessions/usable_{what}")
 
-    def _supersede(self) -> None:
-        if self._engine.is_empty("repeated_ids"):
-            self._engine.view("superseded_searches", "reading/no_searches")
-        else:
-            self._stage("superseded_searches", "sessions/superseded_searches")
-
-    def form_sessions(self) -> None:
-        """Place clicks in the lists of their searches, tell sessions apart, and count them."""
-        engine = self._engine
-        self._stage("click_fates", "sessions/click_fates")
-        self._view("search_bits", "sessions/search_bits")
-        engine.view("masks", "reading/masks")
-        engine.view("masked_searches", "reading/masked_searches")
-        engine.view("suspected_searches", "reading/suspected_searches")
-        engine.stage("repeated_pairs", "sessions/repeated_pairs")
-        self._stage("returning_pairs", "sessions/returning_pairs")
-        self._stage("searches_of_returning_users", "sessions/searches_of_returning_users")
-        engine.stage("tied_searches", "sessions/tied_searches")
-        engine.stage("tied_ids", "reading/tied_ids")
-        self._stage("visits", "sessions/visits")
-        self._view("open_visits", "sessions/open_visits")
-        self._stage("session_searches", "sessions/session_searches")
-        engine.stage("later_clicks", "sessions/later_clicks")
-        self._stage("session_clicks", "sessions/session_clicks")
-        self._view("session_masks", "sessions/session_masks")
-        engine.view("sessions", "sessions/sessions")
-        self._stage("session_patterns", "patterns/session_patterns")
-        self._check("checks/sessions_add_up")
-
-    def choose(self, step: str) -> None:
-        """Make the tables of the seam from some of the sessions: ``closed_patterns`` or ``open_patterns``."""
-        engine = self._engine
-        engine.view("chosen_patterns", f"patterns/{step}")
-        if self._only_judged:
-            self._check("checks/left_out_fingerprints")
-        self._stage("list_configurations", "patterns/list_configurations")
-        self._check("checks/configuration_numbers")
-        self._view("configurations", "patterns/configurations")
-        engine.view("patterns", "patterns/patterns")
-        engine.view("queries", "patterns/queries")
-
-    def count(self, funnel: LogFunnel) -> None:
-        """Count the batch in a funnel."""
-        count_batch(funnel, self.counts())
-
-    def counts(self) -> dict[str, list[tuple[Any, ...]]]:
-        """Return the rows of each step of `COUNTS`."""
-        self._view("orphans", "sessions/orphans")
-        return dict(zip(COUNTS, self._engine.rows_of(*(f"counts/{step}" for step in COUNTS)), strict=True))
-
-    def sessions(self) -> list[tuple[Any, ...]]:
-        """Return the numbers of sessions chosen last: (market, query is kept, first page, sessions)."""
-        return self._engine.rows("counts/sessions")
-
-    def _view(self, name: str, step: str) -> None:
-        self._engine.view(name, step, **self._values)
-
-    def _stage(self, name: str, step: str) -> None:
-        self._engine.stage(name, step, **self._values)
-
-    def _check(self, step: str) -> None:
-        if self._engine.rows(step):
-            raise EngineError(f"check {step} found rows where there must be none; nothing was written")
+def _holds(
+    when: If | IfRows | None, properties: Collection[Property], is_empty: Callable[[str], bool]
+) -> bool:
+    if isinstance(when, IfRows):
+        return is_empty(when.table) != when.so
+    return when is None or (when.property in properties) == when.so

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Rewrite = Callable[[exp.Expr], exp.Expr]
 
 _MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$", re.MULTILINE | re.DOTALL)
+_PARAMETER = re.compile(r"\$([a-z_]+)")
 _WRITTEN_IN = "duckdb"
 
 
@@ -40,7 +41,7 @@ def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     Parameters
     ----------
     step
-        Name of a file of ``sql/``, as ``sessions/visits``.
+        Name of a file of ``sql/``, as ``steps/5_visits/visits``.
     dialect
         Name of the engine: of its macros file, and of SQLGlot's dialect.
     values
@@ -51,7 +52,8 @@ def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     EngineError
         If SQLGlot is not installed, or the step names a value that is not given.
     """
-    return _translated(step, dialect, tuple(sorted(values.items())))
+    named = set(_PARAMETER.findall(sql_text(step)))
+    return _translated(step, dialect, tuple(sorted(item for item in values.items() if item[0] in named)))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The counts that a batch ends with (``sql/counts``): their forms, and how they enter the funnel."""
+"""The counts that a batch ends with (``sql/funnel``): their forms, and how they enter the funnel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,11 +8,8 @@ import polars as pl
 from clickassay.core.contracts.form import DataType
 from clickassay.patterns.funnel import LogFunnel
 
-COUNTS = (
-    *("rows_read", "searches", "rejected_searches", "rejected_clicks", "click_fates", "orphans"),
-    "click_positions",
-)
-"""Steps of ``sql/counts`` that a batch ends with."""
+COUNTS_FOLDER = "counts"
+"""Where the folder that a script leaves has them."""
 
 _ORPHANS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
 COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
@@ -40,7 +37,7 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
         "sessions": pl.Int64,
     },
 }
-"""Columns of each step of `COUNTS`, and of ``counts/sessions``, in their order."""
+"""Columns of each count, in their order."""
 
 
 def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
@@ -49,7 +46,7 @@ def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]
     Parameters
     ----------
     rows
-        The rows of each step of `COUNTS`, in the forms of `COUNT_FORMS`.
+        The rows of each count but ``sessions``, in the forms of `COUNT_FORMS`.
 
     Raises
     ------

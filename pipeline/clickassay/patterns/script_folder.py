@@ -14,7 +14,7 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
-from clickassay.patterns.counts import COUNT_FORMS, count_batch
+from clickassay.patterns.counts import COUNT_FORMS, COUNTS_FOLDER, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_rows
 from clickassay.patterns.table import PatternTable
 
@@ -41,7 +41,7 @@ def is_written(folder: Path) -> bool:
     """Tell whether a folder is what a script leaves: settings as a table, and counts; no settings.json."""
     return (
         (folder / "settings.parquet").exists()
-        and (folder / "counts").is_dir()
+        and (folder / COUNTS_FOLDER).is_dir()
         and not (folder / "settings.json").exists()
     )
 
@@ -57,7 +57,7 @@ def read_written(folder: Path) -> PatternTable:
     """
     try:
         settings = _settings(folder)
-        counts = {step: _rows(folder, f"counts/{step}", form) for step, form in COUNT_FORMS.items()}
+        counts = {name: _rows(folder, f"{COUNTS_FOLDER}/{name}", form) for name, form in COUNT_FORMS.items()}
         tables = {
             "configurations": PATTERN_CONFIGURATIONS.canonical(_frame(folder, "configurations")),
             "patterns": PATTERNS.canonical(_frame(folder, "patterns")),

@@ -17,7 +17,7 @@ import polars as pl
 
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import json, plain_text, terminal
-from clickassay.core.sqlfiles import advice, sql_names, sql_text
+from clickassay.core.sqlfiles import advice, sql_folders, sql_names, sql_text
 
 DATABASE = "run.duckdb"
 """The file of a run folder that holds all its tables."""
@@ -44,7 +44,7 @@ class Question:
 
 def questions() -> tuple[Question, ...]:
     """Return the ready questions, sorted by name."""
-    return tuple(question(name) for name in sql_names("explore"))
+    return tuple(question(name) for name in sorted(_files()))
 
 
 def question(name: str) -> Question:
@@ -55,11 +55,17 @@ def question(name: str) -> Question:
     QueryError
         If there is none of this name; the message names the closest one and all that there are.
     """
-    known = sql_names("explore")
-    if name not in known:
-        raise QueryError(f"no question {terminal(name)!r}; {advice(name, known)}")
-    sql = sql_text(f"explore/{name}")
+    files = _files()
+    if name not in files:
+        raise QueryError(f"no question {terminal(name)!r}; {advice(name, sorted(files))}")
+    sql = sql_text(files[name])
     return Question(name, sql.splitlines()[0].removeprefix("--").strip(), sql)
+
+
+def _files() -> dict[str, str]:
+    """Return the files of the questions by name: they lie in a folder for each subject."""
+    folders = [folder for folder in sql_folders() if folder.startswith("questions/")]
+    return {name: f"{folder}/{name}" for folder in folders for name in sql_names(folder)}
 
 
 def ask(run: Path, sql: str) -> pl.DataFrame:

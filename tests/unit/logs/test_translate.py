@@ -12,12 +12,12 @@ from sqlglot import exp
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.core.sqlfiles import sql_names, sql_text
+from clickassay.core.sqlfiles import sql_folders, sql_names, sql_text
 from clickassay.logs import translate as dialect
 from clickassay.logs.steps import NEVER_MS, step_values
 from clickassay.logs.translate import translated
 
-FOLDERS = ("reading", "sessions", "patterns", "counts", "checks")
+FOLDERS = [folder for folder in sql_folders() if not folder.startswith(("macros", "questions"))]
 STEPS = [f"{folder}/{name}" for folder in FOLDERS for name in sql_names(folder)]
 VALUES = {**step_values(Settings(), by_url=True), "watermark_ms": NEVER_MS}
 MACROS = frozenset(re.findall(r"\bMACRO\s+(\w+)\s*\(", sql_text("macros/duckdb")))

@@ -153,7 +153,7 @@ def test_an_unknown_question_names_the_closest_and_all_others():
 
 
 @pytest.mark.parametrize(
-    "name", ["../sessions/visits", "/etc/passwd", "", "coverage.sql", "explore/coverage"]
+    "name", ["../steps/5_visits/visits", "/etc/passwd", "", "coverage.sql", "questions/log/coverage"]
 )
 def test_a_question_cannot_name_a_file_elsewhere(name):
     with pytest.raises(QueryError, match="no question"):

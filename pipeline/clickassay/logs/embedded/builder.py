@@ -11,7 +11,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.logs.embedded.scan import lists_with_odd_urls, odd_urls, query_fingerprints, url_fingerprints
 from clickassay.logs.engine import Engine, Rows
-from clickassay.logs.steps import step_values
+from clickassay.logs.steps import check, step_values
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.table import PatternTable
 
@@ -80,9 +80,9 @@ class PatternBuilder:
 
     def _start(self) -> None:
         self._engine.show("queries_read", pl.DataFrame(schema=_QUERIES))
-        self._engine.table("shown_queries", "sessions/shown_queries")
+        self._engine.table("query_texts", "embedded/query_texts")
         self._engine.show("texts_read", pl.DataFrame(schema=_TEXTS))
-        self._engine.table("shown_texts", "sessions/shown_texts")
+        self._engine.table("list_texts", "embedded/list_texts")
         if self._judged_queries is not None:
             self._engine.show("judged_queries", self._judged_queries)
         self._leave_out(self._left_out)
@@ -106,8 +106,8 @@ class PatternBuilder:
         self.values["watermark_ms"] = batch.watermark_ms
         searches = self._read_searches(batch.searches, lambda rows: report(rows, 0))
         clicks = self._engine.read("clicks", batch.clicks, lambda rows: report(0, rows))
-        self._engine.table("rejected_clicks", "sessions/rejected_clicks", **self.values)
-        self._engine.view("usable_clicks", "sessions/usable_clicks")
+        self._engine.table("rejected_clicks", "steps/4_clicks/rejected_clicks", **self.values)
+        self._engine.view("usable_clicks", "steps/4_clicks/usable_clicks")
         progress("joining clicks to searches", None)
         self._place_clicks(clicks)
         progress("forming sessions", None)
@@ -125,29 +125,29 @@ class PatternBuilder:
         """Read searches once: numbers for SQL, rejected rows told apart, texts kept where first seen."""
         engine = self._engine
         rows = engine.read("searches", frame, report)
-        engine.table("rejected_searches", "sessions/rejected_searches", **self.values)
+        engine.table("rejected_searches", "steps/3_clean_searches/rejected_searches", **self.values)
         self._keep_queries(rows)
         if self._judged_queries is not None:
             self._kept_queries = pl.concat(
-                [self._kept_queries, engine.fetch("sessions/kept_queries")["query_fp"]]
+                [self._kept_queries, engine.fetch("embedded/judged_queries_shown")["query_fp"]]
             )
             self._leave_out(rows.keep_only(self._kept_queries))
         self._keep_lists(rows)
         rows.rename("query_fp", self._query_names)
         rows.rename("urls", self._url_names, only=("list_fp", self._odd_lists))
-        engine.view("usable_searches", "sessions/usable_searches")
-        engine.table("superseded_searches", "sessions/superseded_searches", **self.values)
-        engine.view("searches", "sessions/searches")
+        engine.view("usable_searches", "steps/3_clean_searches/usable_searches")
+        engine.table("duplicate_deliveries", "steps/3_clean_searches/duplicate_deliveries", **self.values)
+        engine.view("searches", "steps/3_clean_searches/searches")
         return rows
 
     def _keep_queries(self, rows: Rows) -> None:
         """Keep the texts of queries first seen, and the fingerprints of normal forms."""
         engine = self._engine
-        new = engine.fetch("sessions/new_queries").sort("row_nr")
+        new = engine.fetch("embedded/new_queries").sort("row_nr")
         texts = rows.texts(new["row_nr"], ("market", "query"))
         engine.show("queries_read", texts.select("market", raw_query="query").with_columns(new["query_fp"]))
-        engine.append("shown_queries", "sessions/shown_queries")
-        odd = engine.fetch("sessions/odd_queries")
+        engine.append("query_texts", "embedded/query_texts")
+        odd = engine.fetch("embedded/unnormalised_queries")
         found = odd.select(old="query_fp").with_columns(new=query_fingerprints(odd))
         self._query_names = pl.concat([self._query_names, found])
 
@@ -155,21 +155,22 @@ class PatternBuilder:
         """Remember the numbers that stand for lists of queries without judgments."""
         self._left_out = pl.concat([self._left_out, markets]).unique()
         self._engine.show("left_out_read", self._left_out)
-        self._engine.table("left_out_markets", "sessions/left_out_markets")
+        self._engine.table("placeholder_lists", "embedded/placeholder_lists")
 
     def _keep_lists(self, rows: Rows) -> None:
         """Keep the texts of lists first seen, and the fingerprints of their URLs' normal forms."""
         engine = self._engine
-        engine.table("batch_lists", "sessions/batch_lists")
-        new = engine.fetch("sessions/new_lists").sort("row_nr")
+        engine.table("lists_of_batch", "embedded/lists_of_batch")
+        new = engine.fetch("embedded/new_lists").sort("row_nr")
         texts = rows.texts(new["row_nr"], ("market", "query", "results")).hstack(new.drop("row_nr"))
         texts = texts.with_columns(odd_urls=self._renamed_in(texts["results"]))
         self._odd_lists = pl.concat([self._odd_lists, texts.filter("odd_urls")["list_fp"]])
         engine.show("texts_read", texts.select(*_TEXTS))
-        self._check("checks/list_fingerprints", "checks/query_fingerprints")
-        engine.append("shown_texts", "sessions/shown_texts")
+        check(engine, "embedded/list_fingerprint_collisions")
+        check(engine, "embedded/query_fingerprint_collisions")
+        engine.append("list_texts", "embedded/list_texts")
         if len(self._left_out):
-            self._check("checks/left_out_fingerprints")
+            check(engine, "checks/placeholder_collisions")
 
     def _renamed_in(self, lists: pl.Series) -> pl.Series:
         """Tell which lists show a URL that has another normal form, and remember these URLs."""
@@ -184,7 +185,7 @@ class PatternBuilder:
         if not len(odd):
             return 0
         self._engine.show("urls_read", odd.alias("url").to_frame())
-        found = self._engine.fetch("sessions/odd_urls")
+        found = self._engine.fetch("embedded/unnormalised_urls")
         names = pl.DataFrame(
             {"old": url_fingerprints(found["url"]), "new": url_fingerprints(found["normal"])}
         )
@@ -195,64 +196,67 @@ class PatternBuilder:
         engine = self._engine
         if self.values["by_url"]:
             clicks.rename("url_fp", self._url_names)
-        engine.table("click_fates", "sessions/click_fates", **self.values)
+        engine.table("attributed_clicks", "steps/4_clicks/attributed_clicks", **self.values)
         if self.values["by_url"] and self.values["normalise_urls"]:
-            elsewhere = clicks.texts(engine.fetch("sessions/elsewhere_clicks")["row_nr"], ("url",))["url"]
+            elsewhere = clicks.texts(engine.fetch("embedded/clicks_off_the_list")["row_nr"], ("url",))["url"]
             if self._remember_urls(odd_urls(elsewhere)):
                 clicks.rename("url_fp", self._url_names)
-                engine.table("click_fates", "sessions/click_fates", **self.values)
+                engine.table("attributed_clicks", "steps/4_clicks/attributed_clicks", **self.values)
 
     def _form_sessions(self, searches: Rows) -> None:
         engine = self._engine
-        bits = engine.fetch("sessions/search_bits", **self.values)
+        bits = engine.fetch("steps/5_visits/click_bits", **self.values)
         searches.or_bits("click_mask", bits["row_nr"], bits["bits"])
         engine.show("suspects", searches.repeated(("user_fp", "query_fp")).to_frame())
-        engine.view("suspected_searches", "sessions/suspected_searches")
-        engine.view("masked_searches", "sessions/masked_searches")
-        for table in ("repeated_pairs", "returning_pairs", "searches_of_returning_users"):
-            engine.table(table, f"sessions/{table}", **self.values)
-        tied = engine.fetch("sessions/tied_searches")["row_nr"]
+        engine.view("possible_repeats", "embedded/possible_repeats")
+        engine.view("searches_with_masks", "embedded/searches_with_masks")
+        self._tables(
+            "steps/5_visits/repeated_user_queries",
+            "steps/5_visits/user_queries_to_sessionise",
+            "steps/5_visits/searches_to_sessionise",
+        )
+        tied = engine.fetch("steps/5_visits/tied_searches")["row_nr"]
         engine.show("tied_read", searches.texts(tied, ("search_id",)).with_columns(row_nr=tied))
-        engine.table("tied_ids", "sessions/tied_ids")
-        for table in ("visits", "open_visits", "session_searches"):
-            engine.table(table, f"sessions/{table}", **self.values)
-        engine.view("later_clicks", "sessions/later_clicks")
-        for table in ("session_clicks", "session_masks"):
-            engine.table(table, f"sessions/{table}", **self.values)
-        engine.view("sessions", "sessions/sessions")
-        engine.table("session_patterns", "patterns/session_patterns", **self.values)
-        self._check("checks/sessions_add_up")
-        self._added += engine.append("closed_patterns", "patterns/closed_patterns")
+        engine.table("tie_breakers", "embedded/tie_breakers")
+        self._tables(
+            "steps/5_visits/visits", "steps/5_visits/open_visits", "steps/6_sessions/session_searches"
+        )
+        engine.view("clicks_of_sessions", "steps/6_sessions/clicks_of_sessions")
+        self._tables("steps/6_sessions/session_clicks", "steps/6_sessions/session_masks")
+        engine.view("sessions", "steps/6_sessions/sessions")
+        engine.table("session_patterns", "steps/6_sessions/session_patterns", **self.values)
+        check(engine, "checks/searches_not_in_one_session")
+        self._added += engine.append("closed_patterns", "steps/7_patterns/closed_patterns")
         if self._added > max(_MERGE_ROWS, self._merged):  # so that every row is merged few times
-            self._merged = engine.table("closed_patterns", "patterns/merged_patterns")
+            self._merged = engine.table("closed_patterns", "embedded/merged_patterns")
             self._added = 0
 
     def _count(self, searches: Rows, clicks: Rows) -> None:
         engine = self._engine
-        usable, carried, kept, carried_clicks = engine.rows("counts/searches")[0]
+        usable, carried, kept, carried_clicks = engine.rows("funnel/searches")[0]
         self.funnel.count_searches(
             read=searches.height - carried,
-            rejected=dict(engine.rows("counts/rejected_searches")),
+            rejected=dict(engine.rows("funnel/rejected_searches")),
             usable=usable - carried,
             kept=kept - carried,
         )
         self.funnel.count_clicks(
             read=clicks.height - carried_clicks,
             carried=carried_clicks,
-            rejected=dict(engine.rows("counts/rejected_clicks")),
-            fates=engine.rows("counts/click_fates"),
+            rejected=dict(engine.rows("funnel/rejected_clicks")),
+            fates=engine.rows("funnel/attributed_clicks"),
             orphans=self._orphans_of(clicks),
         )
-        self.funnel.count_positions(engine.rows("counts/click_positions"))
+        self.funnel.count_positions(engine.rows("funnel/click_positions"))
 
     def _orphans_of(self, clicks: Rows) -> pl.DataFrame:
         """Return search ids of clicks that no search of the batch has: search_id, is_open, clicks."""
-        found = self._engine.fetch("sessions/orphans", **self.values)
+        found = self._engine.fetch("steps/4_clicks/orphan_clicks", **self.values)
         return clicks.texts(found["row_nr"], ("search_id",)).hstack(found.select("is_open", "clicks"))
 
     def _carry(self, searches: Rows, clicks: Rows) -> Carry:
-        open_searches = self._engine.fetch("sessions/carried_searches")["row_nr"]
-        open_clicks = self._engine.fetch("sessions/carried_clicks", **self.values)["row_nr"]
+        open_searches = self._engine.fetch("steps/8_carry_over/open_searches")["row_nr"]
+        open_clicks = self._engine.fetch("steps/8_carry_over/open_clicks", **self.values)["row_nr"]
         return Carry(searches.texts(open_searches), clicks.texts(open_clicks))
 
     def ids(self) -> pl.Series:
@@ -260,22 +264,22 @@ class PatternBuilder:
         searches = self._last
         if searches is None:
             raise EngineError("search ids were asked for before a batch was read")
-        new = self._engine.fetch("sessions/batch_ids")
+        new = self._engine.fetch("steps/8_carry_over/new_search_ids")
         if new.schema["search_fp"] == pl.Int64:
             return new["search_fp"].unique().sort()
         self._engine.show("ids_read", searches.texts(new["row_nr"], ("search_id",)))
-        return self._engine.fetch("sessions/id_digests")["id"].unique().sort()
+        return self._engine.fetch("embedded/new_id_digests")["id"].unique().sort()
 
     def closed(self, *, is_last: bool = False) -> PatternTable:
         """Return the pattern table of all sessions that can grow no more; no batch comes after the last."""
         self._let_go()
-        self._engine.table("chosen_patterns", "patterns/merged_patterns")
+        self._engine.table("chosen_patterns", "embedded/merged_patterns")
         self._engine.drop("closed_patterns")
         return self._table(is_open=False, is_last=is_last)
 
     def opened(self) -> PatternTable:
         """Return the pattern table of sessions that may still grow, as they are if the log ends here."""
-        self._engine.table("chosen_patterns", "patterns/open_patterns")
+        self._engine.table("chosen_patterns", "steps/7_patterns/open_patterns")
         return self._table(is_open=True)
 
     def start_afresh(self) -> None:
@@ -286,27 +290,27 @@ class PatternBuilder:
 
     def _table(self, *, is_open: bool, is_last: bool = False) -> PatternTable:
         engine, values = self._engine, self.values
-        engine.table("list_configurations", "patterns/list_configurations", **values)
-        self._check("checks/configuration_numbers")
-        configurations = engine.fetch("patterns/configurations", **values)
+        engine.table("list_configurations", "steps/7_patterns/list_configurations", **values)
+        check(engine, "checks/configuration_number_collisions")
+        configurations = engine.fetch("steps/7_patterns/configurations", **values)
         if is_last:
-            engine.drop("shown_texts")
+            engine.drop("list_texts")
         configurations = configurations.sort("configuration_nr")
-        patterns = engine.fetch("patterns/patterns").sort("configuration_nr", "fold", "click_mask")
+        patterns = engine.fetch("steps/7_patterns/patterns").sort("configuration_nr", "fold", "click_mask")
         # hexadecimal digits are in the order of the numbers they spell, and numbers are sorted faster
         patterns = patterns.with_columns(_ids_of(patterns, configurations))
         return PatternTable(
             configurations=configurations.drop("configuration_nr"),
             patterns=patterns.drop("configuration_nr"),
-            queries=engine.fetch("patterns/queries"),
-            funnel=self.funnel.frame(patterns, engine.rows("counts/sessions"), is_open=is_open),
+            queries=engine.fetch("steps/7_patterns/queries"),
+            funnel=self.funnel.frame(patterns, engine.rows("funnel/sessions"), is_open=is_open),
             info={"stored_depth": values["depth"]},
         )
 
-    def _check(self, *steps: str) -> None:
+    def _tables(self, *steps: str) -> None:
+        """Create tables that are named as the files of their steps."""
         for step in steps:
-            if self._engine.rows(step):
-                raise EngineError(f"check {step} found rows where there must be none; nothing was written")
+            self._engine.table(step.rpartition("/")[2], step, **self.values)
 
 
 def _ids_of(patterns: pl.DataFrame, configurations: pl.DataFrame) -> pl.Series:
@@ -316,8 +320,16 @@ def _ids_of(patterns: pl.DataFrame, configurations: pl.DataFrame) -> pl.Series:
 
 
 _OF_A_BATCH = (
-    *("searches_read", "clicks_read", "texts_read", "urls_read", "click_fates", "batch_lists", "suspects"),
-    *("visits", "searches_of_returning_users", "session_searches", "session_clicks", "session_masks"),
+    *(
+        "searches_read",
+        "clicks_read",
+        "texts_read",
+        "urls_read",
+        "attributed_clicks",
+        "lists_of_batch",
+        "suspects",
+    ),
+    *("visits", "searches_to_sessionise", "session_searches", "session_clicks", "session_masks"),
 )
 """What takes most memory of what a batch leaves, and no later step reads."""
 

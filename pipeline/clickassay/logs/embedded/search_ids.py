@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import EngineError
 from clickassay.logs.embedded.scan import id_fingerprint
 from clickassay.logs.engine import Engine, Ids, Value
+from clickassay.logs.steps import check
 
 _CHUNK_ROWS = 1_000_000
 _SORTED_AT_ONCE = 100_000_000
@@ -81,15 +81,15 @@ def show_ids(
         If two search ids share a fingerprint.
     """
     engine.show("repeated_read", repeated.alias("search_fp").to_frame())
-    engine.table("repeated_ids", "sessions/repeated_ids")
+    engine.table("repeated_ids", "embedded/repeated_ids")
     _check_fingerprints(engine, searches, repeated)
     _show_usable(engine, rows_with_ids(searches, _of_several(searches, repeated)), values)
-    found = engine.fetch("sessions/ambiguous_ids")["search_fp"]
+    found = engine.fetch("steps/0_search_ids/ambiguous_ids")["search_fp"]
     ambiguous = rows_with_ids(searches.select("search_id"), found).unique().collect()["search_id"].sort()
     known = pl.concat([ambiguous, pl.Series("search_id", before, dtype=ambiguous.dtype)]).unique().to_frame()
     fingerprints = known.lazy().select(id_fingerprint(known.lazy(), "search_id").alias("search_fp"))
     engine.show("ambiguous_read", fingerprints.collect())
-    engine.table("ambiguous_ids", "sessions/known_ambiguous")
+    engine.table("known_ambiguous_ids", "embedded/known_ambiguous_ids")
     return ambiguous
 
 
@@ -97,17 +97,15 @@ def _check_fingerprints(engine: Engine, searches: pl.LazyFrame, repeated: pl.Ser
     if not len(repeated):
         return
     ids = rows_with_ids(searches.select("search_id"), repeated)
-    engine.show("ids_read", ids.with_columns(id_fingerprint(ids, "search_id").alias("search_fp")).collect())
-    if engine.rows("checks/search_id_fingerprints"):
-        raise EngineError(
-            "check checks/search_id_fingerprints found rows where there must be none; nothing was written"
-        )
+    fingerprints = ids.with_columns(id_fingerprint(ids, "search_id").alias("search_fp"))
+    engine.show("search_id_fingerprints", fingerprints.collect())
+    check(engine, "checks/search_id_fingerprint_collisions")
 
 
 def _show_usable(engine: Engine, searches: pl.LazyFrame, values: Mapping[str, Value]) -> None:
     engine.read("searches", searches.with_columns(carried=pl.lit(False)), lambda _rows: None)
-    engine.table("rejected_searches", "sessions/rejected_searches", **values)
-    engine.view("usable_searches", "sessions/usable_searches")
+    engine.table("rejected_searches", "steps/3_clean_searches/rejected_searches", **values)
+    engine.view("usable_searches", "steps/3_clean_searches/usable_searches")
 
 
 def _of_several(searches: pl.LazyFrame, repeated: pl.Series) -> pl.Series:
@@ -134,6 +132,6 @@ def found_ids(
     ids = wanted.alias("search_id").to_frame().lazy()
     rows = rows_with_ids(searches, ids.select(id_fingerprint(ids, "search_id")).collect().to_series())
     _show_usable(engine, rows, values)
-    found = engine.fetch("sessions/found_ids")["search_fp"]
+    found = engine.fetch("embedded/ids_of_usable_searches")["search_fp"]
     known = ids.with_columns(known=id_fingerprint(ids, "search_id").is_in(found.implode())).collect()
     return known.filter("known")["search_id"]

@@ -13,16 +13,21 @@ from clickassay.core.settings import Settings
 from clickassay.core.sqlfiles import sql_text
 from clickassay.logs.engine import Value
 from clickassay.logs.script.dialects import Dialect, Sql, dialect, folder, source
-from clickassay.logs.steps import NEVER_MS, LogScript, step_values
+from clickassay.logs.steps import (
+    FORM_SESSIONS,
+    FUNNEL,
+    FUNNEL_OF_SESSIONS,
+    NEVER_MS,
+    PATTERNS,
+    READ_BATCH,
+    SEARCH_IDS,
+    Step,
+    results,
+    run_steps,
+    step_values,
+)
 from clickassay.logs.translate import first_comment
-from clickassay.patterns.counts import COUNT_FORMS
-
-RESULTS = {
-    "configurations": "patterns/configuration_table",
-    "patterns": "patterns/pattern_table",
-    "queries": "patterns/query_table",
-}
-"""Tables of the result, and the steps that they are made by."""
+from clickassay.patterns.counts import COUNTS_FOLDER
 
 STEPS_FOLDER = "clickassay_steps"
 """Where a Spark script keeps tables between its steps, and nothing else."""
@@ -71,7 +76,7 @@ class WrittenStep:
     complaint: Sql
 
 
-class StepWriter:
+class ScriptRecorder:
     """Takes the part of an engine, and writes the steps down instead of running them.
 
     A script cannot look at its data: where the steps ask whether there is something to do, there is.
@@ -94,17 +99,9 @@ class StepWriter:
         self._add("keep", file, step, {})
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
-        """Write down a check, or a count that is a part of the result; no row is known."""
-        folder_, _, name = step.rpartition("/")
-        if folder_ == "checks":
-            self._add("check", f"check_{name}", step, values)
-        else:
-            self._add("keep", step, step, values)
+        """Write down a check; no row is known."""
+        self._add("check", f"check_{step.rpartition('/')[2]}", step, values)
         return []
-
-    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
-        """Write down several steps."""
-        return [self.rows(step) for step in steps]
 
     def is_empty(self, name: str) -> bool:  # noqa: ARG002 - the script is for any data
         """Answer no, so that the general way is written."""
@@ -134,20 +131,20 @@ def _harmless(comment: str) -> str:
     return comment.replace(";", ",").replace("'", "")
 
 
-def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> StepWriter:
+def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> ScriptRecorder:
     """Write all steps of a log down, as one batch that no other follows."""
-    writer = StepWriter(engine)
-    script = LogScript(writer, step_values(settings, by_url=by_url), only_judged=False)
-    script.at_watermark(NEVER_MS)
-    script.tell_ids_apart()
-    script.read_batch()
-    script.form_sessions()
-    script.counts()
-    script.choose("closed_patterns")
-    for name, step in RESULTS.items():
-        writer.keep(name, step)
-    script.sessions()
-    return writer
+    recorder = ScriptRecorder(engine)
+    values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS}
+    run_steps(recorder, (*SEARCH_IDS, *READ_BATCH, *FORM_SESSIONS, *PATTERNS), values)
+    for name, step in _results().items():
+        recorder.keep(name, step.file)
+    return recorder
+
+
+def _results() -> dict[str, Step]:
+    """Return what a script leaves: names in its folder, and the steps that make it."""
+    counts = {f"{COUNTS_FOLDER}/{step.name}": step for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)}
+    return {step.name: step for step in results(PATTERNS)} | counts
 
 
 def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
@@ -170,18 +167,18 @@ def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
         If SQLGlot, which translates the steps to Spark, is not installed.
     """
     engine = dialect(name)
-    writer = written_steps(engine, settings, by_url=log.by_url)
-    names = [name for step in writer.steps for name in (step.name, f"{step.name}_{step.number}")]
+    recorder = written_steps(engine, settings, by_url=log.by_url)
+    names = [name for step in recorder.steps for name in (step.name, f"{step.name}_{step.number}")]
     environment = _environment()
     forms = environment.get_template(f"{name}.sql.j2").module
     context = _Context(engine, log, settings, {*_LOG_VIEWS, *names})
     script = environment.get_template("script.sql.j2")
-    text = script.render(form=forms, log=context, steps=writer.steps, checks=_checks(context, writer))
+    text = script.render(form=forms, log=context, steps=recorder.steps, checks=_checks(context, recorder))
     return text.strip() + "\n"
 
 
-def _checks(context: "_Context", writer: StepWriter) -> list[WrittenStep]:
-    return [context.columns_check, *writer.checks()]
+def _checks(context: "_Context", recorder: ScriptRecorder) -> list[WrittenStep]:
+    return [context.columns_check, *recorder.checks()]
 
 
 class _Context:
@@ -214,8 +211,7 @@ class _Context:
     @property
     def files(self) -> list[Sql]:
         """The places of all results."""
-        counts = [f"counts/{step}" for step in COUNT_FORMS]
-        return [self.result(name) for name in ("settings", *RESULTS, *counts)]
+        return [self.result(name) for name in ("settings", *_results())]
 
     @property
     def folders(self) -> list[tuple[Sql, Sql]]:
@@ -238,7 +234,7 @@ class _Context:
 
 _NOTES = (
     ("", "A pattern table of a search log. Read it with: clickassay report --patterns FOLDER"),
-    ("/counts", "What became of every row of the log: the funnel of a report is made of this."),
+    (f"/{COUNTS_FOLDER}", "What became of every row of the log: the funnel of a report is made of this."),
 )
 
 

@@ -43,8 +43,8 @@ class SparkMaker:
         self.engine.name("ambiguous_log", put(_file(before, "ambiguous"), ids))
         files = plan.log.searches.files
         whole = searches.opened(files, None) if files else searches.frame.limit(0)
-        self._builder.tell_ids_apart(whole.unionByName(self._carry["searches"]), before=True)
-        self._ambiguous = self.engine.fetch("reading/ambiguous_table")[0]
+        self._builder.tell_ids_apart(whole.unionByName(self._carry["searches"]), continues_log=True)
+        self._ambiguous = self._builder.ambiguous()
 
     def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
         """Work through a window of the plan."""
@@ -62,7 +62,7 @@ class SparkMaker:
             carried=(self._carry["searches"], self._carry["clicks"]),
         )
         self._carried = self._builder.carried()
-        self._carry = {what: self.engine.opened(f"carry_{what}") for what in ("searches", "clicks")}
+        self._carry = {what: self.engine.opened(f"carry_over_{what}") for what in ("searches", "clicks")}
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch."""

@@ -1,6 +1,6 @@
 """A log to its pattern table on Spark: the same steps; the log and all that is large stays where it lies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,23 @@ from clickassay.core.progress import Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.read import SparkInput
-from clickassay.logs.steps import NEVER_MS, LogScript, step_values
+from clickassay.logs.steps import (
+    CARRY_OVER,
+    FORM_SESSIONS,
+    FUNNEL,
+    FUNNEL_OF_SESSIONS,
+    NEVER_MS,
+    NEW_IDS,
+    PATTERNS,
+    READ_BATCH,
+    SEARCH_IDS,
+    Property,
+    Step,
+    results,
+    run_steps,
+    step_values,
+)
+from clickassay.patterns.counts import count_batch
 from clickassay.patterns.funnel import LogFunnel, check_log, orphan_rows
 from clickassay.patterns.table import StagedTable
 
@@ -68,15 +84,20 @@ class SparkBuilder:
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
-        self._script = LogScript(engine, self._values, only_judged=judged_queries is not None)
+        self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self.funnel = LogFunnel(settings.stored_depth)
         if judged_queries is not None:
             engine.show("judged_queries", judged_queries)
 
-    def tell_ids_apart(self, searches: "DataFrame", *, before: bool = False) -> None:
-        """Find the search ids that are ambiguous in the whole log; see `LogScript.tell_ids_apart`."""
+    def tell_ids_apart(self, searches: "DataFrame", *, continues_log: bool = False) -> None:
+        """Find the search ids that are ambiguous in the whole log, which its batches need to know.
+
+        If it `continues_log`, table ``ambiguous_log`` holds those that earlier parts of the log found.
+        """
         self._engine.name("searches_log", _marked(searches, carried=False))
-        self._script.tell_ids_apart(before=before)
+        if continues_log:
+            self._properties.add("continues_log")
+        self._run(SEARCH_IDS)
 
     def add(
         self,
@@ -93,25 +114,29 @@ class SparkBuilder:
             halves[number] = halves[number].unionByName(_marked(rows, carried=True))
         self._engine.name("searches_log", halves[0])
         self._engine.name("clicks_log", halves[1])
-        self._script.at_watermark(watermark_ms)
+        self._values["watermark_ms"] = watermark_ms
         progress("reading", None)
-        self._script.read_batch()
+        self._run(READ_BATCH)
         progress("forming sessions", None)
-        self._script.form_sessions()
+        self._run(FORM_SESSIONS)
         progress("counting", None)
-        self._script.count(self.funnel)
+        counts = self._engine.rows_of(*(step.file for step in FUNNEL))
+        count_batch(self.funnel, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)})
+
+    def ambiguous(self) -> pl.LazyFrame:
+        """Return the search ids that are known to be ambiguous (search_id), if the log continues one."""
+        return self._fetched(SEARCH_IDS)[0]
 
     def carried(self) -> list[pl.LazyFrame]:
         """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
-        self._script.carry()
-        return self._engine.fetch("reading/carry_searches", "reading/carry_clicks", "reading/orphan_ids")
+        self._run(CARRY_OVER)
+        return self._fetched(CARRY_OVER)
 
     def ids(self, *, are_numbers: bool) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
-        step = "reading/id_numbers" if are_numbers else "reading/id_digests"
-        return self._engine.fetch(step)[0].with_columns(
-            pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64)
-        )
+        self._run(NEW_IDS)
+        (ids,) = self._fetched(NEW_IDS, *(("has_number_ids",) if are_numbers else ()))
+        return ids.with_columns(pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64))
 
     def start_afresh(self) -> None:
         """Forget the sums."""
@@ -120,20 +145,25 @@ class SparkBuilder:
     def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
         """Return the pattern table of sessions that may still grow, or of all others."""
         progress("collecting the pattern table", None)
-        self._script.choose("open_patterns" if is_open else "closed_patterns")
+        which: tuple[Property, ...] = ("is_open",) if is_open else ()
+        self._run(PATTERNS, *which)
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
-        configurations, patterns, queries = self._engine.fetch(*_TABLES)
+        configurations, patterns, queries = self._fetched(PATTERNS, *which)
+        sessions = self._engine.rows(FUNNEL_OF_SESSIONS[0].file)
         masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
         return StagedTable(
             configurations=configurations,
             patterns=patterns,
             queries=queries.with_columns(buckets),
-            funnel=self.funnel.frame(masks, self._script.sessions(), is_open=is_open),
+            funnel=self.funnel.frame(masks, sessions, is_open=is_open),
             info=info,
         )
 
+    def _run(self, steps: Iterable[Step], *more: Property) -> None:
+        run_steps(self._engine, steps, self._values, {*self._properties, *more})
 
-_TABLES = ("patterns/configuration_table", "patterns/pattern_table", "patterns/query_table")
+    def _fetched(self, steps: Iterable[Step], *more: Property) -> list[pl.LazyFrame]:
+        return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
 
 
 def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":

@@ -1,9 +1,0 @@
--- a number that stands for lists left out of a market, and is that of a list too, or of another market: must be none
-SELECT t.list_fp
-FROM shown_texts AS t
-SEMI JOIN left_out_markets AS m ON t.list_fp = m.list_fp
-UNION ALL
-SELECT list_fp
-FROM left_out_markets
-GROUP BY list_fp
-HAVING count(*) > 1

@@ -1,5 +1,0 @@
--- a fingerprint that two different lists share: must be none
-SELECT list_fp
-FROM shown_texts
-GROUP BY list_fp
-HAVING count(*) > 1

@@ -1,5 +1,0 @@
--- a fingerprint that two different search ids share: must be none
-SELECT search_fp
-FROM ids_read
-GROUP BY search_fp
-HAVING min(search_id) <> max(search_id)

@@ -1,0 +1,7 @@
+-- one row per result list that no earlier batch had: the first row that shows it, usable or not
+SELECT
+    list_fp,
+    query_fp,
+    row_nr
+FROM lists_of_batch
+WHERE is_new

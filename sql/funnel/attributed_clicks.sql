@@ -1,0 +1,10 @@
+-- one row per fate of the usable clicks that found a search: ambiguous, in time, and whether the session may still grow
+SELECT
+    c.ambiguous,
+    c.in_time,
+    coalesce(c.in_time AND s.is_open, FALSE) AS is_open,
+    CAST(count(*) AS BIGINT) AS clicks
+FROM attributed_clicks AS c
+LEFT JOIN session_searches AS s ON c.search_nr = s.row_nr
+WHERE c.ambiguous OR c.search_nr IS NOT NULL
+GROUP BY c.ambiguous, c.in_time, coalesce(c.in_time AND s.is_open, FALSE)

@@ -1,4 +1,0 @@
--- one row per search_id that is new in this batch, where ids are whole numbers: the id
-SELECT DISTINCT search_fp AS id
-FROM batch_ids
-ORDER BY id

@@ -1,4 +1,0 @@
--- one row per (market, query) of this batch that has judgments
-SELECT s.query_fp
-FROM shown_queries AS s
-SEMI JOIN judged_queries AS j ON s.query = j.query AND (j.market IS NULL OR s.market = j.market)

@@ -1,6 +1,0 @@
--- one row per search_id that is known to be ambiguous, from this log or what was read before it
-SELECT search_fp
-FROM ambiguous_found
-UNION
-SELECT search_fp
-FROM ambiguous_before

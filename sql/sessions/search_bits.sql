@@ -1,6 +1,0 @@
--- one row per click in time on the top results of its own search: the bit of its position
-SELECT
-    search_nr AS row_nr,
-    position_bit(position) AS bits
-FROM click_fates
-WHERE in_time AND position BETWEEN 1 AND $depth

@@ -1,0 +1,6 @@
+-- one row per search_id that is known to be ambiguous, from this log or what was read before it
+SELECT search_fp
+FROM ambiguous_ids
+UNION
+SELECT search_fp
+FROM ambiguous_ids_before

@@ -1,0 +1,41 @@
+-- one row per search of this batch; the lists of queries without judgments are left out: one empty list for each market
+WITH told_apart AS (
+    SELECT
+        s.carried,
+        s.search_id,
+        s.search_fp,
+        s.user_id,
+        s.user_fp,
+        s.market,
+        s.query,
+        s.query_fp,
+        s.list_fp,
+        s.time_ms,
+        s.page,
+        s.urls,
+        s.results,
+        k.query_fp IS NOT NULL AS is_kept
+    FROM searches_to_read AS s
+    LEFT JOIN judged_queries_shown AS k ON s.query_fp = k.query_fp
+)
+
+SELECT
+    row_number_of_its_own() AS row_nr,
+    carried,
+    search_id,
+    search_fp,
+    user_id,
+    user_fp,
+    query_fp,
+    query_fp AS raw_query_fp,
+    CASE WHEN is_kept THEN list_fp ELSE market_fingerprint(market) END AS list_fp,
+    time_ms,
+    page,
+    CASE WHEN is_kept THEN urls ELSE no_fingerprints() END AS urls,
+    is_kept,
+    CAST(0 AS BIGINT) AS click_mask,
+    query IS NULL AS no_query,
+    market IS NULL AS no_market,
+    length_of(results) AS n_results,
+    holds_null(results) AS holds_null
+FROM told_apart

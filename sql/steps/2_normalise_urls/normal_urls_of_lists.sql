@@ -1,0 +1,6 @@
+-- one row per result list with a URL that normal form changes: the fingerprints of its URLs' normal forms
+SELECT
+    list_fp,
+    texts_fingerprints(normal_results(TRUE, TRUE, raw_results)) AS urls
+FROM list_texts
+WHERE odd_urls

@@ -1,0 +1,49 @@
+-- one row per search that is a further delivery of another: these count once
+WITH repeats AS (
+    SELECT
+        s.row_nr,
+        s.search_fp,
+        s.user_fp,
+        s.raw_query_fp,
+        s.list_fp,
+        s.time_ms,
+        s.page
+    FROM usable_searches AS s
+    SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
+),
+
+named AS (
+    SELECT
+        r.row_nr,
+        r.search_fp,
+        r.user_fp,
+        r.list_fp,
+        r.time_ms,
+        r.page,
+        q.market,
+        q.query
+    FROM query_texts AS q
+    INNER JOIN repeats AS r ON q.query_fp = r.raw_query_fp
+),
+
+ranked AS (
+    SELECT
+        n.row_nr,
+        row_number() OVER (
+            PARTITION BY n.search_fp, n.user_fp, n.time_ms
+            ORDER BY
+                n.market,
+                n.query,
+                normal_results($normalise_urls, t.odd_urls, t.raw_results),
+                n.page,
+                n.list_fp,
+                n.row_nr
+        ) AS delivery
+    FROM list_texts AS t
+    -- a query that is left out has no texts: all its lists are alike
+    RIGHT JOIN named AS n ON t.list_fp = n.list_fp -- noqa: CV08
+)
+
+SELECT row_nr
+FROM ranked
+WHERE delivery > 1

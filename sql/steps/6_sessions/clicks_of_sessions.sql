@@ -1,0 +1,12 @@
+-- one row per click in time of those sessions: its session, and the session's first search
+SELECT
+    s.user_fp,
+    s.query_fp,
+    s.visit,
+    s.is_open,
+    s.page,
+    s.first_nr,
+    c.url_fp
+FROM attributed_clicks AS c
+INNER JOIN session_searches AS s ON c.search_nr = s.row_nr
+WHERE c.in_time

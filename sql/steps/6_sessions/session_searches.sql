@@ -1,0 +1,44 @@
+-- one row per search whose (user, normalised query) is repeated or whose visit is open: its session, and how that began
+WITH told_apart AS (
+    SELECT
+        v.row_nr,
+        v.search_fp,
+        v.user_fp,
+        v.query_fp,
+        v.list_fp,
+        v.time_ms,
+        v.page,
+        v.user_id,
+        v.search_id,
+        v.visit,
+        o.visit IS NOT NULL AS is_open
+    FROM visits AS v
+    LEFT JOIN open_visits AS o
+        ON
+            v.user_fp = o.user_fp AND v.visit = o.visit
+            AND (NOT $per_query OR v.query_fp = o.scope_fp)
+    LEFT JOIN repeated_user_queries AS p ON v.user_fp = p.user_fp AND v.query_fp = p.query_fp
+    WHERE o.visit IS NOT NULL OR p.query_fp IS NOT NULL
+)
+
+SELECT
+    row_nr,
+    user_fp,
+    query_fp,
+    visit,
+    is_open,
+    user_id,
+    row_number() OVER (
+        PARTITION BY user_fp, query_fp, visit
+        ORDER BY time_ms, search_id, search_fp
+    ) AS place_in_session,
+    first_value(list_fp) OVER (
+        PARTITION BY user_fp, query_fp, visit
+        ORDER BY time_ms, search_id, search_fp
+    ) AS list_fp,
+    first_value(row_nr) OVER (
+        PARTITION BY user_fp, query_fp, visit
+        ORDER BY time_ms, search_id, search_fp
+    ) AS first_nr,
+    first_value(page) OVER (PARTITION BY user_fp, query_fp, visit ORDER BY time_ms, search_id, search_fp) AS page
+FROM told_apart

@@ -1,0 +1,30 @@
+-- one row per search of a visit that may still grow, as it was read
+WITH still_open AS (
+    SELECT
+        r.search_fp,
+        r.user_fp,
+        r.query_fp,
+        r.list_fp,
+        r.time_ms,
+        r.page,
+        r.is_kept
+    FROM searches_staged AS r
+    SEMI JOIN open_searches AS c ON r.row_nr = c.row_nr
+)
+
+SELECT
+    s.search_id,
+    s.user_id,
+    -- further deliveries, spelt in another way or with a list that is left out, are the same search
+    min(s.raw_query) AS query,
+    s.time_ms AS timestamp,
+    min(s.results) AS results,
+    s.market,
+    s.page
+FROM fingerprinted_searches AS s
+SEMI JOIN still_open AS o
+    ON
+        s.search_fp = o.search_fp AND s.user_fp = o.user_fp AND s.query_fp = o.query_fp
+        AND s.time_ms = o.time_ms AND s.page = o.page AND (NOT o.is_kept OR s.list_fp = o.list_fp)
+GROUP BY s.search_id, s.user_id, s.query_fp, s.time_ms, s.market, s.page
+ORDER BY timestamp, s.search_id, s.user_id, s.page
