@@ -91,10 +91,11 @@ site: $(VENV)/installed $(VENV)/documents
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs/make -d build/doctrees . build/site
 	@echo "Documents: build/site/index.html"
 
-pages: $(VENV)/installed
+pages: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
 	$(BIN)/python docs/make/audit.py
 	$(BIN)/python docs/make/questions.py
+	$(BIN)/python docs/make/sql.py
 
 pictures: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/pictures.py

@@ -26,7 +26,7 @@ NO_ROWS = {
 }
 """Why a question has no answer on the sample run."""
 
-TOP = f"""<!-- Made by `make pages` from `sql/explore` and `reports/sample`: do not edit by hand. -->
+TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: do not edit by hand. -->
 # Ready questions
 
 Questions to a run, each with its SQL and its answer on the sample run `reports/sample`.

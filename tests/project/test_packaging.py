@@ -95,7 +95,7 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     names = set(zipfile.ZipFile(wheel).namelist())
     packed = {name for name in names if ".dist-info/" not in name}
     sql = {f"clickassay/sql/{name}" for name in sources("sql", ".sql")}
-    settings = {f"clickassay/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore")}
+    settings = {f"clickassay/sql/{name}" for name in (".sqlfluff", ".sqlfluffignore", "README.md")}
     assert packed - settings == {f"clickassay/{name}" for name in sources("pipeline/clickassay")} | sql
     assert "clickassay/py.typed" in packed
     assert len(sql) > 50

@@ -66,6 +66,16 @@ def _translated(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) 
     return text
 
 
+@cache
+def tables_read(step: str) -> frozenset[str]:
+    """Return the names of the tables that the SELECT of a step reads."""
+    from sqlglot import exp  # noqa: PLC0415
+
+    tree = _sqlglot().parse_one(sql_text(step), dialect=_WRITTEN_IN)
+    own = {part.alias for part in tree.find_all(exp.CTE)}
+    return frozenset(table.name for table in tree.find_all(exp.Table)) - own
+
+
 def first_comment(step: str) -> str:
     """Return what a step's first comment says it is, without the dashes."""
     lines = sql_text(step).splitlines()

@@ -1,0 +1,217 @@
+"""Write sql/README.md, the steps of the log stage and which reads which: `make pages`."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from clickassay.core.settings import Settings
+from clickassay.core.sqlfiles import sql_names
+from clickassay.logs.script.dialects import dialect
+from clickassay.logs.script.write import written_steps
+from clickassay.logs.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
+from clickassay.logs.translate import first_comment, tables_read
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "sql" / "README.md"
+EMBEDDED = "embedded"
+IDS = "steps/0_search_ids"
+TITLES = {
+    IDS: "search ids",
+    "steps/1_read_searches": "read searches",
+    "steps/2_normalise_urls": "normalise URLs",
+    "steps/3_clean_searches": "clean searches",
+    "steps/4_clicks": "clicks",
+    "steps/5_visits": "visits",
+    "steps/6_sessions": "sessions",
+    "steps/7_patterns": "patterns",
+    "steps/8_carry_over": "carry over",
+    "checks": "checks",
+    "funnel": "funnel",
+}
+"""Folders of the sequence, in the order of reading."""
+
+PROPERTIES = {
+    "only_judged": ("only judged queries are kept", "all queries are kept"),
+    "continues_log": ("earlier parts of the log were read", "nothing was read before"),
+    "is_open": ("for sessions that may still grow", "for sessions that can grow no more"),
+    "has_number_ids": ("search ids are numbers", "search ids are text"),
+}
+"""What a condition says where it holds, and where it does not."""
+
+TOP = """# The SQL of the log stage
+
+From a log to its pattern table, one SELECT a file. A file's first line says what a row of it is.
+This page is made by `make pages` from the files and from the sequence that
+[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares.
+
+| folder | what lies there |
+|---|---|
+| `steps/` | the sequence; its numbers are the order of reading |
+| `checks/` | SELECTs that must find no row, else nothing is written |
+| `funnel/` | counts of what became of each row, from which the funnel is made |
+| `embedded/` | what only the engine in this process runs, which is handed rows that are decoded already |
+| `macros/` | what engines spell differently: one name, a file for each engine |
+| `questions/` | the ready questions of `clickassay query`, over the tables of a finished run |
+
+A step makes the table of its name, or the one that the second column names: then several files make it, each
+in a case of its own. It reads tables of its own folder or of one with a lower number. The exception is 0:
+before the first batch, it runs steps of 1 and 3 over the searches whose ids repeat, if there are any.
+
+"""
+
+GIVEN_TOP = """
+## Given
+
+Tables that are there before the first step.
+
+| table | what it holds |
+|---|---|
+"""
+
+HEAD = """
+| file | makes | one row per … | when | reads | read by | engines |
+|---|---|---|---|---|---|---|
+"""
+
+EMBEDDED_TOP = """
+## embedded
+
+A file with the name of a step makes the same table in another way. Tables that no file makes (`queries_read`,
+`suspects`, …) come from Python, which reads the log for this engine.
+
+| file | one row per … | reads | read by |
+|---|---|---|---|
+"""
+
+
+def makes_table(step: Step) -> bool:
+    """Tell whether later steps can read what a step makes."""
+    return step.kind in ("view", "stage")
+
+
+def embedded_files() -> frozenset[str]:
+    """Return the files that the embedded engine runs: those that its modules name."""
+    modules = (ROOT / "pipeline" / "clickassay" / "logs" / "embedded").glob("*.py")
+    named = re.compile(r'"((?:steps/\w+|checks|funnel|embedded)/\w+)"')
+    return frozenset(file for module in modules for file in named.findall(module.read_text("utf-8")))
+
+
+def script_files() -> frozenset[str]:
+    """Return the files that a script holds."""
+    written = written_steps(dialect("duckdb"), Settings(), by_url=True).steps
+    return frozenset(step.source.removeprefix("sql/").removesuffix(".sql") for step in written)
+
+
+def sql_page() -> str:
+    """Return the whole page as Markdown."""
+    given = "".join(f"| `{name}` | {_cell(rows)} |\n" for name, rows in GIVEN.items())
+    parts = [_folder(folder) for folder in TITLES]
+    return TOP + _graph() + GIVEN_TOP + given + "".join(parts) + _embedded()
+
+
+def _graph() -> str:
+    edges = {(maker.folder, reader.folder) for maker, reader in _readings()}
+    lines = [f"    {_node(folder)}{_label(folder)}" for folder in TITLES]
+    lines += [
+        f"    {_node(one)} {'-->' if other.startswith('steps/') else '-.->'} {_node(other)}"
+        for one in TITLES
+        for other in TITLES
+        if (one, other) in edges and other not in {one, IDS}
+    ]
+    return "```mermaid\ngraph LR\n" + "\n".join(lines) + "\n```\n"
+
+
+@cache
+def _readings() -> tuple[tuple[Step, Step], ...]:
+    """Return pairs: a step that makes a table, and one that reads it.
+
+    What a batch makes takes the place of what the pass over search ids has made.
+    """
+    found = []
+    for place, reader in enumerate(SEQUENCE):
+        for table in tables_read(reader.file):
+            makers = [at for at in range(place) if SEQUENCE[at].name == table and makes_table(SEQUENCE[at])]
+            of_batch = [at for at in makers if at >= len(SEARCH_IDS)]
+            found += [(SEQUENCE[at], reader) for at in of_batch or makers]
+    return tuple(found)
+
+
+def _node(folder: str) -> str:
+    number = _number(folder)
+    return f"s{number}" if number else folder
+
+
+def _label(folder: str) -> str:
+    number = _number(folder)
+    return f"[{number} {TITLES[folder]}]" if number else f"[({TITLES[folder]})]"
+
+
+def _number(folder: str) -> str:
+    return "".join(re.findall(r"/(\d)_", folder))
+
+
+def _folder(folder: str) -> str:
+    files = dict.fromkeys(step.file for step in SEQUENCE if step.folder == folder)
+    return f"\n## {folder.rpartition('/')[2]}\n{HEAD}" + "".join(map(_row, files))
+
+
+def _row(file: str) -> str:
+    steps = [step for step in SEQUENCE if step.file == file]
+    others = dict.fromkeys(step.name for step in steps if step.name != file.rpartition("/")[2])
+    readers = dict.fromkeys(reader.file for maker, reader in _readings() if maker in steps)
+    cells = (
+        _link(file),
+        " ".join((steps[-1].kind, *(f"`{name}`" for name in others))),
+        _rows(file),
+        _condition(steps[-1].when),  # the pass over search ids has conditions of its own
+        _names(sorted(tables_read(file))),
+        _names(reader.rpartition("/")[2] for reader in readers),
+        ", ".join(_engines(file)),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _condition(when: If | IfRows | None) -> str:
+    if isinstance(when, If):
+        return PROPERTIES[when.property][0 if when.so else 1]
+    return "" if when is None else f"`{when.table}` has {'rows' if when.so else 'no row'}"
+
+
+def _engines(file: str) -> Iterable[str]:
+    yield "Spark"
+    if file in script_files():
+        yield "script"
+    if file in embedded_files():
+        yield EMBEDDED
+
+
+def _embedded() -> str:
+    run = sorted(embedded_files())
+    rows = []
+    for name in sql_names(EMBEDDED):
+        file = f"{EMBEDDED}/{name}"
+        readers = [one.rpartition("/")[2] for one in run if name in tables_read(one)]
+        cells = (_link(file), _rows(file), _names(sorted(tables_read(file))), _names(readers))
+        rows.append(f"| {' | '.join(cells)} |\n")
+    return EMBEDDED_TOP + "".join(rows)
+
+
+def _link(file: str) -> str:
+    return f"[{file.rpartition('/')[2]}]({file}.sql)"
+
+
+def _rows(file: str) -> str:
+    return _cell(first_comment(file).removeprefix("one row per ").removeprefix("no row: "))
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(sql_page(), encoding="utf-8")

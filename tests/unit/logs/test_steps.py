@@ -1,0 +1,106 @@
+"""The declared steps: whatever holds of a run and of its data, each finds the tables that it reads."""
+
+import re
+from itertools import chain, combinations
+
+import pytest
+
+from clickassay.core.errors import EngineError
+from clickassay.logs.steps import (
+    FUNNEL,
+    FUNNEL_OF_SESSIONS,
+    GIVEN,
+    SEARCH_IDS,
+    SEQUENCE,
+    If,
+    IfRows,
+    Step,
+    results,
+    run_steps,
+)
+from clickassay.logs.translate import tables_read
+from clickassay.patterns.counts import COUNT_FORMS
+
+CONDITIONS = {step.when for step in SEQUENCE}
+PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
+LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
+GIVEN_ONLY_IF = {"judged_queries": "only_judged", "ambiguous_log": "continues_log"}
+PARTS = (SEARCH_IDS, SEQUENCE[len(SEARCH_IDS) :])
+"""What is done with a whole log, and what with each of its batches."""
+
+
+def subsets(values):
+    """Return all choices among values."""
+    return list(chain.from_iterable(combinations(values, size) for size in range(len(values) + 1)))
+
+
+def number_of(step):
+    """Return the number of a step's folder; None for checks and counts."""
+    found = re.match(r"steps/(\d)_", step)
+    return int(found[1]) if found else None
+
+
+class Reader:
+    """An engine that looks whether what a step reads is there, and of its own number or a lower one."""
+
+    def __init__(self, given, empty=()):
+        self.makers, self.empty, self.made, self.looks = dict.fromkeys(given, ""), empty, [], []
+
+    def run(self, steps, properties):
+        self.made = []
+        run_steps(self, steps, {}, properties)
+        for step in results(steps, properties):
+            self.rows(step.file)
+        assert len(self.made) == len(set(self.made)), "a table is made once"
+
+    def stage(self, name, step, **values):
+        self.rows(step)
+        self.makers[name] = step
+        self.made.append(name)
+
+    view = stage
+
+    def rows(self, step, **values):
+        assert tables_read(step) <= set(self.makers), step
+        before = {number_of(self.makers[table]) for table in tables_read(step)} - {None}
+        if number_of(step):  # the pass over search ids, 0, runs steps of other folders
+            assert max(before, default=0) <= number_of(step), step
+        return []
+
+    def is_empty(self, name):
+        self.looks.append(name)
+        assert name in self.makers
+        return name in self.empty
+
+
+@pytest.mark.parametrize("properties", subsets(PROPERTIES), ids="-".join)
+def test_every_table_that_a_step_reads_is_given_or_made_before(properties):
+    given = [name for name in GIVEN if name not in GIVEN_ONLY_IF or GIVEN_ONLY_IF[name] in properties]
+    for empty in subsets(LOOKED_AT):
+        reader = Reader(given, empty)
+        for steps in PARTS:
+            reader.run(steps, properties)
+
+
+def test_what_is_given_is_read_and_what_is_made_too():
+    made = {step.name for step in SEQUENCE if step.kind in ("view", "stage")}
+    assert set().union(*(tables_read(step.file) for step in SEQUENCE)) == made | set(GIVEN)
+
+
+def test_the_data_is_looked_at_once_for_all_steps_that_depend_on_it():
+    reader = Reader(GIVEN)
+    reader.run(SEARCH_IDS, ())
+    assert reader.looks == ["repeated_ids"]
+
+
+def test_the_counts_have_the_forms_in_which_they_are_read():
+    assert {step.name for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)} == set(COUNT_FORMS)
+
+
+def test_a_check_that_finds_rows_ends_the_run():
+    class Finder(Reader):
+        def rows(self, step, **values):
+            return [(7,)]
+
+    with pytest.raises(EngineError, match="check checks/any found rows where there must be none"):
+        run_steps(Finder(GIVEN), [Step("any", "check", "checks")], {})
