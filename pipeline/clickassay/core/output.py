@@ -11,7 +11,7 @@ from pathlib import Path
 from clickassay.core import escape
 from clickassay.core.errors import OutputError
 
-MARK = "settings.json"
+SETTINGS_FILE = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
 
 
@@ -107,10 +107,10 @@ def check_free(place: Path, *, force: bool = False) -> None:
         return
     if not force:
         raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
-    if place.is_symlink() or not place.is_dir() or not (place / MARK).is_file():
+    if place.is_symlink() or not place.is_dir() or not (place / SETTINGS_FILE).is_file():
         raise OutputError(
-            f"{place} was not made by clickassay (no folder with {MARK} in it); --force does not replace it; "
-            "choose another --out"
+            f"{place} was not made by clickassay (no folder with {SETTINGS_FILE} in it); "
+            "--force does not replace it; choose another --out"
         )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import MARK, is_disk_full, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, is_disk_full, published_folder, write_json
 from clickassay.core.text import first_line
 
 
@@ -71,7 +71,7 @@ def write_tables(
             write_table(frame, folder / f"{name}.parquet")
         if picture is not None:
             (folder / "examination.svg").write_text(picture, encoding="utf-8")
-        write_json(folder / MARK, info)
+        write_json(folder / SETTINGS_FILE, info)
 
 
 @contextmanager

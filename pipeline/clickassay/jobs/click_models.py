@@ -36,10 +36,9 @@ from clickassay.core.errors import ClickModelError, PatternError
 from clickassay.core.progress import Progress, silent
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
+from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
-from clickassay.patterns.folder import read_patterns
-from clickassay.patterns.store.files import MARK as STORE_MARK
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 from clickassay.studies.finished_run import FinishedRun
 
@@ -112,15 +111,15 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
     PatternError, ReportError
         If the folder is neither, or broken, or a file.
     """
-    if place.is_file():
+    kind = place_of(place)
+    if kind is Place.FILE:
         raise PatternError(
             f"{place} is a file; expected the folder of a run, a pattern table or a store "
             "(`clickassay patterns` makes the latter two)"
         )
-    if (place / "run.duckdb").exists():
+    if kind is Place.RUN:
         return _of_run(place, market, depth)
-    table = PatternStore(place).table() if (place / STORE_MARK).is_file() else read_patterns(place)
-    return _of_table(table, market, depth)
+    return _of_table(stored_patterns(place), market, depth)
 
 
 def _of_run(folder: Path, market: str | None, depth: int | None) -> Clicks:

@@ -12,7 +12,7 @@ from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.grow import planned_for, store_settings
 from clickassay.logs.log import Log
-from clickassay.patterns.store.files import MARK
+from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
 
 
@@ -60,7 +60,7 @@ def plan_store(
     kept = queries_to_keep(judgments, settings)
     rows = rows_of_batch(settings.batch)
     with files_named(log.searches, log.clicks):
-        if not (folder / MARK).exists() and not (folder.exists() and any(folder.iterdir())):
+        if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
             windows = planned(log, settings)
             return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
         # what is there is opened, or else refused; only an empty place would be made a store

@@ -23,12 +23,11 @@ from clickassay.logs.embedded.build import counted_pattern_table
 from clickassay.logs.log import Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
-from clickassay.patterns.store.files import MARK as STORE_MARK
+from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 
 MOST_FILES = 50
 """Files of a folder that are looked at."""
-FOLDER_FILE = "patterns.parquet"
 
 _DEPTHS = (1, 3, 5, 10)
 _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no query")
@@ -185,16 +184,15 @@ def run_of(paths: dict[str, str]) -> str:
 
 def own_folder(folder: Path) -> tuple[str, str] | None:
     """Return what a folder is that clickassay wrote, and a command that reads it; None if it wrote none."""
-    name = shlex.quote(str(folder))
-    own = {
-        STORE_MARK: ("a store of patterns", f"clickassay store info {name}"),
-        "statistics.parquet": ("a run", f"clickassay explore {name}"),
-        FOLDER_FILE: (
-            "a pattern table",
-            f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN",
-        ),
+    name, place = shlex.quote(str(folder)), place_of(folder)
+    report = f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN"
+    commands = {
+        Place.STORE: f"clickassay store info {name}",
+        Place.RUN: f"clickassay explore {name}",
+        Place.PATTERN_TABLE: report,
+        Place.SCRIPT_FOLDER: report,
     }
-    return next((told for mark, told in own.items() if (folder / mark).exists()), None)
+    return (place.value, commands[place]) if place in commands else None
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -23,6 +23,8 @@ from clickassay.logs.embedded.build import build_pattern_table
 from clickassay.logs.embedded.engine import DuckDBEngine
 from clickassay.logs.log import Log, checked_log
 from clickassay.patterns.folder import read_patterns, write_patterns
+from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable
 
 
@@ -58,6 +60,17 @@ def log_to_patterns(
         table = build_pattern_table(engine, log, settings, kept, progress=progress)
     inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
     return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
+
+
+def stored_patterns(place: Path) -> PatternTable:
+    """Read a pattern table from its folder, from a store, or from what the SQL of `clickassay sql` has left.
+
+    Raises
+    ------
+    PatternError, StoreError
+        If it is none of these, or broken.
+    """
+    return PatternStore(place).table() if place_of(place) is Place.STORE else read_patterns(place)
 
 
 def _info(settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import PatternError
-from clickassay.core.output import check_apart, check_free, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
@@ -18,15 +18,12 @@ from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.analyse import OF_THE_LOG, Frames, analyse_tables, as_the_log, query_attributes
 from clickassay.jobs.click_models import run_models
-from clickassay.jobs.patterns import log_to_patterns
+from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.too_few import nothing_told, without_judgments
 from clickassay.metrics.catalogue import report_measures
-from clickassay.patterns.folder import read_patterns
 from clickassay.patterns.funnel import check_log
-from clickassay.patterns.script_folder import is_written
-from clickassay.patterns.store.files import MARK
-from clickassay.patterns.store.store import PatternStore
+from clickassay.patterns.places import DATABASE, Place, place_of
 from clickassay.patterns.table import PatternTable
 
 
@@ -61,14 +58,11 @@ def make_report(
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
     _check_names(settings)
-    if (patterns / MARK).is_file():
-        table = PatternStore(patterns).table()
-        check_log(table.funnel, settings.max_rejected)
-    else:
-        table = read_patterns(patterns)
+    table = stored_patterns(patterns)
+    if place_of(patterns) is Place.PATTERN_TABLE:  # its log was checked when it was made
         _check_info(table, patterns)
-        if is_written(patterns):
-            check_log(table.funnel, settings.max_rejected)
+    else:
+        check_log(table.funnel, settings.max_rejected)
     with published_folder(out, force=force) as folder:
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 
@@ -131,8 +125,8 @@ def _write_run(
     with writing_tables():
         for contract in RUN_TABLES:
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
-        write_database(frames, folder / "run.duckdb")
-        write_json(folder / "settings.json", info)
+        write_database(frames, folder / DATABASE)
+        write_json(folder / SETTINGS_FILE, info)
     progress("drawing the report", None)
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 

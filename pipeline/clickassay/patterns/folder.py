@@ -8,8 +8,10 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
-from clickassay.core.output import write_json
+from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table
+from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.script_folder import read_written
 from clickassay.patterns.table import PatternTable, StagedTable
 
 FOLDER_TABLES = {
@@ -27,7 +29,7 @@ def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
     write_folder_tables(table, folder)
     if table.judged_queries is not None:
         write_table(table.judged_queries, folder / JUDGED_FILE)
-    write_json(folder / "settings.json", table.info)
+    write_json(folder / SETTINGS_FILE, table.info)
 
 
 def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:
@@ -46,18 +48,17 @@ def read_patterns(folder: Path) -> PatternTable:
     PatternError
         If the folder is not one, or a file of it is missing, broken or of another form.
     """
-    from clickassay.patterns.script_folder import is_written, read_written  # noqa: PLC0415 - it makes pattern tables
-
-    if is_written(folder):
+    place = place_of(folder)
+    if place is Place.SCRIPT_FOLDER:
         return read_written(folder)
-    if not (folder / "settings.json").is_file():
-        raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
-    if (folder / "run.duckdb").exists():
+    if place is Place.RUN:
         raise PatternError(
             f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
         )
+    if place is not Place.PATTERN_TABLE:
+        raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
     try:
-        info = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+        info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
         frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
         checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
         used = info.get("settings") if isinstance(info, dict) else None

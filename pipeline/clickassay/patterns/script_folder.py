@@ -37,15 +37,6 @@ _UNFINISHED = "unfinished"
 _UNKNOWN = "unknown"
 
 
-def is_written(folder: Path) -> bool:
-    """Tell whether a folder is what a script leaves: settings as a table, and counts; no settings.json."""
-    return (
-        (folder / "settings.parquet").exists()
-        and (folder / COUNTS_FOLDER).is_dir()
-        and not (folder / "settings.json").exists()
-    )
-
-
 def read_written(folder: Path) -> PatternTable:
     """Read what a script has left as a pattern table; its funnel is made of the counts.
 

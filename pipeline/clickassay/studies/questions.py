@@ -18,9 +18,7 @@ import polars as pl
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import json, plain_text, terminal
 from clickassay.core.sqlfiles import advice, sql_folders, sql_names, sql_text
-
-DATABASE = "run.duckdb"
-"""The file of a run folder that holds all its tables."""
+from clickassay.patterns.places import DATABASE
 
 
 @dataclass(frozen=True)

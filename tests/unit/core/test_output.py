@@ -6,12 +6,12 @@ import os
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import MARK, check_free, published_folder
+from clickassay.core.output import SETTINGS_FILE, check_free, published_folder
 
 
 def publish(place, text="new", **options):
     with published_folder(place, **options) as folder:
-        (folder / MARK).write_text("{}")
+        (folder / SETTINGS_FILE).write_text("{}")
         (folder / "file").write_text(text)
 
 
@@ -75,7 +75,7 @@ def test_force_replaces_a_folder_of_ours_whole(tmp_path):
     publish(tmp_path / "out", "old")
     (tmp_path / "out" / "left over").write_text("x")
     publish(tmp_path / "out", "new", force=True)
-    assert names(tmp_path / "out") == ["file", MARK]
+    assert names(tmp_path / "out") == ["file", SETTINGS_FILE]
     assert (tmp_path / "out" / "file").read_text() == "new"
     assert names(tmp_path) == ["out"]
 
@@ -84,7 +84,7 @@ def test_force_replaces_a_folder_of_ours_whole(tmp_path):
 def test_an_empty_folder_is_free(tmp_path, force):
     (tmp_path / "out").mkdir()
     publish(tmp_path / "out", force=force)
-    assert names(tmp_path / "out") == ["file", MARK]
+    assert names(tmp_path / "out") == ["file", SETTINGS_FILE]
     assert names(tmp_path) == ["out"]
 
 
@@ -102,7 +102,7 @@ def broken_link(place):
 
 
 def folder_whose_mark_is_a_folder(place):
-    (place / MARK).mkdir(parents=True)
+    (place / SETTINGS_FILE).mkdir(parents=True)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from clickassay.core.errors import EngineError, OutputError
-from clickassay.core.output import MARK
+from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.progress import Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
@@ -72,7 +72,7 @@ def write_spark_patterns(
         write_patterns(table, folder)
         if place is not None:
             files = [file for file in folder.iterdir() if file.is_file()]
-            for file in sorted(files, key=lambda file: (file.name == MARK, file.name)):
+            for file in sorted(files, key=lambda file: (file.name == SETTINGS_FILE, file.name)):
                 place.put(folder, file.name)
 
 

@@ -15,8 +15,7 @@ from clickassay.core import output
 from clickassay.core.errors import StoreError
 from clickassay.core.output import is_disk_full
 from clickassay.patterns.folder import JUDGED_FILE
-
-MARK = "store.json"
+from clickassay.patterns.places import STORE_FILE
 
 
 def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
@@ -55,7 +54,7 @@ def broken(file: Path, error: Exception) -> StoreError:
     """Return the error that names a missing or broken file and what mends the store."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
-    if file.name in (MARK, JUDGED_FILE):
+    if file.name in (STORE_FILE, JUDGED_FILE):
         return StoreError(f"{file} {found}; restore it, or make the store again in another folder")
     batch = next(folder for folder in file.parents if folder.name.isdigit())
     return StoreError(f"{file} {found}; {remedy(batch.parent, int(batch.name))}")
@@ -72,9 +71,10 @@ def refuse_others(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file; choose a folder as --store")
     names = [path.name for path in folder.iterdir()] if folder.exists() else []
-    if any(name.isdigit() for name in names) and MARK not in names:
-        raise broken(folder / MARK, FileNotFoundError())
-    if any(not name.startswith((".lock", f".{MARK}")) for name in names if name not in (MARK, JUDGED_FILE)):
+    if any(name.isdigit() for name in names) and STORE_FILE not in names:
+        raise broken(folder / STORE_FILE, FileNotFoundError())
+    others = (name for name in names if name not in (STORE_FILE, JUDGED_FILE))
+    if any(not name.startswith((".lock", f".{STORE_FILE}")) for name in others):
         raise StoreError(f"{folder} holds other files; choose an empty or new folder as --store")
 
 

@@ -24,9 +24,9 @@ from clickassay.core.tables import write_table
 from clickassay.inputs.files import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.funnel import orphan_rows
+from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
 from clickassay.patterns.store.files import (
-    MARK,
     broken,
     locked_folder,
     read_frame,
@@ -58,14 +58,14 @@ class PatternStore:
 
     def _header(self) -> dict[str, Any]:
         try:
-            header = json.loads((self.folder / MARK).read_text(encoding="utf-8"))
+            header = json.loads((self.folder / STORE_FILE).read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError) as error:
             refuse_others(self.folder)
             raise StoreError(
                 f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
             ) from error
         except (OSError, ValueError) as error:
-            raise broken(self.folder / MARK, error) from error
+            raise broken(self.folder / STORE_FILE, error) from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise StoreError(f"{self.folder} is a pattern store of another version; make it again")
         return header
@@ -80,14 +80,14 @@ class PatternStore:
         """
         digest = None if judged_queries is None else _rows_digest(judged_queries)
         settings = {**settings, "only_judged": digest is not None, "judged_queries": digest}
-        if not (folder / MARK).exists():
+        if not (folder / STORE_FILE).exists():
             refuse_others(folder)
             folder.mkdir(parents=True, exist_ok=True)
             with locked_folder(folder):
-                if not (folder / MARK).exists():  # another process may have made it just now
+                if not (folder / STORE_FILE).exists():  # another process may have made it just now
                     if judged_queries is not None:
                         write_table(judged_queries, folder / JUDGED_FILE)
-                    write_json(folder / MARK, {"format": FORMAT, "forgotten_before": 0, **settings})
+                    write_json(folder / STORE_FILE, {"format": FORMAT, "forgotten_before": 0, **settings})
         store = cls(folder)
         if digest != store.settings.get("judged_queries") and store.settings.get("only_judged") and digest:
             raise StoreError(
@@ -239,7 +239,7 @@ class PatternStore:
         dropped = [batch for batch in self.batches() if batch.number < number]
         if dropped:
             self.settings["forgotten_before"] = number
-            write_json(self.folder / MARK, self.settings)
+            write_json(self.folder / STORE_FILE, self.settings)
             self._sweep()
         return len(dropped)
 

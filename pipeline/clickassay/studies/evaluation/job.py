@@ -11,7 +11,7 @@ import polars as pl
 from clickassay.core import escape
 from clickassay.core.errors import SettingsError
 from clickassay.core.escape import latex, markdown, terminal
-from clickassay.core.output import MARK, check_apart, check_free, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
 from clickassay.core.tables import write_table, writing_tables
@@ -212,7 +212,7 @@ def write_evaluation(
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_evaluation_report(report, folder)
-        write_json(folder / MARK, _info(found, inputs, command))
+        write_json(folder / SETTINGS_FILE, _info(found, inputs, command))
 
 
 def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.errors import ActiveError
-from clickassay.core.output import MARK, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.studies.finished_run import FinishedRun
@@ -62,4 +62,4 @@ def write_proposed(found: Proposed, out: Path, info: Mapping[str, object], *, fo
     with published_folder(out, force=force) as folder, writing_tables():
         write_table(found.queries, folder / "next_judgments.parquet")
         write_sheet(found.to_label, folder)
-        write_json(folder / MARK, info)
+        write_json(folder / SETTINGS_FILE, info)

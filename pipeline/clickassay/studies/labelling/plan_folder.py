@@ -11,7 +11,7 @@ from clickassay.core.contracts.columns import QUERY
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
 from clickassay.core.frames import as_csv
-from clickassay.core.output import MARK, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
@@ -149,7 +149,7 @@ def write_plan(plan: LabelPlan, out: Path, info: Mapping[str, object], *, force:
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_sheet(plan.to_label, folder)
-        write_json(folder / MARK, told)
+        write_json(folder / SETTINGS_FILE, told)
 
 
 def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
@@ -168,7 +168,7 @@ def read_plan(folder: Path) -> LabelPlan:
         If there is none, or a file of it is broken.
     """
     try:
-        told = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        told = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
         forms = {form.name: form for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS)}
         frames = {
             name: form.canonical(pl.read_parquet(folder / f"{name}.parquet")) for name, form in forms.items()
