@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,11 +13,6 @@ from clickassay.core.errors import OutputError
 
 SETTINGS_FILE = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
-
-
-def write_json(file: Path, value: Mapping[str, object]) -> None:
-    """Write JSON for people and programs, as how a folder was made: indented, keys sorted."""
-    file.write_text(f"{escape.json(value, indent=2, sort_keys=True)}\n", encoding="utf-8", newline="\n")
 
 
 @contextmanager
@@ -169,6 +164,16 @@ def _cannot_write(place: Path, error: OSError) -> str:
 
 def _disk_full(place: Path) -> str:
     return f"disk full while writing {place}; nothing was left behind; free space or choose another --out"
+
+
+def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
+    r"""Write JSON that people read too: indented, in UTF-8.
+
+    A path may hold bytes that are no text; Python keeps each as a lone surrogate, and JSON spells that
+    ``\udcff``, as reading it back expects.
+    """
+    text = escape.json(value, indent=2, sort_keys=sort_keys)
+    file.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def check_place(out: Path, source: Path, *, force: bool) -> None:

@@ -14,6 +14,6 @@ def without_patterns(path: str) -> str:
     return re.sub(r"([][{}*?\\,])", r"\\\1", path)
 
 
-def is_text(path: Path) -> bool:
-    """Tell whether a path is text: names on disk may be any bytes, but libraries take text only."""
+def is_text(path: Path | str) -> bool:
+    """Tell whether a path or an option is text: names may be any bytes, but libraries take text only."""
     return not any("\ud800" <= sign <= "\udfff" for sign in str(path))

@@ -1,12 +1,13 @@
 """A folder appears whole or not at all, and what is there is not lost."""
 
 import errno
+import json
 import os
 
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import SETTINGS_FILE, check_free, published_folder
+from clickassay.core.output import SETTINGS_FILE, check_free, published_folder, write_json
 
 
 def publish(place, text="new", **options):
@@ -143,3 +144,16 @@ def test_a_folder_that_appears_meanwhile_is_not_written_over(tmp_path):
         race()
     assert names(tmp_path / "out") == ["precious"]
     assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize(
+    "name", ["d\u00fcnn \u65e5\u672c", os.fsdecode(b"log\xff"), 'a "quote" \\ and\na line']
+)
+def test_json_is_read_back_as_it_was_also_with_names_that_are_no_text(tmp_path, name):
+    write_json(tmp_path / "a.json", {"b": [name], "a": 1})
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"a": 1, "b": [name]}
+
+
+def test_json_is_indented_sorted_and_leaves_text_as_it_is(tmp_path):
+    write_json(tmp_path / "a.json", {"b": "d\u00fcnn", "a": 1})
+    assert (tmp_path / "a.json").read_bytes() == '{\n  "a": 1,\n  "b": "d\u00fcnn"\n}\n'.encode()

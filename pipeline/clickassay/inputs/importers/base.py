@@ -17,8 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clickassay.core import escape
 from clickassay.core.errors import InputError, OutputError
+from clickassay.core.output import write_json
 from clickassay.core.progress import Progress
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
@@ -223,8 +223,7 @@ def write_record(
         "counts": imported.counts,
         "notes": imported.notes,
     }
-    text = escape.json(record, indent=2)
-    (folder / "import.json").write_text(text + "\n", encoding="utf-8")
+    write_json(folder / "import.json", record, sort_keys=False)
 
 
 def _fingerprint(file: Path) -> dict[str, object]:

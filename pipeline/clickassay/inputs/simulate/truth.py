@@ -1,11 +1,11 @@
 """``truth.json``: the world, its law and its parameters, and how much of everything was planted."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from clickassay.core.output import write_json
 from clickassay.inputs.simulate.corpus import DEPTH, RANKERS
 from clickassay.inputs.simulate.worlds import World
 
@@ -40,7 +40,7 @@ def write_truth(
         "flaws": asdict(world.flaws),
         "planted": counts(planted),
     }
-    path.write_text(json.dumps(truth, indent=2) + "\n", encoding="utf-8", newline="\n")
+    write_json(path, truth, sort_keys=False)
 
 
 def counts(planted: Counter[str]) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ from clickassay.patterns.store.files import (
     file_digest,
     read_frame,
     read_json,
-    write_json,
+    replace_json,
     write_through,
 )
 from clickassay.patterns.table import PatternTable, StagedTable
@@ -84,7 +84,7 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
         write_table(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))
     digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in files}
-    write_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})
+    replace_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})
     for file in files:
         write_through(file)
 

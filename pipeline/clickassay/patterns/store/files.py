@@ -11,9 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core import output
 from clickassay.core.errors import StoreError
-from clickassay.core.output import is_disk_full
+from clickassay.core.output import is_disk_full, write_json
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
 
@@ -109,11 +108,11 @@ def _full_disk_named(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def write_json(file: Path, value: Mapping[str, Any]) -> None:
-    """Write a file that appears whole or not at all."""
+def replace_json(file: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON that appears whole or not at all."""
     work = file.with_name(f".{file.name}.new")
     try:
-        output.write_json(work, value)
+        write_json(work, value)
         write_through(work)
         work.replace(file)
     finally:

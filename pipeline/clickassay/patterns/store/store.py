@@ -33,7 +33,7 @@ from clickassay.patterns.store.files import (
     read_json,
     refuse_others,
     remedy,
-    write_json,
+    replace_json,
     write_through,
 )
 from clickassay.patterns.table import PatternTable, merged
@@ -87,7 +87,7 @@ class PatternStore:
                 if not (folder / STORE_FILE).exists():  # another process may have made it just now
                     if judged_queries is not None:
                         write_table(judged_queries, folder / JUDGED_FILE)
-                    write_json(folder / STORE_FILE, {"format": FORMAT, "forgotten_before": 0, **settings})
+                    replace_json(folder / STORE_FILE, {"format": FORMAT, "forgotten_before": 0, **settings})
         store = cls(folder)
         if digest != store.settings.get("judged_queries") and store.settings.get("only_judged") and digest:
             raise StoreError(
@@ -239,7 +239,7 @@ class PatternStore:
         dropped = [batch for batch in self.batches() if batch.number < number]
         if dropped:
             self.settings["forgotten_before"] = number
-            write_json(self.folder / STORE_FILE, self.settings)
+            replace_json(self.folder / STORE_FILE, self.settings)
             self._sweep()
         return len(dropped)
 

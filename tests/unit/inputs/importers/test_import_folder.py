@@ -1,10 +1,15 @@
 """What holds for the folder of any importer, whatever the log."""
 
 import hashlib
+import json
+import os
+import shutil
 
+import polars as pl
 import pytest
 
-from clickassay.core.errors import InputError, OutputError
+from clickassay.core.errors import InputError, OutputError, SettingsError
+from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
 from support.places import IMPORTED
@@ -88,3 +93,22 @@ def test_a_log_longer_than_a_batch_keeps_every_row_and_reports_progress(tmp_path
     assert parts == sorted(parts)
     assert len(parts) == 2
     assert all(part is not None and 0 < part <= 1 for part in parts)
+
+
+def test_a_log_whose_name_is_no_text_is_taken_in_and_named(tmp_path):
+    log = tmp_path / os.fsdecode(b"log\xff.tsv")
+    shutil.copy(LOG, log)
+    import_yandex(log, out=tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "import.json").read_text(encoding="utf-8"))
+    assert record["inputs"]["log"]["name"] == log.name
+
+
+def test_judgments_of_a_file_whose_name_is_no_text_are_of_a_judge_by_that_name_spelled_out(tmp_path):
+    raters, plain = tmp_path / "raters.csv", tmp_path / os.fsdecode(b"plain\xff.csv")
+    raters.write_text("query,url,grade,judge\nq,a,1,ann\n")
+    plain.write_text("query,url,grade\nq,b,0\n")
+    import_judgments([raters, plain], out=tmp_path / "out")
+    judges = pl.read_parquet(tmp_path / "out" / "judgments.parquet")["judge"].to_list()
+    assert judges == ["ann", "plain\\udcff"]
+    with pytest.raises(SettingsError, match=r"--judge: found '.*udcff', expected a name in UTF-8"):
+        import_judgments([raters], out=tmp_path / "other", choices=Choices(judges=(os.fsdecode(b"\xff"),)))

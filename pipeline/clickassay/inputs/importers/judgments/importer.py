@@ -29,6 +29,7 @@ from clickassay.inputs.importers.judgments.files import (
 )
 from clickassay.inputs.importers.judgments.raters import RULES, Graded, file_judges, settled
 from clickassay.inputs.importers.judgments.scales import grades_of, parse_gain_map, value_key
+from clickassay.inputs.paths import is_text
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where judges are told apart."""
@@ -119,6 +120,9 @@ def import_judgments(
 def _check(how: HowToRead, choices: Choices) -> None:
     if choices.raters is not None and choices.raters not in RULES:
         raise SettingsError(f"--raters: found {choices.raters!r}, expected one of {', '.join(RULES)}")
+    for judge in choices.judges:
+        if not is_text(judge):
+            raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
     try:
         codecs.lookup(how.encoding)
     except LookupError:
@@ -199,10 +203,15 @@ def _graded(
         raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
     grades = grades_of(places, gain_map=gain_map, max_grade=choices.max_grade)
     for file, judge, ratings in used:
-        query_of, stem = _query_names(file, names, counts), file.file.stem
+        query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
         for rating, key in ratings:
             query = query_of.get(rating.query, rating.query)
             yield Graded(query, rating.url, grades[key], judge, rating.rater, stem)
+
+
+def _as_text(name: str) -> str:
+    """Return the name of a file with bytes that are no text spelled out, as import.json has them."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _used(
