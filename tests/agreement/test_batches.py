@@ -62,7 +62,7 @@ def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
     times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
     monkeypatch.setattr(cutting, "_cuts", lambda *_: (times, 1))
     seen = []
-    table = log_to_patterns(searches, clicks, settings, progress=lambda message, *_: seen.append(message))
+    table = log_to_patterns(searches, clicks, settings, progress=lambda event: seen.append(event.message))
     assert any(f"of {windows}" in message for message in seen)
     assert_same(table, whole, f"cut at {times}")
 

@@ -17,6 +17,7 @@ from clickassay.cli.exit import run_command
 from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import Interrupted, SettingsError
+from clickassay.core.progress import Event
 from clickassay.core.provenance import __version__
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -431,8 +432,8 @@ def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
     for terminal, quiet in ((True, False), (True, True), (False, False)):
         monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
         with shown_progress(quiet=quiet) as progress:
-            progress("reading searches", None)
-            progress("reading searches", 0.5)
+            progress(Event("reading searches"))
+            progress(Event("reading searches", 0.5))
         said = capsys.readouterr()
         assert said.out == ""
         assert ("reading searches" in said.err) == (terminal and not quiet)

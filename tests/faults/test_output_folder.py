@@ -142,7 +142,7 @@ def test_a_full_disk_is_named_at_every_stage_and_nothing_is_left(tmp_path, room_
 
     @contextmanager
     def noted(**_):
-        yield lambda message, *_: said.append(message)
+        yield lambda event: said.append(event.message)
 
     monkeypatch.setattr("clickassay.cli.commands.run.shown_progress", noted)
     before = sum(room_of[earlier] for earlier in STAGES[: STAGES.index(stage)])

@@ -27,8 +27,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def marked(*, quiet):
-    def mark(message, part=None):
-        print(message, flush=True)
+    def mark(event):
+        print(event.message, flush=True)
     with progress.interruptible():
         yield mark
 

@@ -115,8 +115,8 @@ def test_a_store_that_holds_all_files_has_nothing_to_do(days, tmp_path):
 
 
 def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
-    def stop(message, part=None):
-        if message == f"batch 3 of {DAYS}":
+    def stop(event):
+        if event.message == f"batch 3 of {DAYS}":
             raise KeyboardInterrupt
 
     store = tmp_path / "store"

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from clickassay.cli.exit import interruptible
 from clickassay.core.escape import terminal
-from clickassay.core.progress import LogPart, Note, silent
+from clickassay.core.progress import Event, silent
 from clickassay.core.progress import Progress as Callback
 
 _REDRAWN_PER_SECOND = 4
@@ -50,9 +50,9 @@ def shown_progress(*, quiet: bool) -> Iterator[Callback]:
                 yield callback
 
 
-def _tell_note(console: Console, message: str, _part: float | None = None) -> None:
-    if isinstance(message, Note):
-        console.print(Text(f"clickassay: {terminal(message)}"), soft_wrap=True)
+def _tell_note(console: Console, event: Event) -> None:
+    if event.note:
+        console.print(Text(f"clickassay: {terminal(event.message)}"), soft_wrap=True)
 
 
 @contextmanager
@@ -68,29 +68,28 @@ def _bar(console: Console) -> Iterator[Callback]:
         task = bar.add_task("starting", total=None, pace=None)
         began: float | None = None
 
-        def show(message: str, part: float | None = None) -> None:
+        def show(event: Event) -> None:
             nonlocal began
-            if isinstance(message, Note):
-                _tell_note(bar.console, message)
+            if event.note:
+                _tell_note(bar.console, event)
                 return
             now = time.monotonic()
-            began = now if began is None and isinstance(part, LogPart) else began
-            pace = part.pace(now - began) if isinstance(part, LogPart) and began is not None else None
+            began = now if began is None and event.batch else began
+            pace = None if began is None else event.pace(now - began)
             bar.update(
                 task,
-                description=escape(terminal(_described(message, part))),
-                total=None if part is None else 1.0,
-                completed=float(part or 0.0),
+                description=escape(terminal(_described(event))),
+                total=None if event.part is None else 1.0,
+                completed=event.part or 0.0,
                 pace=pace and (*pace, now),
             )
 
         yield show
 
 
-def _described(message: str, part: float | None) -> str:
-    if not isinstance(part, LogPart) or part.batch in message:
-        return message
-    return f"{part.batch}  {message}"
+def _described(event: Event) -> str:
+    # '' is in every message
+    return event.message if event.batch in event.message else f"{event.batch}  {event.message}"
 
 
 class _PaceColumn(ProgressColumn):

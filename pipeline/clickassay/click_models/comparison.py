@@ -13,7 +13,7 @@ from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, t
 from clickassay.click_models.examination import examination
 from clickassay.click_models.model import ClickModel, Fit
 from clickassay.core.errors import ClickModelError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def compare(
     """Fit each of the models and try it on what was held out."""
     tried = []
     for number, kind in enumerate(kinds):
-        progress(f"fitting {kind.name}", number / len(kinds))
+        progress(Event(f"fitting {kind.name}", number / len(kinds)))
         fit = kind.fit(halves.fit, smoothing=smoothing)
         tried.append(Tried(kind, fit, score(fit.model, halves.test), examination(fit.model, halves.fit)))
     return tried

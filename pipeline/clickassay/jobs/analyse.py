@@ -9,7 +9,7 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
 from clickassay.core.privacy import with_digests
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Sample
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
@@ -78,7 +78,7 @@ def analyse_tables(
     """Do what `analyse` does with judgments that are open and attributes that are read."""
     check_depths(table, settings.depth)
     settings = as_the_log(table, settings)
-    progress("reading judgments", None)
+    progress(Event("reading judgments"))
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
     check_judged(table, judged_queries(rows, by_market=by_market))
@@ -157,7 +157,9 @@ def _correlated(
         "influence": [INFLUENCE.empty()],
     }
     for number, sample in enumerate(samples):
-        progress(f"correlating market {sample.key.market}, depth {sample.key.depth}", number / len(samples))
+        progress(
+            Event(f"correlating market {sample.key.market}, depth {sample.key.depth}", number / len(samples))
+        )
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         found["correlations"].append(correlations(sample, splits, moments))

@@ -33,7 +33,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import ClickModelError, PatternError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.jobs.patterns import stored_patterns
@@ -170,7 +170,7 @@ def compare_models(
 
     `market` is what the tables call the lists.
     """
-    progress("reading lists", None)
+    progress(Event("reading lists"))
     halves = clicks.halves(share=held_out, seed=seed)
     tried = compare(halves, kinds, smoothing=smoothing, progress=progress)
     return tried, {
@@ -235,7 +235,7 @@ def click_tables(
     if kinds:
         cells = configurations.group_by("market", "depth", maintain_order=True)
         for (market, depth), rows in cells:
-            progress(f"fitting click models, market {market}, depth {depth}", None)
+            progress(Event(f"fitting click models, market {market}, depth {depth}"))
             found.append(_of_cell(_drawn(rows, settings.seed), patterns, kinds, settings))
     return {form.name: pl.concat([part[form.name] for part in found]) for form in _FORMS}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import ClickassayError, InputError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
@@ -143,7 +143,7 @@ def inspect_log(
         name: read_input(name, path, CANONICAL[name], keep_others=name == "queries")
         for name, path in paths.items()
     }
-    progress("reading the tables", None)
+    progress(Event("reading the tables"))
     with files_named(*tables.values()):
         facts = tuple(_table_facts(table, paths[table.what]) for table in tables.values())
         searches = tables.get("searches")

@@ -11,7 +11,7 @@ import polars as pl
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.output import check_apart, published_folder
-from clickassay.core.progress import Progress, silent, steady
+from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
@@ -149,7 +149,7 @@ def make_patterns(
         table = log_to_patterns(
             searches, clicks, settings, judgments=judgments, work=folder, progress=progress
         )
-        progress("writing", None)
+        progress(Event("writing"))
         with writing_tables():
             write_patterns(table, folder)
     return out

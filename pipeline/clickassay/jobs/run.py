@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
@@ -121,13 +121,13 @@ def _write_run(
     graded, attributes = read_input("judgments", judgments, JUDGMENTS), query_attributes(queries)
     frames = analyse_tables(table, graded, attributes, settings, progress)
     info = _info(table, graded, queries, attributes, settings, command)
-    progress("writing tables", None)
+    progress(Event("writing tables"))
     with writing_tables():
         for contract in RUN_TABLES:
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
         write_database(frames, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, info)
-    progress("drawing the report", None)
+    progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 
     return Finished(write_report(frames, info, folder), _undecided(table, graded, settings, frames))

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.output import check_apart
-from clickassay.core.progress import Progress, silent, steady
+from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
@@ -93,7 +93,7 @@ def _grow_on_spark(
 
     kept = queries_to_keep(judgments, settings)
     check_here(searches, clicks)
-    progress("starting Spark", None)
+    progress(Event("starting Spark"))
     with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
         seen = Log(listed(log.searches), listed(log.clicks))

@@ -15,7 +15,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.errors import SettingsError
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.core.records import Judged
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
@@ -146,7 +146,7 @@ def measured_cells(
     cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     found = Cells([], [], [])
     for number, (judge, depth) in enumerate(cells):
-        progress(f"measuring depth {depth}, judge {judge}", number / len(cells))
+        progress(Event(f"measuring depth {depth}, judge {judge}", number / len(cells)))
         if number % len(settings.depth) == 0:
             looked, to_fit = _looked(parts, graded, judge, settings)
         judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
@@ -186,7 +186,7 @@ def _expectation(judged: Judged, name: str, settings: Settings) -> Expectation:
 
 def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.NEXT_JUDGMENTS` for every judge and depth."""
-    progress("looking for what to judge next", None)
+    progress(Event("looking for what to judge next"))
     apart, formed = parts.apart, formed_sessions(parts.measured.funnel)
     measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
     found = [

@@ -11,7 +11,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import InputError
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.files import FileFingerprint
@@ -216,12 +216,12 @@ def add_to_store(
         if store.batches():
             check_log(_so_far(store), settings.max_rejected)
         return 0
-    progress("looking at search ids", None)
+    progress(Event("looking at search ids"))
     maker.begin(plan, next(iter(store.batches()[-1:]), None))
     for number in range(len(plan.windows)):
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
         maker.add(plan, number, watermark_ms)
-        progress("publishing", None)
+        progress(Event("publishing"))
         ids = maker.ids()
         span = ids.select(first=pl.col("id").first(), last=pl.col("id").last()).collect().row(0)
         _refuse_used(store, plan, ids, span)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clickassay.cli.progress import clock_time, resident_bytes, shown_progress
-from clickassay.core.progress import LogPart, Note, steady
+from clickassay.core.progress import Event, steady
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
@@ -35,55 +35,60 @@ def days(tmp_path_factory):
 
 def read_whole(days):
     told = []
-    log_to_patterns(*days, BY_DAY, progress=lambda message, part=None: told.append((message, part)))
+    log_to_patterns(*days, BY_DAY, progress=told.append)
     return told
 
 
 def test_the_part_of_a_log_rises_from_0_to_1_over_all_batches(days):
-    parts = [part for _, part in read_whole(days) if part is not None]
+    parts = [event.part for event in read_whole(days) if event.part is not None]
     assert parts == sorted(parts)
     assert (parts[0], parts[-1]) == (0, 1)
     assert len(set(parts)) > 2 * DAYS  # searches and clicks of each batch, at least
 
 
 def test_each_batch_begins_where_the_share_of_rows_before_it_ends(days):
-    told = [part for _, part in read_whole(days) if isinstance(part, LogPart)]
-    begun = {part.batch: float(part) for part in reversed(told)}
+    told = [event for event in read_whole(days) if event.batch]
+    begun = {event.batch: event.part for event in reversed(told)}
     assert begun == {f"batch {number + 1} of {DAYS}": number / DAYS for number in range(DAYS)}
-    assert {part.rows for part in told} == {DAYS * (SEARCHES_A_DAY + CLICKS_A_DAY)}
+    assert {event.rows for event in told} == {DAYS * (SEARCHES_A_DAY + CLICKS_A_DAY)}
 
 
 def test_steps_within_a_batch_do_not_reset_the_part(days):
     told = read_whole(days)
-    first = next(number for number, (_, part) in enumerate(told) if part is not None)
-    steps = [message for message, part in told[first:] if part is None]
-    assert steps == []
-    assert "forming sessions" in {message for message, _ in told[first:]}
+    first = next(number for number, event in enumerate(told) if event.part is not None)
+    assert [event for event in told[first:] if event.part is None] == []
+    assert "forming sessions" in {event.message for event in told[first:]}
 
 
 def test_the_part_of_a_store_rises_and_publishing_does_not_reset_it(days, tmp_path):
     told = []
-    grow_store(*map(str, days), tmp_path / "store", BY_DAY, progress=lambda *of: told.append(of))
-    parts = [part for _, part in told if part is not None]
+    grow_store(*map(str, days), tmp_path / "store", BY_DAY, progress=told.append)
+    parts = [event.part for event in told if event.part is not None]
     assert parts == sorted(parts)
     assert parts[0] == 0
-    after = told[next(number for number, (_, part) in enumerate(told) if part is not None) :]
-    assert sum(message.startswith("publishing") for message, part in after if part is not None) == DAYS
+    after = told[next(number for number, event in enumerate(told) if event.part is not None) :]
+    assert sum(event.message.startswith("publishing") for event in after if event.part is not None) == DAYS
 
 
 def test_a_part_once_told_stays_until_another_is():
     told = []
-    progress = steady(lambda *of: told.append(of))
-    for of in (("a", None), ("b", 0.25), ("c",), ("d", None), ("e", 0.5), ("f", None)):
-        progress(*of)
-    assert told == [("a", None), ("b", 0.25), ("c", 0.25), ("d", 0.25), ("e", 0.5), ("f", 0.5)]
+    progress = steady(told.append)
+    a, b, c, d = Event("a"), Event("b", 0.25, batch="1 of 2", rows=9), Event("c", note=True), Event("d")
+    for event in (a, b, c, d, Event("e", 0.5), Event("f")):
+        progress(event)
+    same = {"part": 0.25, "batch": "1 of 2", "rows": 9}
+    kept = [Event("c", note=True, **same), Event("d", **same)]
+    assert told == [a, b, *kept, Event("e", 0.5), Event("f", 0.5)]
 
 
 def test_rows_per_second_and_time_left_are_those_of_the_whole_log():
     # a quarter of 1,200,000 rows in 10 s: 30,000 a second; three quarters take 30 s more
-    assert LogPart(0.25, "batch 1 of 4", 1_200_000).pace(10) == pytest.approx((30_000, 30))
-    assert LogPart(1, "batch 4 of 4", 1_200_000).pace(10) == pytest.approx((120_000, 0))
-    assert LogPart(0, "batch 1 of 4", 1_200_000).pace(10) is None
+    whole = {"batch": "batch 1 of 4", "rows": 1_200_000}
+    assert Event("", 0.25, **whole).pace(10) == pytest.approx((30_000, 30))
+    assert Event("", 1.0, **whole).pace(10) == pytest.approx((120_000, 0))
+    assert Event("", 0.0, **whole).pace(10) is None
+    assert Event("", 0.25, **whole).pace(0) is None
+    assert Event("", 0.25).pace(10) is None
 
 
 @pytest.mark.parametrize(
@@ -103,40 +108,40 @@ def test_memory_is_what_the_process_holds():
 # ---- the bar ----------------------------------------------------------------------------------
 
 
-def drawn(monkeypatch, capsys, *calls, width=120, terminal=True, quiet=False):
+def drawn(monkeypatch, capsys, *events, width=120, terminal=True, quiet=False):
     """Return what is drawn on stderr, without colours and movements."""
     monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", str(width))
     with shown_progress(quiet=quiet) as progress:
-        for of in calls:
-            progress(*of)
+        for event in events:
+            progress(event)
     said = capsys.readouterr()
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     assert said.out == ""
     return re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", said.err)
 
 
-def of_47(part):
-    return LogPart(part, "batch 3 of 47", 50_000_000)
+def of_47(message, part):
+    return Event(message, part, batch="batch 3 of 47", rows=50_000_000)
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_bar_shows_batch_step_part_rows_per_second_time_left_and_memory(monkeypatch, capsys, width):
-    calls = (("batch 3 of 47", of_47(0.0)), ("joining clicks", of_47(0.125)))
-    shown = drawn(monkeypatch, capsys, *calls, width=width)
+    events = of_47("batch 3 of 47", 0.0), of_47("joining clicks", 0.125)
+    shown = drawn(monkeypatch, capsys, *events, width=width)
     assert re.search(
         r"batch 3 of 47  joining clicks .*━.* 12% [\d,]+ rows/s  \d+:\d\d left  \d+\.\d GB", shown
     )
 
 
 def test_the_name_of_a_batch_is_not_said_twice(monkeypatch, capsys):
-    shown = drawn(monkeypatch, capsys, ("publishing batch 3 of 47", of_47(0.5)))
+    shown = drawn(monkeypatch, capsys, of_47("publishing batch 3 of 47", 0.5))
     assert "publishing batch 3 of 47 " in shown
     assert "batch 3 of 47  publishing" not in shown
 
 
 def test_a_step_of_unknown_length_shows_the_time_so_far_and_memory(monkeypatch, capsys):
-    shown = drawn(monkeypatch, capsys, ("reading judgments", None))
+    shown = drawn(monkeypatch, capsys, Event("reading judgments"))
     assert re.search(r"reading judgments .*0:0\d  \d+\.\d GB", shown)
     assert "rows/s" not in shown
 
@@ -144,11 +149,11 @@ def test_a_step_of_unknown_length_shows_the_time_so_far_and_memory(monkeypatch, 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_note_is_a_line_of_its_own_on_a_terminal_or_not(monkeypatch, capsys, terminal):
     long = "sorted " * 40
-    shown = drawn(monkeypatch, capsys, (Note(f"not {long}\x1b[31m"), None), terminal=terminal)
+    shown = drawn(monkeypatch, capsys, Event(f"not {long}\x1b[31m", note=True), terminal=terminal)
     assert f"clickassay: not {long}\\x1b[31m\n" in shown
 
 
 def test_what_is_no_note_is_not_said_off_a_terminal_and_quiet_says_nothing(monkeypatch, capsys):
-    calls = (("batch 3 of 47", of_47(0.5)), ("writing", None))
-    assert drawn(monkeypatch, capsys, *calls, terminal=False) == ""
-    assert drawn(monkeypatch, capsys, *calls, (Note("not sorted"), None), quiet=True) == ""
+    events = of_47("batch 3 of 47", 0.5), Event("writing")
+    assert drawn(monkeypatch, capsys, *events, terminal=False) == ""
+    assert drawn(monkeypatch, capsys, *events, Event("not sorted", note=True), quiet=True) == ""

@@ -14,6 +14,7 @@ from clickassay.cli.options import CSV, FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
+from clickassay.core.progress import Event
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +134,7 @@ def fit(
     check_place(out, source, force=force)
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=market, depth=depth)
-        progress(f"fitting {kind.name}", None)
+        progress(Event(f"fitting {kind.name}"))
         found, tables = fit_model(read, kind, smoothing=smoothing)
         info = {"command": command_line(), "model": kind.name, "smoothing": smoothing, "depth": read.depth,
                 "market": market, "rounds": len(found.objectives), "converged": found.converged}  # fmt: skip

@@ -38,6 +38,7 @@ from clickassay.cli.options import (
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
 from clickassay.core.escape import terminal
+from clickassay.core.progress import Event
 
 if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
@@ -105,7 +106,7 @@ def patterns(
         raise SettingsError("--dry-run tells what the embedded engine would need; leave out --engine spark")
     if dry_run:
         with shown_progress(quiet=quiet) as progress:
-            progress("looking at the log", None)
+            progress(Event("looking at the log"))
             if store is not None:
                 plan = plan_store(searches, clicks, Path(store), chosen, judgments=judgments)
             elif out is not None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError, OutputError
 from clickassay.core.output import write_json
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
@@ -91,7 +91,7 @@ def lines(
             for number, raw in enumerate(stream, 1):
                 done += len(raw)
                 if number % _LINES_PER_REPORT == 0:
-                    progress(f"reading {file.name}", min(1.0, done / size))
+                    progress(Event(f"reading {file.name}", min(1.0, done / size)))
                 try:
                     text = raw.decode(encoding)
                 except UnicodeDecodeError as error:

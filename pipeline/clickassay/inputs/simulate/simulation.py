@@ -9,7 +9,7 @@ import numpy as np
 
 from clickassay.core.errors import OutputError, SimulationError
 from clickassay.core.output import published_folder
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.simulate.corpus import Corpus, make_corpus
 from clickassay.inputs.simulate.judging import judge
 from clickassay.inputs.simulate.rows import ClickRows, draw_rows
@@ -90,7 +90,7 @@ def simulate(
             f"{out} exists already; a simulated log is only written to a new folder: choose another"
         )
     with published_folder(out) as folder:
-        progress("making up queries", None)
+        progress(Event("making up queries"))
         corpus = make_corpus(queries, _stream(seed, _CORPUS))
         judgments, planted = judge(corpus, chosen.flaws, _stream(seed, _EDITORS))
         write_judgments(folder / "judgments.parquet", corpus, judgments)
@@ -138,6 +138,8 @@ def _write_log(
             now = clicks.time_ms < period.end_ms
             click_file.add(clicks.take(now))
             waiting = clicks.take(~now)
-            progress(f"simulating {world.name}", (period.first_search + period.searches - 1) / searches)
+            progress(
+                Event(f"simulating {world.name}", (period.first_search + period.searches - 1) / searches)
+            )
         click_file.add(waiting)
     return planted

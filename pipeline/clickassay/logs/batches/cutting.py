@@ -1,6 +1,6 @@
 """How a log is cut into batches: by time where it is in order, else whole."""
 
-from clickassay.core.progress import Note, Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.batches.chunks import Piece, pieces_of
 from clickassay.logs.batches.estimate import order_note
@@ -27,7 +27,7 @@ def tell_order(windows: tuple[Window, ...], settings: Settings, progress: Progre
     """Say aloud when the order of a log's rows makes a batch much larger than it should be."""
     note = order_note(windows, rows_of_batch(settings.batch))
     if note is not None:
-        progress(Note(note), None)
+        progress(Event(note, note=True))
 
 
 def cut_pieces(

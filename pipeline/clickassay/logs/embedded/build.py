@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from clickassay.core.progress import LogPart, Progress, steady
+from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.logs.batches.cutting import planned, tell_order
 from clickassay.logs.batches.windows import Window, rows_of
@@ -70,7 +70,7 @@ def counted_pattern_table(
         If the engine gives up, or a check of the step fails.
     """
     progress = steady(progress)
-    progress("looking at the log", None)
+    progress(Event("looking at the log"))
     windows = planned(log, settings)
     tell_order(windows, settings, progress)
     builder = PatternBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
@@ -81,7 +81,7 @@ def counted_pattern_table(
         watermark_ms = windows[number + 1].start_ms if number + 1 < len(windows) else None
         batch = batch_of(window, log, carry, NEVER_MS if watermark_ms is None else watermark_ms)
         carry = builder.add(batch, reporter(windows, number, progress), progress)
-    progress("collecting the pattern table", 1.0)
+    progress(Event("collecting the pattern table", 1.0))
     table = builder.closed(is_last=True)
     return replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
 
@@ -114,7 +114,8 @@ def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Ca
     def report(searches: int, clicks: int) -> None:
         nonlocal read
         read = min(read + searches + clicks, rows[number])
-        progress(name, LogPart((before + _READING * read) / max(1, total), name, total))
+        part = (before + _READING * read) / max(1, total)
+        progress(Event(name, part, batch=name, rows=total))
 
     report(0, 0)
     return report

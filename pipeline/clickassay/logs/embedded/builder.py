@@ -7,7 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.form import DataType
 from clickassay.core.errors import EngineError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.logs.embedded.scan import lists_with_odd_urls, odd_urls, query_fingerprints, url_fingerprints
 from clickassay.logs.engine import Engine, Rows
@@ -108,9 +108,9 @@ class PatternBuilder:
         clicks = self._engine.read("clicks", batch.clicks, lambda rows: report(0, rows))
         self._engine.table("rejected_clicks", "steps/4_clicks/rejected_clicks", **self.values)
         self._engine.view("usable_clicks", "steps/4_clicks/usable_clicks")
-        progress("joining clicks to searches", None)
+        progress(Event("joining clicks to searches"))
         self._place_clicks(clicks)
-        progress("forming sessions", None)
+        progress(Event("forming sessions"))
         self._form_sessions(searches)
         self._count(searches, clicks)
         self._last = searches

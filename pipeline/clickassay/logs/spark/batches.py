@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.grow import Plan
 from clickassay.logs.spark.builder import SparkBuilder, SparkLog
@@ -51,8 +51,8 @@ class SparkMaker:
         name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
         window = plan.windows[number]
 
-        def report(what: str, _part: float | None = None) -> None:
-            self.progress(f"{name}: {what}", part)
+        def report(event: Event) -> None:
+            self.progress(Event(f"{name}: {event.message}", part))
 
         self._builder.add(
             window_rows(self.log.searches, window.searches, window),

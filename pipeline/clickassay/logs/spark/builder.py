@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.read import SparkInput
@@ -115,11 +115,11 @@ class SparkBuilder:
         self._engine.name("searches_log", halves[0])
         self._engine.name("clicks_log", halves[1])
         self._values["watermark_ms"] = watermark_ms
-        progress("reading", None)
+        progress(Event("reading"))
         self._run(READ_BATCH)
-        progress("forming sessions", None)
+        progress(Event("forming sessions"))
         self._run(FORM_SESSIONS)
-        progress("counting", None)
+        progress(Event("counting"))
         counts = self._engine.rows_of(*(step.file for step in FUNNEL))
         count_batch(self.funnel, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)})
 
@@ -144,7 +144,7 @@ class SparkBuilder:
 
     def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
         """Return the pattern table of sessions that may still grow, or of all others."""
-        progress("collecting the pattern table", None)
+        progress(Event("collecting the pattern table"))
         which: tuple[Property, ...] = ("is_open",) if is_open else ()
         self._run(PATTERNS, *which)
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
@@ -191,7 +191,7 @@ def spark_pattern_table(
         If Spark gives up, or a check of the step fails.
     """
     builder = SparkBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
-    progress("looking at search ids", None)
+    progress(Event("looking at search ids"))
     builder.tell_ids_apart(log.searches.frame)
     builder.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
     table = builder.table(is_open=False, info=info, progress=progress)

@@ -13,7 +13,7 @@ import polars as pl
 
 from clickassay.core.errors import EngineError, OutputError
 from clickassay.core.output import SETTINGS_FILE
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.files import find_files
@@ -60,7 +60,7 @@ def write_spark_patterns(
         Path with a scheme: where the folder is copied when it is whole.
     """
     check_here(searches, clicks)
-    progress("starting Spark", None)
+    progress(Event("starting Spark"))
     with spark_engine(settings, folder) as engine:
         log = read_spark_log(engine, searches, clicks)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
@@ -68,7 +68,7 @@ def write_spark_patterns(
         versions = {**info["versions"], "spark": str(engine.session.version)}
         made = {**info, "inputs": inputs, "versions": versions}
         table = spark_pattern_table(engine, log, settings, judged_queries, info=made, progress=progress)
-        progress("writing", None)
+        progress(Event("writing"))
         write_patterns(table, folder)
         if place is not None:
             files = [file for file in folder.iterdir() if file.is_file()]

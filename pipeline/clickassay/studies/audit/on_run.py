@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ReportError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Integers, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
@@ -73,7 +73,7 @@ def audit_run(
     InputError, JudgmentError
         If `judgments` cannot be read.
     """
-    progress("reading the run", None)
+    progress(Event("reading the run"))
     run = FinishedRun(folder)
     settings = run.settings
     if settings.unjudged == "model":
@@ -84,9 +84,9 @@ def audit_run(
     graded = run.sample(run.key(wanted))
     sample, known = graded.sample, _Known.of_run(graded, settings)
     if judgments is not None:
-        progress("reading judgments", None)
+        progress(Event("reading judgments"))
         known = _Known.of_judgments(run, graded, judgments)
-    progress("computing conventions", None)
+    progress(Event("computing conventions"))
     reading = Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
     found = conventions(reading)
     reasons = {one.measure: why for one in found if (why := _why_not(one, sample, known, settings))}

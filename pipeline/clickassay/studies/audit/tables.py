@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.contracts.form import Table
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats, Sample
 from clickassay.correlation.classes import everything
 from clickassay.correlation.tables import correlations
@@ -60,7 +60,7 @@ def audit_tables(
     audited: list[Row] = []
     changed: list[Row] = []
     for number, click in enumerate(sample.click_names):
-        progress(f"correlating with {click}", number / len(sample.click_names))
+        progress(Event(f"correlating with {click}", number / len(sample.click_names)))
         part = one_click(sample, number)
         moments = sample_moments(part)
         compared = _Compared(part, correlation_gaps(part, moments, _places(sample, own)), tuple(own))

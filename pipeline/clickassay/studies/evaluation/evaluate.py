@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.trec import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
@@ -128,11 +128,11 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
     )
     wish = _Wish(asked, settings, queries, bounds, told)
-    progress("reading judgments and runs", None)
+    progress(Event("reading judgments and runs"))
     grades, given = _read(qrels, _by_name(runs), told)
     parts = {}
     for place, (name, run) in enumerate(given.items()):
-        progress(f"evaluating {name}", place / len(given))
+        progress(Event(f"evaluating {name}", place / len(given)))
         parts[name] = _Part.of(run, grades, wish)
     _refuse_different_queries(parts)
     values = {name: part.values for name, part in parts.items()}

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import LearningError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
@@ -93,7 +93,7 @@ def learn_from_run(
     """
     if wish.click not in CLICK_METRICS:
         raise LearningError(f"unknown click metric {wish.click!r}; known are {', '.join(CLICK_METRICS)}")
-    progress("reading the run", None)
+    progress(Event("reading the run"))
     run = FinishedRun(folder)
     graded = run.sample(run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from clickassay.core.errors import LearningError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.studies.gain_learning.agreement import AIMS, Observed
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, learn
@@ -92,13 +92,13 @@ def study(
     """
     rows, agreement = AIMS[aim](observed)
     _check(rows, parts, aim)
-    progress("learning", None)
+    progress(Event("learning"))
     whole = learn(rows.grades, agreement, fixed, positions=positions)
     if np.isnan(whole.rho):
         raise LearningError(f"learn: neither clicks nor grades may be the same everywhere (aim {aim})")
     maps, gains = [], []
     for number, (rest, held_out) in enumerate(_split(rows, parts, seed)):
-        progress("learning without a part", number / parts)
+        progress(Event("learning without a part", number / parts))
         kept, own = AIMS[aim](rest)
         found = learn(kept.grades, own, whole.map, positions=positions, afresh=False).map
         maps.append(_numbers(found))

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import ActiveError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.studies.labelling.draws import draw
@@ -24,9 +24,9 @@ def make_plan(sources: Sources, aim: Aim, settings: Settings, progress: Progress
     ActiveError
         If the parts do not fit each other, or the budget buys no query.
     """
-    progress("reading rankings", None)
+    progress(Event("reading rankings"))
     told = read_pool(sources, settings, depth=aim.depth)
-    progress("weighing queries", None)
+    progress(Event("weighing queries"))
     moments = measure_moments(told.pool, aim.measure)
     sampling = sampling_distribution(
         told.pool, aim.measure, aim.variant, defence=aim.defence, moments=moments

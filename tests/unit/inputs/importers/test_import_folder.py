@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError, OutputError, SettingsError
+from clickassay.core.progress import Event
 from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
@@ -33,7 +34,7 @@ def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
     log.write_text(LOG.read_text() + "".join(f"{n}\t0\tC\ta\n" for n in range(10, 100_010)))
     out = tmp_path / "out"
 
-    def meanwhile(_message: str, _part: float | None) -> None:
+    def meanwhile(_event: Event) -> None:
         out.mkdir(exist_ok=True)
 
     with pytest.raises(OutputError, match="exists already"):
@@ -87,7 +88,7 @@ def test_a_log_longer_than_a_batch_keeps_every_row_and_reports_progress(tmp_path
         for session in range(lines // 2):
             stream.write(f"{session}\t0\tQ\t7\t0\ta\tb\n{session}\t9\tC\tb\n")
     parts: list[float | None] = []
-    imported = import_yandex(log, out=tmp_path / "out", progress=lambda _, part: parts.append(part))
+    imported = import_yandex(log, out=tmp_path / "out", progress=lambda event: parts.append(event.part))
     assert imported.counts["searches"] == imported.counts["clicks"] == lines // 2
     assert imported.counts["results_shown"] == lines
     assert parts == sorted(parts)

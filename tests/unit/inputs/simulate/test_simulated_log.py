@@ -243,8 +243,8 @@ def test_a_place_that_cannot_be_made_is_an_output_error(tmp_path):
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_behind(tmp_path):
-    def break_off(_message, part):
-        if part is not None and part > 0.5:
+    def break_off(event):
+        if event.part is not None and event.part > 0.5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -254,7 +254,7 @@ def test_a_run_that_is_broken_off_leaves_nothing_behind(tmp_path):
 
 def test_a_folder_appears_only_when_it_is_complete(tmp_path):
     out, seen = tmp_path / "deep" / "log", []
-    simulate("rr", searches=2_000, out=out, progress=lambda _message, part: seen.append((part, out.exists())))
+    simulate("rr", searches=2_000, out=out, progress=lambda event: seen.append((event.part, out.exists())))
     parts = [part for part, _ in seen if part is not None]
     assert parts == sorted(parts)
     assert parts[-1] == 1

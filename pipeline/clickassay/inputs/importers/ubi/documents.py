@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError
-from clickassay.core.progress import Progress
+from clickassay.core.progress import Event, Progress
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import LAST_MS, lines
 
@@ -288,7 +288,7 @@ def _parquet_rows(file: Path, progress: Progress) -> Iterator[_Row]:
                 for fields in _plain(batch).to_pylist():
                     number += 1
                     yield number, "", fields
-                progress(f"reading {file.name}", number / rows)
+                progress(Event(f"reading {file.name}", number / rows))
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"cannot read {file} as Parquet: {reason}; export it again") from error

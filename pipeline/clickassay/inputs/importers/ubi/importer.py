@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from clickassay.core.errors import InputError, SettingsError
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.importers.base import (
     Imported,
     TableWriter,
@@ -130,7 +130,7 @@ def import_ubi(
         stage.mkdir()
         met = _staged(files, stage, frozenset(click_actions), counts, progress)
         _check_met(met, counts, files)
-        progress("putting searches together", None)
+        progress(Event("putting searches together"))
         write_log(stage, folder, counts)
         shutil.rmtree(stage)
         _check_written(counts, files)
