@@ -214,7 +214,7 @@ def half(what, rows):
 def piece(rows, first, last, name="log.parquet", offset=0):
     """Return a piece whose times are days after noon."""
     times = (round(NOON + first * DAY_MS), round(NOON + last * DAY_MS))
-    return Piece(Path(name), offset, rows, *times)
+    return Piece(name, offset, rows, *times)
 
 
 def window(*searches, clicks=()):

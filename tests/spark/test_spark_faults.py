@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from clickassay.core.errors import EngineError
+from clickassay.core.errors import EngineError, InputError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.stores import grow_store
 from clickassay.logs.spark import session as spark_session
 from clickassay.logs.spark.session import check_workers
 from support.logs import tiny
@@ -37,6 +39,16 @@ def test_a_table_that_no_catalog_has_is_named(spark, tmp_path, half):
 def test_a_path_that_only_spark_may_reach_and_does_not_is_named(spark, tmp_path):
     log = tiny.write_log(tmp_path, searches=f"file://{tmp_path}/nowhere")
     refused(log, "searches: ", "nowhere does not exist for Spark")
+
+
+def test_a_table_that_tells_no_files_apart_makes_no_store(spark, tmp_path):
+    tiny.searches().write_parquet(tmp_path / "some.parquet")
+    spark.read.parquet(f"file://{tmp_path}/some.parquet").createOrReplaceGlobalTempView("some_searches")
+    log = tiny.write_log(tmp_path, searches="global_temp.some_searches")
+    with pytest.raises(InputError, match="tells no files apart"):
+        grow_store(log.searches, log.clicks, tmp_path / "store", load_settings(engine="spark"))
+    assert not (tmp_path / "store").exists()
+    spark.catalog.dropGlobalTempView("some_searches")
 
 
 def test_a_file_system_without_its_package_is_named_with_the_package(spark, tmp_path):

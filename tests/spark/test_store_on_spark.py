@@ -30,13 +30,11 @@ def log(tmp_path_factory):
     return folder
 
 
-def grown(engine, log, store):
+def grown(engine, log, store, batch="400"):
     """Grow a store by the first file of a log, then by all of them."""
-    options = load_settings(engine=engine, folds=2, batch="400", max_rejected=0.5)
-    batches = grow_store(
-        str(log / "searches" / "0.parquet"), str(log / "clicks" / "0.parquet"), store, options
-    )
-    return batches, grow_store(str(log / "searches"), str(log / "clicks"), store, options)
+    options = load_settings(engine=engine, folds=2, batch=batch, max_rejected=0.5)
+    batches = grow_store(f"{log}/searches/0.parquet", f"{log}/clicks/0.parquet", store, options)
+    return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, options)
 
 
 def files_of(store):
@@ -56,3 +54,11 @@ def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path
     assert theirs == ours
     assert len(ours) > FILES * 5
     assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 300
+
+
+@pytest.mark.thorough
+def test_file_by_file_a_log_that_only_spark_reaches_makes_the_same_store(spark, log, tmp_path):
+    told = grown("duckdb", log, tmp_path / "here", "file")
+    assert grown("spark", f"file://{log}", tmp_path / "there", "file") == told
+    assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
+    assert PatternStore(tmp_path / "there").table().patterns["sessions"].sum() > 300

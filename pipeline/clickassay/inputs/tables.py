@@ -68,14 +68,6 @@ class Input:
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 
-    def only(self, files: Sequence[Path]) -> "Input":
-        """Return the same input with some of its files."""
-        if len(files) == len(self.files):
-            return self
-        frames = [self.opened(file) for file in files]
-        frame = pl.concat(frames) if frames else self.frame.clear().lazy()
-        return replace(self, files=tuple(files), frame=frame)
-
 
 def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_others: bool = False) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
@@ -225,16 +217,6 @@ def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -
                     f"(first file: {files[0]}); write it with one type"
                 )
     return pl.concat(frames)
-
-
-def as_text_ids(table: Input, column: str) -> Input:
-    """Return the input with an id column as text (for a log whose tables disagree about the type)."""
-    text = pl.col(column).cast(pl.String)
-    return replace(
-        table,
-        frame=table.frame.with_columns(text),
-        opened=lambda *rows: table.opened(*rows).with_columns(text),
-    )
 
 
 def unreadable(tables: Sequence[Input]) -> InputError | None:

@@ -11,7 +11,7 @@ from clickassay.logs.batches.cutting import planned, rows_of_batch
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.grow import planned_for, store_settings
-from clickassay.logs.log import Log
+from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
 
@@ -71,7 +71,9 @@ def plan_store(
     return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
 
 
-def _files(given: Log, new: Log, windows: tuple[Window, ...]) -> tuple[FilesToRead, FilesToRead]:
+def _files(
+    given: Log[LocalHalf], new: Log[LocalHalf], windows: tuple[Window, ...]
+) -> tuple[FilesToRead, FilesToRead]:
     shown = (piece for window in windows for piece in window.searches)
     clicked = (piece for window in windows for piece in window.clicks)
     return (

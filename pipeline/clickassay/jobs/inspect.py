@@ -20,7 +20,7 @@ from clickassay.jobs.patterns import engine_for
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.shown import lists_with_sessions, results_shown
 from clickassay.logs.embedded.build import counted_pattern_table
-from clickassay.logs.log import Log, checked_log
+from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.places import Place, place_of
@@ -231,7 +231,9 @@ def _log_facts(searches: Input) -> LogFacts:
     return LogFacts(**found.collect(engine="streaming").row(0, named=True))
 
 
-def _counted(log: Log, judgments: Input | None, settings: Settings, progress: Progress) -> Inspection:
+def _counted(
+    log: Log[LocalHalf], judgments: Input | None, settings: Settings, progress: Progress
+) -> Inspection:
     """Return what counting says; tables and command are the caller's to add."""
     with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
         table = counted_pattern_table(engine, log, settings, progress=progress)

@@ -21,7 +21,7 @@ from clickassay.inputs.tables import files_named, read_input
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.embedded.build import build_pattern_table
 from clickassay.logs.embedded.engine import DuckDBEngine
-from clickassay.logs.log import Log, checked_log
+from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store.store import PatternStore
@@ -100,7 +100,7 @@ def _write_on_spark(
         )  # fmt: skip
 
 
-def read_log(searches: str | Path, clicks: str | Path) -> Log:
+def read_log(searches: str | Path, clicks: str | Path) -> Log[LocalHalf]:
     """Open both halves of a log; nothing is read but schemas.
 
     Raises

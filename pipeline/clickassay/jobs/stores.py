@@ -16,8 +16,7 @@ from clickassay.jobs.patterns import engine_for, read_log, refuse_elsewhere
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches.cutting import tell_order
 from clickassay.logs.embedded.batches import EmbeddedMaker
-from clickassay.logs.grow import Plan, add_to_store, planned_for, store_settings
-from clickassay.logs.log import Log
+from clickassay.logs.grow import add_to_store, planned_for, store_settings
 from clickassay.patterns.store.store import PatternStore
 
 
@@ -69,7 +68,7 @@ def grow_store(
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.made(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
-        plan: Plan = planned_for(store, log, settings)
+        plan = planned_for(store, log, settings)
         tell_order(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
             told = steady(progress)
@@ -89,18 +88,18 @@ def _grow_on_spark(
     from clickassay.logs.spark.batches import SparkMaker  # noqa: PLC0415 - an extra
     from clickassay.logs.spark.folders import store_here  # noqa: PLC0415
     from clickassay.logs.spark.job import check_here, read_spark_log, spark_engine  # noqa: PLC0415
-    from clickassay.logs.spark.windows import SparkPieces, listed  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
     check_here(searches, clicks)
     progress(Event("starting Spark"))
     with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
-        seen = Log(listed(log.searches), listed(log.clicks))
-        store = PatternStore.made(folder, store_settings(settings, seen), kept)
+        for half in log.halves.values():
+            half.fingerprints()  # a table that tells no files apart is refused before there is a store
+        store = PatternStore.made(folder, store_settings(settings, log), kept)
         with store.locked():
-            plan = planned_for(store, seen, settings, SparkPieces((log.searches, log.clicks)))
-            maker = SparkMaker(engine, log, settings, store.judged_queries(), progress)
+            plan = planned_for(store, log, settings)
+            maker = SparkMaker(engine, settings, store.judged_queries(), progress)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(maker, store, plan, settings, made, progress)
     return Grown(added, plan.known)

@@ -1,9 +1,8 @@
 """A log to a pattern store: only what is new is read, and each batch is published when it is done."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
 import polars as pl
@@ -15,24 +14,23 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.files import FileFingerprint
-from clickassay.inputs.tables import Input
-from clickassay.logs.batches.chunks import Piece, pieces_of
+from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.cutting import cut_pieces
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.engine import Ids
-from clickassay.logs.log import Log
+from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.store import PatternStore
 
-PiecesOf = Callable[[Input, int, int], tuple[Piece, ...]]
+Fingerprints = Mapping[str, FileFingerprint]
 _PIECE = 1_000_000
 """Ids compared at a time with those of an earlier batch."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Generic[H]):
     """What is to be done to bring a store up to a log.
 
     Attributes
@@ -49,16 +47,15 @@ class Plan:
         Files that the store holds already.
     """
 
-    log: Log
+    log: Log[H]
     windows: tuple[Window, ...]
     files: Mapping[str, tuple[FileFingerprint, ...]]
     run: int
     known: int
 
 
-def store_settings(settings: Settings, log: Log) -> dict[str, Any]:
+def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
     """Return what must stay the same over the life of a store."""
-    ids = log.searches.frame.collect_schema()["search_id"]
     return {
         "stored_depth": settings.stored_depth,
         "idle_minutes": settings.idle_minutes,
@@ -66,11 +63,11 @@ def store_settings(settings: Settings, log: Log) -> dict[str, Any]:
         "normalise_urls": settings.normalise_urls,
         "folds": settings.folds,
         "clicks_by": "url" if log.by_url else "position",
-        "search_ids": "integers" if ids.is_integer() else "text",
+        "search_ids": "integers" if log.searches.has_number_ids else "text",
     }
 
 
-def planned_for(store: PatternStore, log: Log, settings: Settings, pieces: PiecesOf = pieces_of) -> Plan:
+def planned_for(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]:
     """Find what of a log a store does not hold yet.
 
     Raises
@@ -81,49 +78,47 @@ def planned_for(store: PatternStore, log: Log, settings: Settings, pieces: Piece
     history = store.history()
     last = history[-1] if history else None
     unfinished = last is not None and not last.info["ends_run"]
-    halves = {"searches": log.searches, "clicks": log.clicks}
+    files = {what: half.fingerprints() for what, half in log.halves.items()}
     again = {
-        what: store.run_files(int(last.info["run"]), what) if last and unfinished else [] for what in halves
+        what: store.run_files(int(last.info["run"]), what) if last and unfinished else [] for what in files
     }
-    new = {what: _new_files(store, table, again[what]) for what, table in halves.items()}
-    known = sum(len(table.files) for table in halves.values()) - sum(len(found) for found in new.values())
-    files = {
-        what: tuple(table.file_fingerprint(file) for file in new[what]) for what, table in halves.items()
-    }
+    new = {what: _new_files(store, what, files[what], again[what]) for what in files}
+    known = sum(len(files[what]) - len(new[what]) for what in files)
     run = int(last.info["run"]) if last and unfinished else len(history) + 1
     to_read = Log(log.searches.only(new["searches"]), log.clicks.only(new["clicks"]))
+    found = {what: tuple(files[what][file] for file in new[what]) for what in files}
     if not any(new.values()):
-        return Plan(to_read, (), files, run, known)
-    windows = _windows(store, to_read, again, last, settings, pieces)
-    return Plan(to_read, windows, files, run, known)
+        return Plan(to_read, (), found, run, known)
+    return Plan(to_read, _windows(store, to_read, files, again, last, settings), found, run, known)
 
 
-def _new_files(store: PatternStore, table: Input, again: list[FileFingerprint]) -> list[Path]:
+def _new_files(
+    store: PatternStore, what: str, files: Fingerprints, again: list[FileFingerprint]
+) -> list[str]:
     """Return the files to read: those of an interrupted run, and those that the store does not know."""
-    by_path = {file.path: file for file in store.files(table.what)}
+    by_path = {file.path: file for file in store.files(what)}
     by_content = {file.sha256: file for file in by_path.values()}
     unfinished = {file.sha256 for file in again}
-    new: list[Path] = []
+    new: list[str] = []
     found: set[str] = set()
-    for file in table.files:
-        fingerprint = table.file_fingerprint(file)
+    for file, fingerprint in files.items():
         before = by_path.get(fingerprint.path)
         if before is not None and before.sha256 != fingerprint.sha256:
-            raise InputError(_changed(store, table.what, file, before))
+            raise InputError(_changed(store, what, file, before))
         if fingerprint.sha256 in unfinished or fingerprint.sha256 not in by_content:
             new.append(file)
             found.add(fingerprint.sha256)
     missing = [file.path for file in again if file.sha256 not in found]
     if missing:
         raise InputError(
-            f"{table.what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
+            f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
             "to finish it; give it again, or undo that run: "
             f"{_undo(store, int(store.history()[-1].info['run']))}"
         )
     return new
 
 
-def _changed(store: PatternStore, what: str, file: Path, before: FileFingerprint) -> str:
+def _changed(store: PatternStore, what: str, file: str, before: FileFingerprint) -> str:
     runs = sorted({int(batch.info["run"]) for batch in store.history()})
     run = next(run for run in runs if before in store.run_files(run, what))
     return (
@@ -139,57 +134,55 @@ def _undo(store: PatternStore, number: int) -> str:
 
 def _windows(
     store: PatternStore,
-    log: Log,
+    log: Log[H],
+    files: Mapping[str, Fingerprints],
     again: Mapping[str, list[FileFingerprint]],
     last: StoredBatch | None,
     settings: Settings,
-    pieces_of: PiecesOf,
 ) -> tuple[Window, ...]:
-    shown, clicked = pieces_of(log.searches, FIRST_MS, END_MS), pieces_of(log.clicks, FIRST_MS, END_MS)
+    pieces = {what: half.pieces(FIRST_MS, END_MS) for what, half in log.halves.items()}
     if last is None:
-        return cut_pieces(shown, clicked, settings.batch)
-    for table, pieces in ((log.searches, shown), (log.clicks, clicked)):
-        _refuse_late(store, table, pieces, {file.path for file in again[table.what]}, last.watermark_ms)
+        return cut_pieces(pieces["searches"], pieces["clicks"], settings.batch)
+    read = {what: {file.path for file in again[what]} for what in pieces}
+    for what, some in pieces.items():
+        new = [piece for piece in some if files[what][piece.file].path not in read[what]]
+        _refuse_late(store, what, new, last.watermark_ms)
     if last.info["ends_run"]:
-        return cut_pieces(shown, clicked, settings.batch)
+        return cut_pieces(pieces["searches"], pieces["clicks"], settings.batch)
     start_ms = last.watermark_ms
-    read = {file.path for files in again.values() for file in files}
-    return cut_pieces(
-        _timed(shown, start_ms, read), _timed(clicked, start_ms, read), settings.batch, start_ms
+    shown, clicked = (
+        tuple(
+            piece if files[what][piece.file].path in read[what] else _timed(piece, start_ms) for piece in some
+        )
+        for what, some in pieces.items()
     )
+    return cut_pieces(shown, clicked, settings.batch, start_ms)
 
 
-def _timed(pieces: tuple[Piece, ...], start_ms: int, read: set[str]) -> tuple[Piece, ...]:
-    """Give pieces without a usable time, if they are new, to the first window of a run that goes on."""
-    return tuple(
-        replace(piece, first_ms=start_ms, last_ms=start_ms)
-        if piece.first_ms is None and str(piece.file.resolve()) not in read
-        else piece
-        for piece in pieces
-    )
+def _timed(piece: Piece, start_ms: int) -> Piece:
+    """Give a new piece without a usable time to the first window of a run that goes on."""
+    return replace(piece, first_ms=start_ms, last_ms=start_ms) if piece.first_ms is None else piece
 
 
-def _refuse_late(
-    store: PatternStore, table: Input, pieces: tuple[Piece, ...], again: set[str], watermark_ms: int
-) -> None:
-    for piece in pieces:
-        if piece.first_ms is None or piece.first_ms >= watermark_ms or str(piece.file.resolve()) in again:
+def _refuse_late(store: PatternStore, what: str, new: Sequence[Piece], watermark_ms: int) -> None:
+    for piece in new:
+        if piece.first_ms is None or piece.first_ms >= watermark_ms:
             continue
         number = next(batch.number for batch in store.history() if piece.first_ms < batch.watermark_ms)
         raise InputError(
-            f"{table.what}: {piece.file} comes too late: it has rows of {utc_text(piece.first_ms)} UTC, and "
+            f"{what}: {piece.file} comes too late: it has rows of {utc_text(piece.first_ms)} UTC, and "
             f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
             f"make the batches again: {_undo(store, number)}"
         )
 
 
-class BatchMaker(Protocol):
+class BatchMaker(Protocol[H]):
     """Works through the batches of a plan, one after the other, on some engine."""
 
-    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+    def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
         """Look at all search ids of a plan, and at what the last batch `before` carries into it."""
 
-    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+    def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:
         """Work through a window of the plan."""
 
     def ids(self) -> pl.LazyFrame:
@@ -202,7 +195,7 @@ class BatchMaker(Protocol):
 
 
 def add_to_store(
-    maker: BatchMaker, store: PatternStore, plan: Plan, settings: Settings, versions: Mapping[str, str],
+    maker: BatchMaker[H], store: PatternStore, plan: Plan[H], settings: Settings, versions: Mapping[str, str],
     progress: Progress,
 ) -> int:  # fmt: skip
     """Read what a plan names, and publish each batch when it is done; return how many.
@@ -238,7 +231,7 @@ def add_to_store(
 
 
 def _batch_info(
-    plan: Plan, number: int, watermark_ms: int, span: tuple[int | None, int | None]
+    plan: Plan[H], number: int, watermark_ms: int, span: tuple[int | None, int | None]
 ) -> dict[str, Any]:
     """Return what a batch is of; the first of a run names the files of all of it."""
     return {
@@ -274,7 +267,7 @@ def _so_far(store: PatternStore) -> pl.DataFrame:
     return pl.concat([_as_funnel(last.info["counted"]), last.frame("open/funnel")])
 
 
-def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings) -> tuple[int, bool]:
+def _watermark(store: PatternStore, plan: Plan[H], number: int, settings: Settings) -> tuple[int, bool]:
     """Return from when on rows of later batches are, and whether the run ends with this batch.
 
     What comes after a run is not known yet, so its last searches are held open for `late_minutes`.
@@ -289,7 +282,7 @@ def _watermark(store: PatternStore, plan: Plan, number: int, settings: Settings)
 
 
 def _refuse_used(
-    store: PatternStore, plan: Plan, ids: pl.LazyFrame, span: tuple[int | None, int | None]
+    store: PatternStore, plan: Plan[H], ids: pl.LazyFrame, span: tuple[int | None, int | None]
 ) -> None:
     """Refuse search ids that a run before has used: their clicks, counted long ago, cannot be told apart."""
     first, last = span

@@ -1,25 +1,83 @@
-"""A log: its two halves, checked to belong together."""
+"""A log: its two halves, checked to belong together, on this machine or where only an engine reaches."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
+
+import polars as pl
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.tables import Input, as_text_ids
+from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.tables import Input
+from clickassay.logs.batches.chunks import Piece, pieces_of
+
+
+class Half(Protocol):
+    """One half of a log, ``searches`` or ``clicks``: what is known of it before its rows are read.
+
+    A file goes by the path that opens it.
+    """
+
+    @property
+    def what(self) -> str:
+        """Name of the half."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where it lies, for messages."""
+        ...
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns that are really there."""
+        ...
+
+    @property
+    def has_number_ids(self) -> bool:
+        """Whether search ids are whole numbers, or else text."""
+        ...
+
+    def with_text_ids(self) -> Self:
+        """Return the half with search ids as text."""
+        ...
+
+    def fingerprints(self) -> Mapping[str, FileFingerprint]:
+        """Name each file by what tells it from others."""
+        ...
+
+    def only(self, files: Sequence[str]) -> Self:
+        """Return the half with some of its files."""
+        ...
+
+    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+        """Return what is read together, with the range of its times within first_ms to end_ms."""
+        ...
+
+
+H = TypeVar("H", bound=Half)
 
 
 @dataclass(frozen=True)
-class Log:
+class Log(Generic[H]):
     """Searches and clicks that belong together: both name searches by ids of one type."""
 
-    searches: Input
-    clicks: Input
+    searches: H
+    clicks: H
 
     @property
     def by_url(self) -> bool:
         """Whether clicks name a URL, or else a position."""
         return "url" in self.clicks.columns
 
+    @property
+    def halves(self) -> dict[str, H]:
+        """Both halves by name."""
+        return {"searches": self.searches, "clicks": self.clicks}
 
-def checked_log(searches: Input, clicks: Input) -> Log:
+
+def joined_log(searches: H, clicks: H) -> Log[H]:
     """Put both halves of a log together.
 
     Raises
@@ -29,10 +87,57 @@ def checked_log(searches: Input, clicks: Input) -> Log:
     """
     if not {"url", "position"} & clicks.columns:
         has = ", ".join(sorted(clicks.columns))
-        raise InputError(
-            f"clicks: neither column url nor column position in {clicks.files[0]}; it has: {has}"
-        )
-    types = {table.frame.collect_schema()["search_id"] for table in (searches, clicks)}
-    if len(types) == 1:
+        raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
+    if searches.has_number_ids == clicks.has_number_ids:
         return Log(searches, clicks)
-    return Log(as_text_ids(searches, "search_id"), as_text_ids(clicks, "search_id"))
+    return Log(searches.with_text_ids(), clicks.with_text_ids())
+
+
+@dataclass(frozen=True)
+class LocalHalf(Input):
+    """One half of a log in files of this machine."""
+
+    @property
+    def source(self) -> str:
+        """The first file."""
+        return str(self.files[0])
+
+    @property
+    def has_number_ids(self) -> bool:
+        """Whether search ids are whole numbers, or else text."""
+        return self.frame.collect_schema()["search_id"].is_integer()
+
+    def with_text_ids(self) -> Self:
+        """Return the half with search ids as text."""
+        text = pl.col("search_id").cast(pl.String)
+        return replace(
+            self,
+            frame=self.frame.with_columns(text),
+            opened=lambda *rows: self.opened(*rows).with_columns(text),
+        )
+
+    def fingerprints(self) -> dict[str, FileFingerprint]:
+        """Name each file by its size, head and tail."""
+        return {str(file): self.file_fingerprint(file) for file in self.files}
+
+    def only(self, files: Sequence[str]) -> Self:
+        """Return the half with some of its files."""
+        if len(files) == len(self.files):
+            return self
+        kept = tuple(Path(file) for file in files)
+        frame = pl.concat([self.opened(file) for file in kept]) if kept else self.frame.clear().lazy()
+        return replace(self, files=kept, frame=frame)
+
+    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+        """Return row groups, or whole files of text."""
+        return pieces_of(self, first_ms, end_ms)
+
+
+def local_half(table: Input) -> LocalHalf:
+    """Return an input of searches or clicks as one half of a log."""
+    return LocalHalf(**vars(table))
+
+
+def checked_log(searches: Input, clicks: Input) -> Log[LocalHalf]:
+    """Put both halves of a log of this machine together; see `joined_log`."""
+    return joined_log(local_half(searches), local_half(clicks))

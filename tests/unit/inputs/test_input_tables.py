@@ -6,7 +6,7 @@ import pytest
 from clickassay.core.text import first_line
 from clickassay.inputs.columns import CLICKS, QUERIES, SEARCHES
 from clickassay.inputs.files import find_files
-from clickassay.inputs.tables import as_text_ids, read_input
+from clickassay.inputs.tables import read_input
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}
@@ -119,11 +119,6 @@ def test_a_fingerprint_sees_the_head_and_the_tail_of_a_large_file(tmp_path):
         file.write_bytes(changed)
         digests.append(read_input("clicks", file, CLICKS).fingerprint()["sha256"])
     assert len(set(digests)) == 3
-
-
-def test_ids_can_be_turned_into_text(tmp_path):
-    table = as_text_ids(read_input("searches", parquet(tmp_path), SEARCHES), "search_id")
-    assert table.frame.collect()["search_id"].to_list() == ["1"]
 
 
 @pytest.mark.parametrize(

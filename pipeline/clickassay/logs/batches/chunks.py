@@ -20,11 +20,12 @@ MANY_DAYS = 40
 class Piece:
     """Rows of a file that are read together: a row group, or a whole file of text.
 
+    `file` is the path that opens it, here or where only an engine reaches.
     `first_ms` and `last_ms` bound the usable times in it; both are None when it has none.
     `days` are the midnights (UTC) that begin its days with rows; None when it spans few days.
     """
 
-    file: Path
+    file: str
     offset: int
     rows: int
     first_ms: int | None
@@ -37,13 +38,13 @@ def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
     found: list[Piece] = []
     for file in table.files:
         for offset, rows, low, high in _row_groups(table, file):
-            content = rows_of_run(table, (Piece(file, offset, rows, None, None),))
+            content = rows_of_run(table, (Piece(str(file), offset, rows, None, None),))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
                 times = _read_range(content, first_ms, end_ms)
             days = _read_days(content, *times) if _is_long(*times) else None
-            found.append(Piece(file, offset, rows, *times, days))
+            found.append(Piece(str(file), offset, rows, *times, days))
     return tuple(found)
 
 
@@ -100,6 +101,7 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
 
 def rows_of_run(table: Input, run: Sequence[Piece]) -> pl.LazyFrame:
     """Return the rows of adjacent pieces of one file."""
-    if not is_parquet(run[0].file):
-        return table.opened(run[0].file)  # a piece is the whole file, and counting its lines is no parsing
-    return table.opened(run[0].file, (run[0].offset, sum(piece.rows for piece in run)))
+    file = Path(run[0].file)
+    if not is_parquet(file):
+        return table.opened(file)  # a piece is the whole file, and counting its lines is no parsing
+    return table.opened(file, (run[0].offset, sum(piece.rows for piece in run)))

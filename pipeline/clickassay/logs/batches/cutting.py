@@ -2,20 +2,20 @@
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
-from clickassay.logs.batches.chunks import Piece, pieces_of
+from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.estimate import order_note
 from clickassay.logs.batches.windows import Window, cut_log, file_starts, midnights, piece_starts
-from clickassay.logs.log import Log
+from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
 
 BATCH_ROWS = 4_000_000
 """Searches of a batch unless set: about 3 GB of memory with lists of ten results."""
 
 
-def planned(log: Log, settings: Settings) -> tuple[Window, ...]:
+def planned(log: Log[H], settings: Settings) -> tuple[Window, ...]:
     """Cut a log into windows of time as `settings.batch` says: one for a batch."""
-    shown = pieces_of(log.searches, FIRST_MS, END_MS)
-    return cut_pieces(shown, pieces_of(log.clicks, FIRST_MS, END_MS), settings.batch)
+    shown, clicked = log.searches.pieces(FIRST_MS, END_MS), log.clicks.pieces(FIRST_MS, END_MS)
+    return cut_pieces(shown, clicked, settings.batch)
 
 
 def rows_of_batch(batch: str) -> int | None:

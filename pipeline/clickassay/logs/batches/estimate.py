@@ -217,7 +217,7 @@ def _length_ms(piece: Piece) -> int:
 
 
 def _one_piece(piece: Piece) -> str:
-    return f"{'one row group of ' if is_parquet(piece.file) else ''}{piece.file}"
+    return f"{'one row group of ' if is_parquet(Path(piece.file)) else ''}{piece.file}"
 
 
 def _long(length_ms: int) -> str:

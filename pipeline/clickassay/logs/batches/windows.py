@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 
 import polars as pl
 
@@ -108,7 +107,7 @@ def piece_starts(pieces: Iterable[Piece]) -> list[int]:
 
 def file_starts(pieces: Iterable[Piece]) -> list[int]:
     """Return the first time of every file."""
-    starts: dict[Path, int] = {}
+    starts: dict[str, int] = {}
     for piece in pieces:
         if piece.first_ms is not None:
             starts[piece.file] = min(piece.first_ms, starts.get(piece.file, piece.first_ms))

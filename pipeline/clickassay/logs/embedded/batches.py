@@ -13,6 +13,7 @@ from clickassay.logs.embedded.scan import id_fingerprint
 from clickassay.logs.embedded.search_ids import repeated_ids, rows_with_ids, show_ids
 from clickassay.logs.engine import Engine
 from clickassay.logs.grow import Plan
+from clickassay.logs.log import LocalHalf
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 
 
@@ -26,7 +27,7 @@ class EmbeddedMaker:
         self._judged_queries = judged_queries
         self._carry: Carry | None = None
 
-    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+    def begin(self, plan: Plan[LocalHalf], before: StoredBatch | None) -> None:
         """Look at all search ids of a plan."""
         self._builder = PatternBuilder(
             self._engine, self._settings, by_url=plan.log.by_url, judged_queries=self._judged_queries
@@ -40,7 +41,7 @@ class EmbeddedMaker:
             self._engine, known, repeated, self._builder.values, _ambiguous_before(before)
         )
 
-    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+    def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:
         """Work through a window of the plan."""
         batch = batch_of(plan.windows[number], plan.log, self._carry, watermark_ms)
         report = reporter(plan.windows, number, self._progress)

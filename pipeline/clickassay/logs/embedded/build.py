@@ -12,7 +12,7 @@ from clickassay.logs.batches.windows import Window, rows_of
 from clickassay.logs.embedded.builder import Carry, LogBatch, PatternBuilder
 from clickassay.logs.embedded.search_ids import found_ids, repeated_ids, show_ids
 from clickassay.logs.engine import Engine
-from clickassay.logs.log import Log
+from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.steps import NEVER_MS
 from clickassay.patterns.funnel import check_log, orphan_rows
 from clickassay.patterns.table import PatternTable
@@ -23,7 +23,7 @@ _READING = 0.5
 
 def build_pattern_table(
     engine: Engine,
-    log: Log,
+    log: Log[LocalHalf],
     settings: Settings,
     judged_queries: pl.DataFrame | None = None,
     *,
@@ -45,7 +45,7 @@ def build_pattern_table(
 
 def counted_pattern_table(
     engine: Engine,
-    log: Log,
+    log: Log[LocalHalf],
     settings: Settings,
     judged_queries: pl.DataFrame | None = None,
     *,
@@ -86,7 +86,7 @@ def counted_pattern_table(
     return replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
 
 
-def batch_of(window: Window, log: Log, carry: Carry | None, watermark_ms: int) -> LogBatch:
+def batch_of(window: Window, log: Log[LocalHalf], carry: Carry | None, watermark_ms: int) -> LogBatch:
     """Return the batch of a window, with what the one before carries into it."""
     return LogBatch(
         _joined(carry.searches if carry else None, rows_of(log.searches, window.searches, window)),

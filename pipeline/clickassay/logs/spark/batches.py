@@ -10,12 +10,11 @@ import polars as pl
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.logs.grow import Plan
-from clickassay.logs.spark.builder import SparkBuilder, SparkLog
+from clickassay.logs.spark.builder import SparkBuilder
 from clickassay.logs.spark.engine import SparkEngine
+from clickassay.logs.spark.read import SparkHalf
 from clickassay.logs.spark.windows import window_rows
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
-
-_IDS = "bigint"
 
 
 @dataclass
@@ -23,17 +22,17 @@ class SparkMaker:
     """Works through batches on Spark; what passes this machine passes it in pieces."""
 
     engine: SparkEngine
-    log: SparkLog
     settings: Settings
     judged_queries: pl.DataFrame | None
     progress: Progress
 
-    def begin(self, plan: Plan, before: StoredBatch | None) -> None:
+    def begin(self, plan: Plan[SparkHalf], before: StoredBatch | None) -> None:
         """Look at all search ids of a plan."""
-        searches, clicks = self.log.searches, self.log.clicks
+        searches, clicks = plan.log.searches, plan.log.clicks
         self._builder = SparkBuilder(
-            self.engine, self.settings, by_url=self.log.by_url, judged_queries=self.judged_queries
+            self.engine, self.settings, by_url=plan.log.by_url, judged_queries=self.judged_queries
         )
+        self._has_number_ids = searches.has_number_ids
         put = self.engine.put
         self._carry = {
             "searches": put(_file(before, "carry_searches"), searches.frame),
@@ -41,12 +40,11 @@ class SparkMaker:
         }
         ids = searches.frame.select("search_id")
         self.engine.name("ambiguous_log", put(_file(before, "ambiguous"), ids))
-        files = plan.log.searches.files
-        whole = searches.opened(files, None) if files else searches.frame.limit(0)
-        self._builder.tell_ids_apart(whole.unionByName(self._carry["searches"]), continues_log=True)
+        whole = searches.frame.unionByName(self._carry["searches"])
+        self._builder.tell_ids_apart(whole, continues_log=True)
         self._ambiguous = self._builder.ambiguous()
 
-    def add(self, plan: Plan, number: int, watermark_ms: int) -> None:
+    def add(self, plan: Plan[SparkHalf], number: int, watermark_ms: int) -> None:
         """Work through a window of the plan."""
         name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
         window = plan.windows[number]
@@ -55,8 +53,8 @@ class SparkMaker:
             self.progress(Event(f"{name}: {event.message}", part))
 
         self._builder.add(
-            window_rows(self.log.searches, window.searches, window),
-            window_rows(self.log.clicks, window.clicks, window),
+            window_rows(plan.log.searches, window.searches, window),
+            window_rows(plan.log.clicks, window.clicks, window),
             watermark_ms,
             report,
             carried=(self._carry["searches"], self._carry["clicks"]),
@@ -66,7 +64,7 @@ class SparkMaker:
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch."""
-        self._ids = self._builder.ids(are_numbers=self.log.searches.id_type == _IDS)
+        self._ids = self._builder.ids(are_numbers=self._has_number_ids)
         return self._ids
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:

@@ -1,16 +1,15 @@
 """A log to its pattern table on Spark: the same steps; the log and all that is large stays where it lies."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
+from clickassay.logs.log import Log
 from clickassay.logs.spark.engine import SparkEngine
-from clickassay.logs.spark.read import SparkInput
+from clickassay.logs.spark.read import SparkHalf
 from clickassay.logs.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
@@ -33,35 +32,6 @@ from clickassay.patterns.table import StagedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True)
-class SparkLog:
-    """Searches and clicks that belong together: both name searches by ids of one type."""
-
-    searches: SparkInput
-    clicks: SparkInput
-
-    @property
-    def by_url(self) -> bool:
-        """Whether clicks name a URL, or else a position."""
-        return "url" in self.clicks.columns
-
-
-def checked_spark_log(searches: SparkInput, clicks: SparkInput) -> SparkLog:
-    """Put both halves of a log together.
-
-    Raises
-    ------
-    InputError
-        If clicks name neither URL nor position.
-    """
-    if not {"url", "position"} & clicks.columns:
-        has = ", ".join(sorted(clicks.columns))
-        raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
-    if searches.id_type == clicks.id_type:
-        return SparkLog(searches, clicks)
-    return SparkLog(searches.with_text_ids(), clicks.with_text_ids())
 
 
 class SparkBuilder:
@@ -174,7 +144,7 @@ def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
 
 def spark_pattern_table(
     engine: SparkEngine,
-    log: SparkLog,
+    log: Log[SparkHalf],
     settings: Settings,
     judged_queries: pl.DataFrame | None,
     *,

@@ -1,6 +1,5 @@
 """First half of a run on Spark: logs to a pattern table, which is then written here."""
 
-import hashlib
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -18,10 +17,11 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.files import find_files
 from clickassay.inputs.paths import is_uri, without_patterns
-from clickassay.logs.spark.builder import SparkLog, checked_spark_log, spark_pattern_table
+from clickassay.logs.log import Log, joined_log
+from clickassay.logs.spark.builder import spark_pattern_table
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
-from clickassay.logs.spark.read import SparkInput, lies_here, read_for_spark
+from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
 from clickassay.patterns.folder import write_patterns
 
@@ -64,7 +64,7 @@ def write_spark_patterns(
     with spark_engine(settings, folder) as engine:
         log = read_spark_log(engine, searches, clicks)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
-        inputs = {half.what: input_named(half) for half in (log.searches, log.clicks)}
+        inputs = {half.what: half.listing.fingerprint() for half in (log.searches, log.clicks)}
         versions = {**info["versions"], "spark": str(engine.session.version)}
         made = {**info, "inputs": inputs, "versions": versions}
         table = spark_pattern_table(engine, log, settings, judged_queries, info=made, progress=progress)
@@ -146,7 +146,7 @@ def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> 
         )
 
 
-def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> SparkLog:
+def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> Log[SparkHalf]:
     """Open both halves of a log.
 
     Raises
@@ -155,14 +155,4 @@ def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path
         If a file or table is missing, cannot be read or lacks a column.
     """
     read = partial(read_for_spark, engine.session, staging=engine.place)
-    return checked_spark_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))
-
-
-def input_named(half: SparkInput) -> dict[str, object]:
-    """Name an input by its files: their number and bytes, and a digest."""
-    if half.local is not None:
-        return half.local.fingerprint()
-    files = sorted(half.files())
-    digest = hashlib.sha256(repr(files).encode()).hexdigest()
-    size = sum(size for _, size in files)
-    return {"names": [half.source], "files": len(files), "bytes": size, "sha256": digest}
+    return joined_log(read("searches", searches, SEARCHES), read("clicks", clicks, CLICKS))

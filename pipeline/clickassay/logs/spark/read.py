@@ -9,18 +9,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote, urlparse
 
 import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import Wanted
-from clickassay.inputs.files import FORMATS
+from clickassay.inputs.files import FORMATS, FileFingerprint
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import Input, Part, read_input
 from clickassay.inputs.types import EXPECTED, Kind, converted
+from clickassay.logs.batches.chunks import Piece
+from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import in_words, mended_fault
+from clickassay.logs.spark.remote import RemoteFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -31,7 +34,7 @@ _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True)
-class SparkInput:
+class SparkHalf:
     """One half of a log on Spark.
 
     Attributes
@@ -44,42 +47,47 @@ class SparkInput:
         Names of the columns that are really there.
     frame
         Rows in canonical types, lazily.
-    raw
-        The rows as Spark reads them.
     opened
         Gives the rows of some files in canonical types: all, or those of one from an offset on, so many.
-    local
-        The same as the embedded engine would read it; None when it does not lie here.
+    listing
+        Its files: as the embedded engine would read them where they lie here, or as Spark knows them.
     """
 
     what: str
     source: str
     columns: frozenset[str]
     frame: "DataFrame"
-    raw: "DataFrame"
-    opened: Callable[[Sequence[Path], tuple[int, int] | None], "DataFrame"]
-    local: Input | None = None
+    opened: Callable[[Sequence[str], tuple[int, int] | None], "DataFrame"]
+    listing: LocalHalf | RemoteFiles
 
     @property
-    def id_type(self) -> str:
-        """Spark's type of search_id: bigint or string."""
-        return dict(self.frame.dtypes)["search_id"]
+    def has_number_ids(self) -> bool:
+        """Whether search ids are whole numbers, or else text."""
+        return dict(self.frame.dtypes)["search_id"] == "bigint"
 
-    def files(self) -> list[tuple[str, int]]:
-        """Return path and bytes of every file; a table may hide its bytes: then 0."""
-        try:
-            rows = self.raw.select("_metadata.file_path", "_metadata.file_size").distinct().collect()
-        except Exception:
-            return [(file, 0) for file in self.raw.inputFiles()]
-        return [(str(path), int(size)) for path, size in rows]
+    def with_text_ids(self) -> Self:
+        """Return the half with search ids as text."""
 
-    def with_text_ids(self) -> "SparkInput":
-        """Return the input with search_id as text."""
-
-        def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
+        def opened(files: Sequence[str], rows: tuple[int, int] | None) -> "DataFrame":
             return _with_text_ids(self.opened(files, rows))
 
         return replace(self, frame=_with_text_ids(self.frame), opened=opened)
+
+    def fingerprints(self) -> dict[str, FileFingerprint]:
+        """Name each file by what tells it from others."""
+        return self.listing.fingerprints()
+
+    def only(self, files: Sequence[str]) -> Self:
+        """Return the half with some of its files."""
+        listing = self.listing.only(files)
+        if listing is self.listing:
+            return self
+        frame = self.opened(files, None) if files else self.frame.limit(0)
+        return replace(self, frame=frame, listing=listing)
+
+    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+        """Return row groups of files that lie here, else whole files."""
+        return self.listing.pieces(first_ms, end_ms)
 
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":
@@ -94,7 +102,7 @@ def read_for_spark(
     source: str | Path,
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
-) -> SparkInput:
+) -> SparkHalf:
     """Open one half of a log.
 
     Parameters
@@ -114,7 +122,7 @@ def read_for_spark(
         return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
     if not lies_here(text):
         return _read_whole(what, text, wanted, lambda: session.table(text))
-    return _read_local(session, read_input(what, source, wanted), text, wanted, staging)
+    return _read_local(session, local_half(read_input(what, source, wanted)), text, wanted, staging)
 
 
 def lies_here(source: str | Path) -> bool:
@@ -128,13 +136,13 @@ def lies_here(source: str | Path) -> bool:
 
 def _read_local(
     session: "SparkSession",
-    local: Input,
+    local: LocalHalf,
     source: str,
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
-) -> SparkInput:
-    def opened(files: Sequence[Path], rows: tuple[int, int] | None) -> "DataFrame":
-        asked = set(files)
+) -> SparkHalf:
+    def opened(files: Sequence[str], rows: tuple[int, int] | None) -> "DataFrame":
+        asked = set(map(Path, files))
         kept = [
             replace(part, files=tuple(file for file in part.files if file in asked)) for part in local.parts
         ]
@@ -142,27 +150,29 @@ def _read_local(
             [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
         )
 
-    rows = opened(local.files, None)
-    return SparkInput(local.what, source, local.columns, rows, rows, opened, local)
+    rows = opened([str(file) for file in local.files], None)
+    return SparkHalf(local.what, source, local.columns, rows, opened, local)
 
 
 def _read_whole(
     what: str, source: str, wanted: Sequence[Wanted], read: Callable[[], "DataFrame"]
-) -> SparkInput:
-    def opened(files: Sequence[Path], _rows: tuple[int, int] | None) -> "DataFrame":
+) -> SparkHalf:
+    def opened(files: Sequence[str], _rows: tuple[int, int] | None) -> "DataFrame":
         from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-        of_files = raw.where(F.col("_metadata.file_path").isin([str(file) for file in files]))
+        of_files = raw.where(F.col("_metadata.file_path").isin(list(files)))
         return _canonical(what, source, of_files, wanted)
 
     try:
         raw = read()
         rows = _canonical(what, source, raw, wanted)
+        time = _column(what, source, dict(raw.dtypes), Wanted("timestamp", "time"), None)
     except InputError:
         raise
     except Exception as error:
         raise InputError(f"{what}: {mended_fault(error)}") from in_words(error)
-    return SparkInput(what, source, frozenset(raw.columns), rows, raw, opened)
+    files = RemoteFiles(what, source, raw, time)
+    return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
 
 
 def _read_part(
@@ -211,11 +221,6 @@ def _canonical(
     """Bring rows to the canonical types of method 2; `part` tells of Hive partitions and of nanoseconds."""
     types = dict(rows.dtypes)
     return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
-
-
-def canonical_time(what: str, source: str, types: dict[str, str]) -> "Column":
-    """Return the time of a row (ms since 1970, UTC) from the column timestamp, whatever its type."""
-    return _column(what, source, types, Wanted("timestamp", "time"), None)
 
 
 def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":

@@ -1,0 +1,118 @@
+"""The files of a log that only Spark reaches: told apart by path, size and time of change."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from clickassay.core.errors import InputError
+from clickassay.inputs.files import FileFingerprint
+from clickassay.logs.batches.chunks import DAY_MS, MANY_DAYS, Piece
+from clickassay.logs.spark.errors import in_words
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_FILE = ("_metadata.file_path", "_metadata.file_size", "_metadata.file_modification_time")
+
+
+@dataclass(frozen=True)
+class RemoteFiles:
+    """Files, or a table, behind one half of a log; contents are never read for a fingerprint.
+
+    Attributes
+    ----------
+    what
+        ``searches`` or ``clicks``.
+    source
+        What was asked for: a path or a table's name.
+    raw
+        The rows as Spark reads them.
+    time
+        Their time (ms since 1970, UTC).
+    names
+        The files that are meant; None = all.
+    """
+
+    what: str
+    source: str
+    raw: "DataFrame"
+    time: "Column"
+    names: frozenset[str] | None = None
+
+    def fingerprint(self) -> dict[str, object]:
+        """Name the input: number of files and bytes, and a digest of their paths and sizes."""
+        files = sorted(self._sizes())
+        digest = hashlib.sha256(repr(files).encode()).hexdigest()
+        size = sum(size for _, size in files)
+        return {"names": [self.source], "files": len(files), "bytes": size, "sha256": digest}
+
+    def _sizes(self) -> list[tuple[str, int]]:
+        """Return path and bytes of every file; a table may hide its bytes: then 0."""
+        try:
+            rows = self.raw.select(*_FILE[:2]).distinct().collect()
+        except Exception:
+            return [(file, 0) for file in self.raw.inputFiles()]
+        return [(str(path), int(size)) for path, size in rows]
+
+    def fingerprints(self) -> dict[str, FileFingerprint]:
+        """Name each file by its path, size and time of change.
+
+        Raises
+        ------
+        InputError
+            If it is a table that tells no files apart: a store must know what it has read.
+        """
+        return {path: file for path, file in self._every_file.items() if self._is_meant(path)}
+
+    @cached_property
+    def _every_file(self) -> dict[str, FileFingerprint]:
+        try:
+            rows = self.raw.select(*_FILE).distinct().collect()
+        except Exception as error:
+            raise InputError(
+                f"{self.what}: {self.source} tells no files apart, which a store needs to know what it holds"
+                "; give a path of Parquet files, or use --out"
+            ) from in_words(error)
+        return {str(path): _fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows)}
+
+    def only(self, files: Sequence[str]) -> Self:
+        """Return the same with some of its files."""
+        return replace(self, names=frozenset(files))
+
+    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+        """Return the files, each a piece, with the range of their times within first_ms to end_ms."""
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+        timed = self.raw.select(F.col("_metadata.file_path").alias("file"), self.time.alias("timestamp"))
+        time = timed.where((F.col("timestamp") >= first_ms) & (F.col("timestamp") < end_ms))
+        days = F.collect_set((F.col("timestamp") / DAY_MS).cast("bigint") * DAY_MS)
+        known = {
+            row["file"]: row
+            for row in time.groupBy("file")
+            .agg(F.min("timestamp").alias("low"), F.max("timestamp").alias("high"), days.alias("days"))
+            .collect()
+        }
+        rows = timed.groupBy("file").count().collect()
+        return tuple(
+            _piece(str(file), int(count), known.get(file))
+            for file, count in rows
+            if self._is_meant(str(file))
+        )
+
+    def _is_meant(self, path: str) -> bool:
+        return self.names is None or path in self.names
+
+
+def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
+    digest = hashlib.sha256(f"{path}\n{size}\n{modified}".encode()).hexdigest()
+    return FileFingerprint(path.rpartition("/")[2], path, size, digest)
+
+
+def _piece(path: str, rows: int, times: object) -> Piece:
+    if times is None:
+        return Piece(path, 0, rows, None, None)
+    low, high, days = times["low"], times["high"], times["days"]  # type: ignore[index]
+    is_long = high - low > MANY_DAYS * DAY_MS
+    return Piece(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)
