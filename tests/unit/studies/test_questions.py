@@ -12,8 +12,8 @@ from support.places import ROOT
 from support.runs.expected_answers import EXPECTED
 from support.runs.tiny_run import configuration_row, tables, write_run
 
-FOLDER = ROOT / "sql" / "explore"
-NAMES = sorted(file.stem for file in FOLDER.glob("*.sql"))
+FILES = {file.stem: file for file in (ROOT / "sql" / "questions").rglob("*.sql")}
+NAMES = sorted(FILES)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_a_question_to_an_empty_run_has_an_empty_answer_with_the_same_columns(na
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_says_in_its_first_line_what_it_answers_and_is_one_select(name):
-    text = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    text = FILES[name].read_text(encoding="utf-8")
     first, rest = text.split("\n", 1)
     assert first.startswith("-- ")
     assert first.endswith("?")
@@ -66,7 +66,7 @@ def test_the_file_says_in_its_first_line_what_it_answers_and_is_one_select(name)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_ranking_keeps_is_what_its_order_puts_first(name):
-    tree = sqlglot.parse_one((FOLDER / f"{name}.sql").read_text(encoding="utf-8"), dialect="duckdb")
+    tree = sqlglot.parse_one(FILES[name].read_text(encoding="utf-8"), dialect="duckdb")
     order = [part.sql() for part in tree.args["order"].expressions]
     if tree.args.get("qualify"):
         window = tree.args["qualify"].find(sqlglot.exp.Window)
@@ -79,7 +79,7 @@ def test_questions_are_read_from_the_folder_with_their_first_comment_line():
     found = {item.name: item for item in questions()}
     assert sorted(found) == NAMES
     assert found["coverage"].answers.startswith("How much of the log is judged")
-    assert found["coverage"].sql == (FOLDER / "coverage.sql").read_text(encoding="utf-8")
+    assert found["coverage"].sql == FILES["coverage"].read_text(encoding="utf-8")
 
 
 def test_a_ranking_shows_the_twenty_worst_of_each_market_and_no_more(tmp_path):
