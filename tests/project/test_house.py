@@ -29,7 +29,7 @@ from support.sql_subset import (
 PACKAGE = ROOT / "pipeline" / "clickassay"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SQL_FILES = sorted((ROOT / "sql").rglob("*.sql"))
-STEPS = [file for file in SQL_FILES if not {"macros", "questions"} & set(file.parts)]
+STEPS = [file for file in SQL_FILES if not {"macros", "questions"} & set(file.relative_to(ROOT).parts)]
 LONGEST_MODULE = 400
 
 
