@@ -1,6 +1,6 @@
 """The columns of the canonical inputs, declared once: runs read them, importers and the simulator write them.
 
-docs/formats.md says what importers put into them; the README has them as a table.
+docs/reference/formats.md says what importers put into them; the README has them as a table.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.files import FileFingerprint
 from clickassay.inputs.tables import Input
 from clickassay.logs.batches.chunks import Piece, pieces_of
@@ -85,7 +86,7 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
     InputError
         If clicks name neither URL nor position.
     """
-    if not {"url", "position"} & clicks.columns:
+    if not CLICKED & clicks.columns:
         has = ", ".join(sorted(clicks.columns))
         raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
     if searches.has_number_ids == clicks.has_number_ids:

@@ -14,6 +14,7 @@ from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
 from clickassay.core.errors import ReportError
+from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
     ANY_SAMPLE,
     SAMPLE_COLUMNS,
@@ -62,7 +63,7 @@ class FinishedRun:
     @cached_property
     def info(self) -> Mapping[str, Any]:
         """Its settings.json: an object with inputs, settings, versions and more."""
-        file = self.folder / "settings.json"
+        file = self.folder / SETTINGS_FILE
         if not file.is_file():
             raise self._no_run(file.name)
         try:
@@ -83,7 +84,7 @@ class FinishedRun:
                 del known["scale"]
             return Settings(**known)
         except (ValueError, KeyError, TypeError) as error:
-            raise broken(self.folder / "settings.json", first_line(error)) from error
+            raise broken(self.folder / SETTINGS_FILE, first_line(error)) from error
 
     def table(self, contract: Table) -> pl.DataFrame:
         """Return a table in the form of its contract."""
