@@ -13,20 +13,31 @@ def packed():
     return packs()
 
 
+def of_pack(pack, folder, **more):
+    """Make the pattern table of a pack on both engines; return their folders."""
+    rows = {"searches": pack.searches, "clicks": pack.clicks, "judgments": pack.judgments}
+    paths = write_log(folder / "log", pack.seeds[0], **rows)
+    settings = pack.settings | more
+    return both_engines(paths["searches"], paths["clicks"], folder, judgments=paths["judgments"], **settings)
+
+
 @pytest.mark.parametrize(
     "number", [0, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(1, len(SHAPES)))]
 )
 def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_pack_of_messy_logs(
     spark, packed, number, tmp_path
 ):
-    pack = packed[number]
-    rows = {"searches": pack.searches, "clicks": pack.clicks, "judgments": pack.judgments}
-    paths = write_log(tmp_path / "log", pack.seeds[0], **rows)
-    ours, theirs = both_engines(
-        paths["searches"], paths["clicks"], tmp_path, judgments=paths["judgments"], **pack.settings
-    )
-    assert differing_tables(ours, theirs) == [], f"seeds {pack.seeds}"
+    ours, theirs = of_pack(packed[number], tmp_path)
+    assert differing_tables(ours, theirs) == [], f"seeds {packed[number].seeds}"
     assert read_patterns(ours).patterns.height > LOGS
+
+
+def test_spark_leaves_out_the_same_queries_without_judgments(spark, packed, tmp_path):
+    ours, theirs = of_pack(packed[0], tmp_path, only_judged=True)
+    assert differing_tables(ours, theirs) == []
+    table = read_patterns(ours)
+    assert table.patterns.height > 0
+    assert "query without judgments" in table.funnel["reason"].to_list()
 
 
 def test_packs_are_of_a_hundred_logs_and_more_of_every_shape(packed):
