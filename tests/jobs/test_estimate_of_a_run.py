@@ -12,9 +12,9 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.dry_run import plan_store, plan_table
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import cutting, estimate
-from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_note, size
 from clickassay.logs.batches.windows import Window
+from clickassay.logs.chunks import Piece
 from clickassay.patterns.store.store import PatternStore
 from support.logs import tiny
 from support.logs.small_logs import MINUTE, NOON, click, search, write_rows

@@ -14,9 +14,9 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.files import FileFingerprint
-from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.cutting import cut_pieces
 from clickassay.logs.batches.windows import Window
+from clickassay.logs.chunks import Piece
 from clickassay.logs.engine import Ids
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS

@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.files import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.batches.chunks import Piece, pieces_of
+from clickassay.logs.chunks import Piece, pieces_of
 
 
 class Half(Protocol):

@@ -2,9 +2,9 @@
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
-from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.estimate import order_note
 from clickassay.logs.batches.windows import Window, cut_log, file_starts, midnights, piece_starts
+from clickassay.logs.chunks import Piece
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
 

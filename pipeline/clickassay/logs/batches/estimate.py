@@ -8,8 +8,8 @@ from pathlib import Path
 from clickassay.core.text import utc_text
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
-from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.windows import Window
+from clickassay.logs.chunks import Piece
 
 # Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 1 to 20 million
 # searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of

@@ -9,7 +9,7 @@ from itertools import pairwise
 import polars as pl
 
 from clickassay.inputs.tables import Input
-from clickassay.logs.batches.chunks import DAY_MS, Piece, rows_of_run
+from clickassay.logs.chunks import DAY_MS, Piece, rows_of_run
 
 _REREAD = {"searches": 0.25, "clicks": 1.0}
 """A cut is made only if it makes no more than this part of a batch be read twice; clicks cost little."""

@@ -20,7 +20,7 @@ from clickassay.inputs.files import FORMATS, FileFingerprint
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import Input, Part, read_input
 from clickassay.inputs.types import EXPECTED, Kind, converted
-from clickassay.logs.batches.chunks import Piece
+from clickassay.logs.chunks import Piece
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import in_words, mended_fault
 from clickassay.logs.spark.remote import RemoteFiles

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.files import FileFingerprint
-from clickassay.logs.batches.chunks import DAY_MS, MANY_DAYS, Piece
+from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Piece
 from clickassay.logs.spark.errors import in_words
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from clickassay.inputs.files import is_parquet
-from clickassay.logs.batches.chunks import Piece
 from clickassay.logs.batches.windows import Window, belonging, inside, runs
+from clickassay.logs.chunks import Piece
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.spark.read import SparkHalf
 
