@@ -20,8 +20,7 @@ from support.one_correlation import weighted_correlation
 def log(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit")
     size = ("--searches", "3000", "--queries", "60", "--seed", "4")
-    ended = tiny.inside("simulate", *size, "--out", str(folder / "log"), "--quiet")
-    assert ended.code == 0, ended
+    tiny.said_by("simulate", *size, "--out", folder / "log", "--quiet")
     judged = pl.read_parquet(folder / "log" / "judgments.parquet")
     some = judged.sort("query", "url").filter(pl.int_range(pl.len()) % 7 != 3)
     some.write_parquet(folder / "some.parquet")
@@ -32,8 +31,7 @@ def made(log, name, *options, judgments="log/judgments.parquet"):
     inputs = [f"--{one}={log / 'log' / one}.parquet" for one in ("searches", "clicks")]
     inputs.append(f"--judgments={log / judgments}")
     quick = ("--depth=5", "--iterations=10", "--click-models=none", "--quiet", f"--out={log / name}")
-    ended = tiny.inside("run", *inputs, *quick, *options)
-    assert ended.code == 0, ended
+    tiny.said_by("run", *inputs, *quick, *options)
     return log / name
 
 
@@ -174,8 +172,7 @@ def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_i
     twice = pl.concat_list(pl.col("results").list.first(), pl.col("results").list.head(2))
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(results=twice))
     linear, uncut = "nDCG@3", "nDCG(dcg='exp-log2',ideal='uncut')@3"
-    ended = tiny.inside(*log.options(), "--metric", linear, "--metric", uncut)
-    assert ended.code == 0, ended
+    tiny.said_by(*log.options(), "--metric", linear, "--metric", uncut)
     values = pl.read_parquet(log.out / "configurations.parquet").select("NDCG", linear, uncut)
     best_first = 15 + 15 / np.log2(3) + 3 / 2  # grades 4 4 2; the three judged results have 4 2 0
     assert values["NDCG"].max() == pytest.approx(best_first / (15 + 3 / np.log2(3)))
@@ -198,7 +195,7 @@ def test_judgments_of_another_run_are_refused(run, log, tmp_path):
     }
     for name, frame in cases.items():
         frame.write_parquet(tmp_path / "given.parquet")
-        ended = tiny.inside("audit", str(run), "--judgments", str(tmp_path / "given.parquet"), "--quiet")
+        ended = tiny.inside("audit", run, "--judgments", tmp_path / "given.parquet", "--quiet")
         assert ended.code == 2, name
         assert "not those that" in ended.err, name
 
@@ -219,9 +216,7 @@ def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
     told = json.loads((run / "settings.json").read_text())
     told["settings"]["unjudged"] = "model"
     (tmp_path / "settings.json").write_text(json.dumps(told))
-    ended = tiny.inside("audit", str(tmp_path), "--quiet")
-    assert ended.code == 2
-    assert "drawn from clicks" in ended.err
+    assert "drawn from clicks" in tiny.refusal("audit", tmp_path, "--quiet")
 
 
 # ---- conclusions --------------------------------------------------------------------------------
@@ -286,9 +281,7 @@ def test_the_report_has_the_section(run):
 
 
 def said(*arguments):
-    ended = tiny.inside("audit", *map(str, arguments), "--quiet")
-    assert ended.code == 0, ended
-    return ended.out
+    return tiny.said_by("audit", *arguments, "--quiet")
 
 
 def test_a_run_is_told_line_by_line_with_what_cannot_be_told(run, judgments):
@@ -313,7 +306,7 @@ def test_tables_are_written_whole_and_are_what_csv_prints(run, judgments, tmp_pa
     assert [row["convention"] for row in printed] == conventions.filter(click_metric="PLC")[
         "convention"
     ].to_list()
-    assert tiny.inside("audit", str(run), "--out", str(out), "--quiet").code == 2
+    assert tiny.inside("audit", run, "--out", out, "--quiet").code == 2
 
 
 def test_one_list_tells_which_conventions_give_a_number():
@@ -344,7 +337,4 @@ def test_one_list_tells_which_conventions_give_a_number():
     ],
 )
 def test_what_cannot_be_audited_is_one_line(arguments, message):
-    ended = tiny.inside("audit", *arguments, "--quiet")
-    assert (ended.code, ended.out) == (2, "")
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
+    assert message in tiny.refusal("audit", *arguments, "--quiet")

@@ -3,16 +3,14 @@
 import csv
 import io
 import json
-import sys
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 import typer
-from typer.testing import CliRunner
 
-from clickassay.cli.app import app, main
+from clickassay.cli.app import app
 from clickassay.cli.exit import run_command
 from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.run import RUN_TABLES
@@ -23,6 +21,7 @@ from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.studies.questions import questions
 from support.logs.small_logs import simulated
+from support.logs.tiny import Outcome, inside, refusal, said_by
 from support.places import IMPORTED
 
 COMMANDS = [
@@ -46,21 +45,6 @@ RUN_FILES = {
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
 
-def invoke(*arguments):
-    """Run a command that must succeed; return what it prints."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def outcome(monkeypatch, capsys, *arguments):
-    """Run the command as the shell does; return its exit code and what it says on stderr."""
-    monkeypatch.setattr(sys, "argv", ["clickassay", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return caught.value.code, capsys.readouterr().err
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     return simulated(tmp_path_factory.mktemp("cli") / "log", searches=1_000, queries=12)
@@ -71,7 +55,7 @@ def finished(log, tmp_path_factory):
     """Return the folder of a finished run, and what the command printed."""
     out = tmp_path_factory.mktemp("cli") / "run"
     inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
-    return out, invoke("run", *inputs, "--out", out, *QUICK)
+    return out, said_by("run", *inputs, "--out", out, *QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -99,27 +83,27 @@ def test_these_are_all_commands():
     ids=" ".join,
 )
 def test_help_shows_an_example(command):
-    text = invoke(*command, "--help")
+    text = said_by(*command, "--help")
     assert "Example" in text
     assert f"clickassay {' '.join(command)} " in text
 
 
 @pytest.mark.parametrize("command", [(), ("import",)], ids=["clickassay", "import"])
 def test_help_of_a_group_names_its_commands(command):
-    text = invoke(*command, "--help")
+    text = said_by(*command, "--help")
     below = [path[-1] for path in COMMANDS if path and path[:-1] == command]
     assert [name for name in below if name not in text] == []
 
 
 @pytest.mark.parametrize("command", ["run", "patterns", "report"])
 def test_help_tells_defaults(command):
-    text = " ".join(invoke(command, "--help").split())
+    text = " ".join(said_by(command, "--help").split())
     assert "5,10" in text
     assert "0.01" in text
 
 
 def test_the_version_is_told():
-    assert invoke("--version") == f"clickassay {__version__}\n"
+    assert inside("--version") == Outcome(0, f"clickassay {__version__}\n", "")
 
 
 # ---- run --------------------------------------------------------------------------------------
@@ -185,7 +169,7 @@ def test_settings_json_tells_every_setting_input_and_version(run, log):
 
 
 def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
-    printed = invoke(
+    printed = said_by(
         "patterns",
         "--searches",
         log["searches"],
@@ -202,7 +186,7 @@ def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
         "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "settings.json",
     }  # fmt: skip
     more = ("--judgments", log["judgments"], "--queries", log["queries"])
-    invoke("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)
+    said_by("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)
     for file in [path for path in sorted(run.rglob("*")) if path.suffix in (".parquet", ".csv", ".tex")]:
         assert (tmp_path / "r" / file.relative_to(run)).read_bytes() == file.read_bytes(), file.name
 
@@ -211,7 +195,7 @@ def test_a_settings_file_fills_what_no_option_gives(log, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('depth = [3, 4]\nidle-scope = "query"\nfolds = 2\nmax_rejected = 0.5\n')
     given = ("--searches", log["searches"], "--clicks", log["clicks"], "--settings", file, "--folds", 3)
-    invoke("patterns", *given, "--raw-urls", "--out", tmp_path / "p")
+    said_by("patterns", *given, "--raw-urls", "--out", tmp_path / "p")
     chosen = json.loads((tmp_path / "p" / "settings.json").read_text())["settings"]
     wanted = {
         "depth": [3, 4],
@@ -239,7 +223,7 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
 
 
 def test_simulate_writes_a_log_with_its_truth(tmp_path):
-    printed = invoke(
+    printed = said_by(
         "simulate", "--world", "rr", "--searches", 300, "--queries", 5, "--seed", 3, "--out", tmp_path / "log"
     )
     assert printed == f"Simulated log: {tmp_path / 'log'}\n"
@@ -251,7 +235,7 @@ def test_simulate_writes_a_log_with_its_truth(tmp_path):
 def test_import_yandex_makes_a_log_that_can_be_run(tmp_path):
     (tmp_path / "log.tsv").write_text("1\t0\tQ\t7\t0\ta\tb\n1\t5\tC\tb\n2\t0\tQ\t7\t0\tb\ta\n")
     (tmp_path / "judgments.tsv").write_text("query\turl\trelevance\n7\ta\t3\n7\tb\t1\n")
-    printed = invoke(
+    printed = said_by(
         "import",
         "yandex",
         tmp_path / "log.tsv",
@@ -265,7 +249,7 @@ def test_import_yandex_makes_a_log_that_can_be_run(tmp_path):
     assert "  searches: 2" in lines
     assert "  clicks: 1" in lines
     tables = [tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks")]
-    invoke("patterns", "--searches", tables[0], "--clicks", tables[1], "--depth", 2, "--out", tmp_path / "p")
+    said_by("patterns", "--searches", tables[0], "--clicks", tables[1], "--depth", 2, "--out", tmp_path / "p")
     rows = (
         pl.read_parquet(tmp_path / "p" / "patterns.parquet")
         .select("click_mask", "sessions")
@@ -277,7 +261,7 @@ def test_import_yandex_makes_a_log_that_can_be_run(tmp_path):
 
 def test_import_trec_session_makes_a_log(tmp_path):
     case = IMPORTED / "trec_session" / "2012"
-    printed = invoke(
+    printed = said_by(
         "import", "trec-session", case / "sessions.xml", case / "qrels.txt", "--out", tmp_path / "log"
     )
     searches = pl.read_parquet(tmp_path / "log" / "searches.parquet")
@@ -312,9 +296,9 @@ def test_import_trec_session_makes_a_log(tmp_path):
 def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, arguments, expected):
     folder = IMPORTED / case
     given = [folder / word if "." in word else word for word in arguments]
-    assert "Note: " in invoke("import", command, *given, "--out", tmp_path / "log")
+    assert "Note: " in said_by("import", command, *given, "--out", tmp_path / "log")
     searches, clicks = (tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks"))
-    invoke("patterns", "--searches", searches, "--clicks", clicks, "--depth", 10, "--out", tmp_path / "p")
+    said_by("patterns", "--searches", searches, "--clicks", clicks, "--depth", 10, "--out", tmp_path / "p")
     patterns = pl.read_parquet(tmp_path / "p" / "patterns.parquet")
     masks = patterns.select(pl.col("click_mask").repeat_by("sessions").explode())["click_mask"]
     assert sorted(masks.to_list()) == expected
@@ -324,7 +308,7 @@ def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, argumen
 
 
 def test_query_shows_a_table(run):
-    printed = invoke("query", run, "SELECT market, n_sessions FROM statistics ORDER BY market")
+    printed = said_by("query", run, "SELECT market, n_sessions FROM statistics ORDER BY market")
     sessions = dict(pl.read_parquet(run / "statistics.parquet").select("market", "n_sessions").iter_rows())
     for market, count in sessions.items():
         (line,) = [line for line in printed.splitlines() if line.split()[:1] == [market]]
@@ -335,26 +319,26 @@ def test_query_shows_a_table(run):
 def test_query_answers_in_csv_and_json(run):
     sql = "SELECT market, depth, n_queries FROM statistics ORDER BY market"
     expected = pl.read_parquet(run / "statistics.parquet").select("market", "depth", "n_queries").rows()
-    rows = list(csv.reader(io.StringIO(invoke("query", run, sql, "--csv"))))
+    rows = list(csv.reader(io.StringIO(said_by("query", run, sql, "--csv"))))
     assert rows == [["market", "depth", "n_queries"], *[[str(cell) for cell in row] for row in expected]]
-    assert [tuple(row.values()) for row in json.loads(invoke("query", run, sql, "--json"))] == expected
+    assert [tuple(row.values()) for row in json.loads(said_by("query", run, sql, "--json"))] == expected
 
 
 def test_query_takes_the_database_file_too(run):
-    assert invoke("query", run / "run.duckdb", "SELECT 1 AS one", "--csv") == "one\n1\n"
+    assert said_by("query", run / "run.duckdb", "SELECT 1 AS one", "--csv") == "one\n1\n"
 
 
 def test_a_long_table_is_cut_and_says_so_but_csv_has_all(run):
     sql = "SELECT range AS number FROM range(150)"
-    assert "150 rows (first 100 shown; --csv gives all)" in invoke("query", run, sql)
-    assert len(invoke("query", run, sql, "--csv").splitlines()) == 151
+    assert "150 rows (first 100 shown; --csv gives all)" in said_by("query", run, sql)
+    assert len(said_by("query", run, sql, "--csv").splitlines()) == 151
 
 
 def test_query_lists_the_ready_questions_and_answers_each(run):
-    listed = invoke("query", run, "--list")
+    listed = said_by("query", run, "--list")
     for known in questions():
         assert known.name in listed
-        header = invoke("query", run, "--name", known.name, "--csv").splitlines()[0]
+        header = said_by("query", run, "--name", known.name, "--csv").splitlines()[0]
         assert header.count(",") >= 1
 
 
@@ -380,27 +364,17 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
         ),
     ],
 )
-def test_what_the_user_can_mend_is_one_line_and_exit_code_2(
-    monkeypatch, capsys, run, tmp_path, arguments, message
-):
+def test_what_the_user_can_mend_is_one_line_and_exit_code_2(run, tmp_path, arguments, message):
     places = {"RUN": str(run), "NOWHERE": str(tmp_path / "nowhere")}
-    code, said = outcome(monkeypatch, capsys, *[places.get(argument, argument) for argument in arguments])
-    assert code == 2
-    assert said.startswith("clickassay: ")
-    assert said.count("\n") == 1
-    assert places.get(message, message) in said
+    line = refusal(*(places.get(argument, argument) for argument in arguments))
+    assert places.get(message, message) in line
     assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize("arguments", [["run"], ["nothing"], ["run", "--depth", "five"], ["query"]])
-def test_wrong_usage_is_exit_code_2(monkeypatch, capsys, arguments):
-    code, said = outcome(monkeypatch, capsys, *arguments)
-    assert code == 2
-    assert "Usage" in said
-
-
-def test_what_succeeds_is_exit_code_0(monkeypatch, capsys):
-    assert outcome(monkeypatch, capsys, "--version") == (0, "")
+def test_wrong_usage_is_exit_code_2(arguments):
+    ended = inside(*arguments)
+    assert (ended.code, "Usage" in ended.err) == (2, True)
 
 
 def raising(error):
@@ -443,7 +417,7 @@ def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
 def test_a_dry_run_tells_what_the_command_would_read_and_writes_nothing(log, tmp_path):
     inputs = ("--searches", log["searches"], "--clicks", log["clicks"])
     for place in ("--out", "--store"):
-        said = invoke("patterns", *inputs, place, tmp_path / "patterns", "--dry-run")
+        said = said_by("patterns", *inputs, place, tmp_path / "patterns", "--dry-run")
         assert f"{pl.read_parquet(log['searches']).height:,}" in said
         assert f"{pl.read_parquet(log['clicks']).height:,}" in said
     assert list(tmp_path.iterdir()) == []

@@ -48,7 +48,7 @@ def lowered(by, *, metric="ERR", click="MeanRR"):
 
 
 def test_a_run_and_itself_pass_the_strictest_watch():
-    ended = compared(str(COMMITTED), str(COMMITTED), "--splits", "--fail-above", "1e-9")
+    ended = compared(COMMITTED, COMMITTED, "--splits", "--fail-above", "1e-9")
     rows = pl.read_parquet(COMMITTED / "correlations.parquet").height
     rows += pl.read_parquet(COMMITTED / "differences.parquet").height
     assert (ended.code, ended.err) == (0, "")
@@ -57,7 +57,7 @@ def test_a_run_and_itself_pass_the_strictest_watch():
 
 
 def test_without_a_threshold_nothing_fails(whole, turned):
-    ended = compared(str(whole), str(turned))
+    ended = compared(whole, turned)
     assert ended.code == 0
     assert "beyond noise" in ended.out.splitlines()[0]
     assert "FINDING" not in ended.out
@@ -66,7 +66,7 @@ def test_without_a_threshold_nothing_fails(whole, turned):
 @pytest.mark.parametrize(("above", "code"), [("0.04", 1), ("0.06", 0)])
 def test_a_fall_of_0_05_passes_a_threshold_below_and_not_one_above(whole, tmp_path, above, code):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.05))
-    ended = compared(str(whole), str(other), "--fail-above", above)
+    ended = compared(whole, other, "--fail-above", above)
     assert ended.code == code
     findings = [line for line in ended.out.splitlines() if line.startswith("FINDING")]
     assert len(findings) == code
@@ -76,8 +76,8 @@ def test_a_fall_of_0_05_passes_a_threshold_below_and_not_one_above(whole, tmp_pa
 def test_a_fall_within_noise_is_no_finding_where_more_is_asked(whole, turned, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.05))
     watch = ("--fail-above", "0.04", "--beyond-noise")
-    assert compared(str(whole), str(other), *watch).code == 0
-    assert compared(str(whole), str(turned), *watch).code == 1
+    assert compared(whole, other, *watch).code == 0
+    assert compared(whole, turned, *watch).code == 1
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_fall_within_noise_is_no_finding_where_more_is_asked(whole, turned, tm
 )
 def test_options_narrow_what_is_watched(whole, tmp_path, options, code):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.3))
-    assert compared(str(whole), str(other), "--fail-above", "0.2", *options).code == code
+    assert compared(whole, other, "--fail-above", "0.2", *options).code == code
 
 
 def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
@@ -110,10 +110,10 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
 
 def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
     options = ("--metric", "ERR", "--click", "MeanRR", "--fail-above", "1")
-    ended = compared(str(COMMITTED), str(whole), *options)
+    ended = compared(COMMITTED, whole, *options)
     assert ended.code == 1
     assert "FINDING 4 numbers only in A: depth 10" in ended.out
-    back = compared(str(whole), str(COMMITTED), *options)
+    back = compared(whole, COMMITTED, *options)
     assert back.code == 0
     assert "4 numbers only in B: depth 10" in back.out
 
@@ -123,7 +123,7 @@ def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
 
 def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.25))
-    ended = compared(str(whole), str(other))
+    ended = compared(whole, other)
     before = pl.read_parquet(whole / "correlations.parquet").filter(
         market="north", split="all", click_metric="MeanRR", editorial_metric="ERR"
     )["correlation"][0]
@@ -137,7 +137,7 @@ def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_e
 
 
 def test_a_long_table_is_cut_and_says_so(whole, turned):
-    ended = compared(str(whole), str(turned), "--market", "north")
+    ended = compared(whole, turned, "--market", "north")
     assert "first 40 of 77 shown; --csv gives all" in ended.out
 
 
@@ -179,12 +179,12 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
     odd = pl.read_parquet(file).with_columns(market=pl.lit(HOSTILE) + pl.col("market"))
     odd.write_parquet(file)
     for form in ((), ("--json",), ("--csv",)):
-        ended = compared(str(whole), str(other), "--fail-above", "0.5", *form)
+        ended = compared(whole, other, "--fail-above", "0.5", *form)
         assert ended.code == 1
         shown = ended.err + ("" if form == ("--csv",) else ended.out)  # a CSV has its cells as they are
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-    assert "[bold]" in compared(str(whole), str(other)).out
+    assert "[bold]" in compared(whole, other).out
 
 
 # ---- what is refused --------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(whole, more, words):
-    assert words in tiny.one_line(compared(str(whole), str(whole), *more))
+    assert words in tiny.refusal("diff", whole, whole, *more)
 
 
 def test_things_that_are_never_together_are_refused(whole, tmp_path):
@@ -216,7 +216,7 @@ def test_things_that_are_never_together_are_refused(whole, tmp_path):
 
     other = changed_table(COMMITTED, tmp_path / "other", "correlations", only_north)
     small = changed_table(whole, tmp_path / "small", "correlations", lambda rows: rows.filter(market="south"))
-    line = tiny.one_line(compared(str(other), str(small), "--market", "south", "--depth", "10"))
+    line = tiny.refusal("diff", other, small, "--market", "south", "--depth", "10")
     assert "neither run has a correlation of --depth 10 --market south" in line
 
 
@@ -225,8 +225,8 @@ def test_a_watch_over_nothing_is_refused(whole, tmp_path):
     for name in ("correlations", "differences", "comparisons"):
         file = none / f"{name}.parquet"
         pl.read_parquet(file).clear().write_parquet(file)
-    assert compared(str(none), str(none)).code == 0
-    line = tiny.one_line(compared(str(none), str(none), "--fail-above", "0.1"))
+    assert compared(none, none).code == 0
+    line = tiny.refusal("diff", none, none, "--fail-above", "0.1")
     assert "--fail-above would watch nothing" in line
 
 
@@ -240,9 +240,9 @@ def test_a_table_that_is_missing_or_broken_is_named(whole, tmp_path, name, place
     runs[place] = str(broken)
     file = broken / f"{name}.parquet"
     file.write_bytes(b"PAR1")
-    assert f"{file} is broken (" in tiny.one_line(compared(*runs))
+    assert f"{file} is broken (" in tiny.refusal("diff", *runs)
     file.unlink()
-    assert f"no {name}.parquet in {broken}: give a folder that" in tiny.one_line(compared(*runs))
+    assert f"no {name}.parquet in {broken}: give a folder that" in tiny.refusal("diff", *runs)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_table_that_is_missing_or_broken_is_named(whole, tmp_path, name, place
 def test_settings_that_are_none_are_named(whole, tmp_path, text):
     broken = shutil.copytree(whole, tmp_path / "broken")
     (broken / "settings.json").write_text(text)
-    assert f"{broken / 'settings.json'} is broken (" in tiny.one_line(compared(str(whole), str(broken)))
+    assert f"{broken / 'settings.json'} is broken (" in tiny.refusal("diff", whole, broken)
 
 
 @pytest.mark.parametrize(
@@ -265,16 +265,16 @@ def test_settings_that_are_none_are_named(whole, tmp_path, text):
     ],
 )
 def test_tables_that_were_changed_by_hand_are_named_with_what_is_wrong(whole, tmp_path, name, change, words):
-    line = tiny.one_line(compared(str(whole), str(changed_table(whole, tmp_path / "other", name, change))))
+    line = tiny.refusal("diff", whole, changed_table(whole, tmp_path / "other", name, change))
     assert f"{name}.parquet is broken (" in line
     assert words in line
 
 
 def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
-    assert f"no statistics.parquet in {tmp_path}: give" in tiny.one_line(compared(str(tmp_path), str(whole)))
+    assert f"no statistics.parquet in {tmp_path}: give" in tiny.refusal("diff", tmp_path, whole)
     missing = tmp_path / "missing"
-    assert f"no statistics.parquet in {missing}" in tiny.one_line(compared(str(whole), str(missing)))
-    line = tiny.one_line(compared(str(whole), str(ROOT / "data_samples")))
+    assert f"no statistics.parquet in {missing}" in tiny.refusal("diff", whole, missing)
+    line = tiny.refusal("diff", whole, ROOT / "data_samples")
     assert line.endswith("give a folder that `clickassay run` made")
 
 
@@ -287,7 +287,7 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
     options = set(re.findall(r"--[a-z][a-z-]+", ended.out))
     assert "--fail-above" in options
     assert sorted(option for option in options - {"--help"} if f"`{option}" not in page) == []
-    columns = compared(str(whole), str(turned), "--csv").out.splitlines()[0].split(",")
+    columns = compared(whole, turned, "--csv").out.splitlines()[0].split(",")
     assert [column for column in columns if f"`{column}`" not in page] == []
     verdicts = (SAME, WITHIN, BEYOND, NOT_JUDGED, ONLY_A, ONLY_B, NO_VALUE)
     rows = page.partition("| verdict |")[2].partition("\n\n")[0].splitlines()[2:]

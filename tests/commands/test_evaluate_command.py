@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import sys
 from html.parser import HTMLParser
 
 import polars as pl
@@ -11,10 +10,11 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from clickassay.cli.app import app, main
+from clickassay.cli.app import app
 from clickassay.cli.commands.evaluate import MEASURES as BY_DEFAULT
 from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
+from support.logs import tiny
 
 MEASURE = "P@2 AP nDCG@3 DCG"
 QRELS = {
@@ -50,22 +50,12 @@ def _run(file, rows):
 
 def printed(*arguments):
     """Run the command, which must succeed; return what it prints."""
-    words = ["evaluate", *map(str, arguments)]
-    result = CliRunner().invoke(app, words, catch_exceptions=False, env={"COLUMNS": "200"})
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return tiny.said_by("evaluate", *arguments)
 
 
-def refused(monkeypatch, capsys, *arguments):
-    """Run the command as the shell does, which must fail; return its one line on stderr."""
-    monkeypatch.setattr(sys, "argv", ["clickassay", "evaluate", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    captured = capsys.readouterr()
-    assert (caught.value.code, captured.out) == (2, "")
-    assert captured.err.startswith("clickassay: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
+def refused(*arguments):
+    """Run the command, which must be refused; return its one line."""
+    return tiny.refusal("evaluate", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -315,24 +305,22 @@ def test_the_page_needs_nothing_else_and_says_each_picture_in_words(folder):
     assert all(len(words) > 30 for words in page.pictures)
 
 
-def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(
-    folder, files, monkeypatch, capsys, tmp_path
-):
+def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(folder, files, tmp_path):
     qrels, old = files[:2]
     out = tmp_path / "report"
     printed(qrels, old, "-m", "P@1", "--out", out)
     before = {file.name: file.read_bytes() for file in out.glob("*.parquet")}
-    assert "exists already" in refused(monkeypatch, capsys, qrels, old, "-m", "P@2", "--out", out)
+    assert "exists already" in refused(qrels, old, "-m", "P@2", "--out", out)
     assert {file.name: file.read_bytes() for file in out.glob("*.parquet")} == before
     printed(qrels, old, "-m", "P@2", "--out", out, "--force")
     assert pl.read_parquet(out / "means.parquet")["measure"].to_list() == ["P(rel=1)@2"]
     assert not (out / "tables" / "comparisons.csv").exists()
 
 
-def test_nothing_is_left_behind_by_an_evaluation_that_fails(files, monkeypatch, capsys, tmp_path):
+def test_nothing_is_left_behind_by_an_evaluation_that_fails(files, tmp_path):
     broken = tmp_path / "broken.txt"
     broken.write_text("q1 Q0 a\n", encoding="utf-8")
-    refused(monkeypatch, capsys, files[0], broken, "--out", tmp_path / "new" / "report")
+    refused(files[0], broken, "--out", tmp_path / "new" / "report")
     assert [file.name for file in tmp_path.iterdir()] == ["broken.txt"]
 
 
@@ -417,10 +405,10 @@ GOOD = "q1 Q0 a 1 2.0 tag\n"
     ],
     ids=["fields", "score", "twice", "queries", "empty"],
 )
-def test_a_run_that_cannot_be_used_is_refused_in_one_line(files, monkeypatch, capsys, tmp_path, run, words):
+def test_a_run_that_cannot_be_used_is_refused_in_one_line(files, tmp_path, run, words):
     file = tmp_path / "run.txt"
     file.write_text(run, encoding="utf-8")
-    said = refused(monkeypatch, capsys, files[0], file)
+    said = refused(files[0], file)
     assert [word for word in words if word not in said] == []
 
 
@@ -428,12 +416,10 @@ def test_a_run_that_cannot_be_used_is_refused_in_one_line(files, monkeypatch, ca
     ("line", "words"),
     [("q1 0 a good\n", "whole grade"), ("q1 0 a 1.5\n", "whole grade"), ("q1 0 a\n", "query 0 doc grade")],
 )
-def test_judgments_that_cannot_be_used_are_refused_in_one_line(
-    files, monkeypatch, capsys, tmp_path, line, words
-):
+def test_judgments_that_cannot_be_used_are_refused_in_one_line(files, tmp_path, line, words):
     file = tmp_path / "qrels.txt"
     file.write_text(line, encoding="utf-8")
-    assert words in refused(monkeypatch, capsys, file, files[1])
+    assert words in refused(file, files[1])
 
 
 @pytest.mark.parametrize(
@@ -450,21 +436,21 @@ def test_judgments_that_cannot_be_used_are_refused_in_one_line(
         (("--known", "/no/such/file", "-m", "Novelty"), "/no/such/file"),
     ],
 )
-def test_a_wish_that_cannot_be_met_is_refused_in_one_line(files, monkeypatch, capsys, options, words):
-    assert words in refused(monkeypatch, capsys, *files[:2], *options)
+def test_a_wish_that_cannot_be_met_is_refused_in_one_line(files, options, words):
+    assert words in refused(*files[:2], *options)
 
 
-def test_a_run_given_twice_is_refused(files, monkeypatch, capsys):
-    assert "given twice" in refused(monkeypatch, capsys, files[0], files[1], files[1])
+def test_a_run_given_twice_is_refused(files):
+    assert "given twice" in refused(files[0], files[1], files[1])
 
 
-def test_runs_over_different_queries_are_not_compared(files, monkeypatch, capsys):
-    assert "different queries" in refused(monkeypatch, capsys, *files, "--queries", "both")
+def test_runs_over_different_queries_are_not_compared(files):
+    assert "different queries" in refused(*files, "--queries", "both")
 
 
-def test_a_folder_among_the_files_is_refused(files, monkeypatch, capsys, tmp_path):
+def test_a_folder_among_the_files_is_refused(files, tmp_path):
     _run(tmp_path / "run.txt", RUNS["old"])
-    assert str(tmp_path) in refused(monkeypatch, capsys, files[0], tmp_path)
+    assert str(tmp_path) in refused(files[0], tmp_path)
 
 
 def test_a_name_of_a_file_is_no_pattern(files, tmp_path):

@@ -30,7 +30,7 @@ def folder(place, **tables):
 
 
 def told(place, *options):
-    ended = tiny.inside("inspect", str(place), "--json", *DEPTH, *options)
+    ended = tiny.inside("inspect", place, "--json", *DEPTH, *options)
     assert ended.err == ""
     return json.loads(ended.out), ended.code
 
@@ -164,9 +164,7 @@ def test_a_log_without_judgments_has_no_share_judged_and_its_command_names_what_
 def test_a_table_twice_in_a_folder_is_refused(tmp_path):
     log = folder(tmp_path / "log")
     (log / "clicks.csv").write_text("search_id,timestamp,url\n")
-    ended = tiny.inside("inspect", str(log))
-    assert ended.code == 2
-    assert "clicks.csv and clicks.parquet; say which by --clicks" in ended.err
+    assert "clicks.csv and clicks.parquet; say which by --clicks" in tiny.refusal("inspect", log)
 
 
 def test_a_market_of_judgments_counts_for_that_market_only(tmp_path):
@@ -200,10 +198,9 @@ def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
 
 def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
     (tmp_path / "it's.csv").write_text("query,docid,rating\nq,a,1\n")
-    ended = tiny.inside("inspect", str(tmp_path / "it's.csv"))
-    assert ended.code == 0
-    assert "ratings exported by Quepid" in ended.out
-    command = ended.out.splitlines()[1].strip()
+    said = tiny.said_by("inspect", tmp_path / "it's.csv")
+    assert "ratings exported by Quepid" in said
+    command = said.splitlines()[1].strip()
     out = tmp_path / "out"
     arguments = [str(out) if part == "FOLDER" else part for part in shlex.split(command)[1:]]
     assert tiny.inside(*arguments, "--quiet").code == 0
@@ -215,13 +212,13 @@ def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(c
     place = IMPORTED / case
     (file,) = (file for file in place.iterdir() if file.stem in ("log", "pages"))
     expected = json.loads((place / "expected.json").read_text(encoding="utf-8"))
-    ended = tiny.inside("inspect", str(file), "--json", "--max-rejected", "1", "--depth", "1")
+    ended = tiny.inside("inspect", file, "--json", "--max-rejected", "1", "--depth", "1")
     (told,) = json.loads(ended.out)
     assert told["command"].endswith("--out FOLDER")
     assert told["log"]["log"]["searches"] == len(expected["searches"])
     assert told["imported"]["clicks"] == len(expected["clicks"])
     assert str(tmp_path) not in ended.out
-    screen = tiny.inside("inspect", str(file), "--max-rejected", "1", "--depth", "1")
+    screen = tiny.inside("inspect", file, "--max-rejected", "1", "--depth", "1")
     assert screen.code == ended.code
     assert "clickassay run --searches FOLDER/searches.parquet" in screen.out
     assert "/clickassay-inspect-" not in screen.out
@@ -229,13 +226,13 @@ def test_a_foreign_log_is_shown_as_its_import_and_a_look_at_that_would_show_it(c
 
 def test_quick_names_the_layout_of_a_foreign_log_alone():
     file = IMPORTED / "yandex" / "clara" / "log.tsv"
-    ended = tiny.inside("inspect", str(file), "--quick")
+    ended = tiny.inside("inspect", file, "--quick")
     assert len(ended.out.splitlines()) == 2
 
 
 def test_an_unknown_file_is_shown_and_ends_with_code_1(tmp_path):
     (tmp_path / "x").write_text("one\n\x1b[31mtwo\nthree\nfour\n")
-    ended = tiny.inside("inspect", str(tmp_path / "x"))
+    ended = tiny.inside("inspect", tmp_path / "x")
     assert ended.code == 1
     assert "\x1b" not in ended.out
     assert [line.strip() for line in ended.out.splitlines()[2:]] == ["one", "\\x1b[31mtwo", "three"]
@@ -244,14 +241,14 @@ def test_an_unknown_file_is_shown_and_ends_with_code_1(tmp_path):
 def test_a_folder_of_other_files_has_each_named(tmp_path):
     (tmp_path / "a").write_text("301 0 FR-1 1\n")
     (tmp_path / "b").write_text("what\n")
-    ended = tiny.inside("inspect", str(tmp_path), "--json")
+    ended = tiny.inside("inspect", tmp_path, "--json")
     assert [one["layout"] for one in json.loads(ended.out)] == ["qrels", "unknown"]
     assert ended.code == 0
 
 
 def test_a_single_table_is_told_with_its_columns(tmp_path):
     log = folder(tmp_path / "log")
-    ended = tiny.inside("inspect", str(log / "judgments.parquet"))
+    ended = tiny.inside("inspect", log / "judgments.parquet")
     assert (ended.code, "query String, url String, grade Int64" in ended.out) == (0, True)
 
 
@@ -268,12 +265,12 @@ def test_folders_that_clickassay_wrote_are_named(tmp_path):
     log = paths(folder(tmp_path / "log"))
     inputs = ["--searches", log["searches"], "--clicks", log["clicks"], "--threads", "1", "--quiet"]
     patterns, store = tmp_path / "patterns", tmp_path / "store"
-    assert tiny.inside("patterns", *inputs, "--out", str(patterns)).code == 0
-    assert tiny.inside("patterns", *inputs, "--store", str(store)).code == 0
+    assert tiny.inside("patterns", *inputs, "--out", patterns).code == 0
+    assert tiny.inside("patterns", *inputs, "--store", store).code == 0
     run = tmp_path / "run"
     shutil.copytree(patterns, run)
     (run / "statistics.parquet").touch()
-    told_of = {place: tiny.inside("inspect", str(place)).out for place in (patterns, store, run)}
+    told_of = {place: tiny.inside("inspect", place).out for place in (patterns, store, run)}
     assert "clickassay report --patterns" in told_of[patterns]
     assert "clickassay store info" in told_of[store]
     assert "clickassay explore" in told_of[run]
@@ -289,4 +286,4 @@ def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    assert "has no file" in tiny.inside("inspect", str(tmp_path)).err
+    assert "has no file" in tiny.inside("inspect", tmp_path).err

@@ -23,13 +23,9 @@ def run(tmp_path_factory):
     planted = ",".join(map(str, PLANTED))
     size = ("--searches", "400000", "--queries", "300", "--seed", "3")
     log = folder / "log"
-    ended = tiny.inside(
-        "simulate", "--world", "cascade", *size, "--gain-map", planted, "--out", str(log), "--quiet"
-    )
-    assert ended.code == 0, ended
+    tiny.said_by("simulate", "--world", "cascade", *size, "--gain-map", planted, "--out", log, "--quiet")
     inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
-    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
-    assert ended.code == 0, ended
+    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
     assert json.loads((log / "truth.json").read_text())["parameters"] == {"gain_map": list(PLANTED)}
     return folder / "run"
 
@@ -37,8 +33,7 @@ def run(tmp_path_factory):
 @pytest.mark.parametrize("options", [(), ("--aim", "rankers"), ("--utilities",)], ids=" ".join)
 def test_a_planted_map_is_found_again(run, tmp_path, options):
     out = tmp_path / "map"
-    ended = tiny.inside("learn", str(run), *options, "--out", str(out), "--quiet")
-    assert ended.code == 0, ended
+    said = tiny.said_by("learn", run, *options, "--out", out, "--quiet")
     values = pl.read_parquet(out / "learned_values.parquet")
     assert values.equals(LEARNED_VALUES.canonical(values))
     chances = values.filter(pl.col("what") == "R").sort("place")
@@ -50,24 +45,23 @@ def test_a_planted_map_is_found_again(run, tmp_path, options):
     row = gain.row(0, named=True)
     assert row["ci_low"] > 0
     assert row["held_out"] > 0.9
-    assert "more than noise" in ended.out
+    assert "more than noise" in said
     written = json.loads((out / "settings.json").read_text())
     assert written["depth"] == 5
-    assert f'--metric "{written["metric"]}"' in ended.out
+    assert f'--metric "{written["metric"]}"' in said
 
 
 def test_utilities_are_shown_where_they_are_learned(run):
-    assert "phi(" not in tiny.inside("learn", str(run), "--quiet").out
-    assert "phi(2)" in tiny.inside("learn", str(run), "--utilities", "--quiet").out
+    assert "phi(" not in tiny.inside("learn", run, "--quiet").out
+    assert "phi(2)" in tiny.inside("learn", run, "--utilities", "--quiet").out
 
 
 def said_map(*arguments):
     """Learn, and return what is said of all queries and the metric's name that is printed."""
-    ended = tiny.inside("learn", *map(str, arguments), "--quiet")
-    assert ended.code == 0, ended
-    assert "learned on this log and flatter there" in ended.out
-    (agreement,) = re.findall(r"On all queries: (-?\d\.\d+) and", ended.out)
-    (option,) = re.findall(r"--metric .*", ended.out)
+    said = tiny.said_by("learn", *arguments, "--quiet")
+    assert "learned on this log and flatter there" in said
+    (agreement,) = re.findall(r"On all queries: (-?\d\.\d+) and", said)
+    (option,) = re.findall(r"--metric .*", said)
     word, name = shlex.split(option)
     return float(agreement), word, name
 
@@ -87,8 +81,7 @@ def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, t
     assert re.fullmatch(name, asked[1])
     inputs = [f"--{what}={run.parent / 'log' / what}.parquet" for what in ("searches", "clicks", "judgments")]
     out = tmp_path / "again"
-    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", *asked, f"--out={out}", "--quiet")
-    assert ended.code == 0, ended
+    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", *asked, f"--out={out}", "--quiet")
     found = pl.read_parquet(out / f"{table}.parquet").filter(
         editorial_metric=asked[1], click_metric="MeanRR", market="all"
     )
@@ -122,10 +115,7 @@ def test_a_map_is_named_with_four_digits(chances, utilities, name):
     ],
 )
 def test_what_cannot_be_learned_is_one_line(run, arguments, message):
-    ended = tiny.inside("learn", str(run), *arguments, "--quiet")
-    assert ended.code == 2
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
+    assert message in tiny.refusal("learn", run, *arguments, "--quiet")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +129,7 @@ def test_what_cannot_be_learned_is_one_line(run, arguments, message):
     ],
 )
 def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
-    ended = tiny.inside(
+    assert message in tiny.refusal(
         "simulate",
         "--world",
         world,
@@ -148,7 +138,5 @@ def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
         "--gain-map",
         gain_map,
         "--out",
-        str(tmp_path / "log"),
+        tmp_path / "log",
     )
-    assert ended.code == 2
-    assert message in ended.err

@@ -18,8 +18,7 @@ from support.places import SAMPLES
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("power") / "run"
     inputs = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks", "judgments")]
-    ended = tiny.inside("run", *inputs, "--depth=5", "--iterations=10", "--threads=1", f"--out={out}")
-    assert ended.code == 0, ended
+    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", "--threads=1", f"--out={out}")
     return out
 
 
@@ -34,21 +33,20 @@ def table_of(said: str) -> list[list[str]]:
 
 
 def test_it_tells_queries_configurations_and_sessions_for_four_numbers_of_sessions(run):
-    ended = tiny.inside("power", str(run), "--pair", "ERR,DCG", "--difference", "0.05")
-    assert ended.code == 0
-    rows = [[int(cell) for cell in row] for row in table_of(ended.out)]
+    said = tiny.said_by("power", run, "--pair", "ERR,DCG", "--difference", "0.05")
+    rows = [[int(cell) for cell in row] for row in table_of(said)]
     queries = [row[0] for row in rows]
     assert len(rows) == 4
     assert queries == sorted(queries, reverse=True)
     statistics = pl.read_parquet(run / "statistics.parquet").sort("n_sessions").row(-1, named=True)
     ratio = statistics["n_configurations"] / statistics["n_queries"]
     assert all(row[1] == pytest.approx(ratio * row[0], abs=ratio + 1) for row in rows)
-    assert f"{statistics['n_queries']:,} queries" in ended.out
+    assert f"{statistics['n_queries']:,} queries" in said
 
 
 def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(run):
     def queries(*more):
-        ended = tiny.inside("power", str(run), "--pair", "ERR,AP", *more)
+        ended = tiny.inside("power", run, "--pair", "ERR,AP", *more)
         return int(table_of(ended.out)[1][0])
 
     base = queries("--difference", "0.05")
@@ -63,7 +61,7 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         .filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market="north")
         .row(0, named=True)
     )
-    said = tiny.inside("power", str(run), "--pair", "AP,ERR").out
+    said = tiny.inside("power", run, "--pair", "AP,ERR").out
     assert row["difference"] < 0
     assert f"is {-row['difference']:.3f} below that of ERR" in said
     assert f"To detect a difference of {-row['difference']:.3g} " in said
@@ -90,16 +88,16 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(run, more, word):
-    assert word in tiny.one_line(tiny.inside("power", str(run), *more))
+    assert word in tiny.refusal("power", run, *more)
 
 
 def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_path):
-    assert "no statistics.parquet" in tiny.one_line(tiny.inside("power", str(tmp_path)))
+    assert "no statistics.parquet" in tiny.refusal("power", tmp_path)
     broken = shutil.copytree(run, tmp_path / "broken")
     (broken / "patterns.parquet").write_bytes(b"PAR1")
-    assert "patterns.parquet is broken" in tiny.one_line(tiny.inside("power", str(broken)))
+    assert "patterns.parquet is broken" in tiny.refusal("power", broken)
     (broken / "patterns.parquet").unlink()
-    assert "no patterns.parquet" in tiny.one_line(tiny.inside("power", str(broken)))
+    assert "no patterns.parquet" in tiny.refusal("power", broken)
 
 
 def text_for_sessions(rows):
@@ -131,7 +129,7 @@ def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(r
     changed = shutil.copytree(run, tmp_path / "changed")
     file = changed / "configurations.parquet"
     change(pl.read_parquet(file)).write_parquet(file)
-    line = tiny.one_line(tiny.inside("power", str(changed)))
+    line = tiny.refusal("power", changed)
     assert f"{file} is broken (" in line
     assert words in line
     assert line.endswith("make the run again")
@@ -141,12 +139,12 @@ def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
     changed = shutil.copytree(run, tmp_path / "changed")
     file = changed / "patterns.parquet"
     pl.read_parquet(file).head(50).write_parquet(file)
-    line = tiny.one_line(tiny.inside("power", str(changed)))
+    line = tiny.refusal("power", changed)
     assert f"{file} is broken (configurations without a click pattern)" in line
 
 
 def test_a_negative_seed_is_wrong_usage(run):
-    ended = tiny.inside("power", str(run), "--seed", "-1")
+    ended = tiny.inside("power", run, "--seed", "-1")
     assert ended.code == 2
     assert "Traceback" not in ended.err
 

@@ -163,19 +163,19 @@ REFUSED = [
 @pytest.mark.parametrize(("options", "words"), REFUSED)
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_what_cannot_be_written_is_told_in_one_line(dialect, options, words):
-    outcome = tiny.inside("sql", "--dialect", dialect, *map(str, options))
+    outcome = tiny.inside("sql", "--dialect", dialect, *options)
     assert words in tiny.one_line(outcome)
     assert outcome.out == ""
 
 
 def test_a_table_of_the_schema_main_could_be_taken_for_a_view_by_duckdb_but_not_by_spark():
     name = ("--searches", "main.searches")
-    assert "catalog and schema in front" in tiny.one_line(tiny.inside("sql", "--dialect", "duckdb", *name))
+    assert "catalog and schema in front" in tiny.refusal("sql", "--dialect", "duckdb", *name)
     assert "FROM `main`.`searches`;" in printed("--dialect", "spark", *name)
 
 
 def test_signs_that_spark_reads_as_patterns_are_no_part_of_a_folder_to_write():
-    line = tiny.one_line(tiny.inside("sql", "--dialect", "spark", "--out", "a{b}"))
+    line = tiny.refusal("sql", "--dialect", "spark", "--out", "a{b}")
     assert "spark takes { } in a path for a pattern" in line
     assert "a{b}/patterns.parquet" in printed("--dialect", "duckdb", "--out", "a{b}")
 
@@ -184,7 +184,7 @@ def test_a_settings_file_that_keeps_only_judged_queries_is_refused(tmp_path):
     file = tmp_path / "s.toml"
     file.write_text("only_judged = true\n")
     assert "only_judged cannot be written as SQL" in tiny.one_line(
-        tiny.inside("sql", "--dialect", "duckdb", "--settings", str(file))
+        tiny.inside("sql", "--dialect", "duckdb", "--settings", file)
     )
 
 

@@ -21,17 +21,11 @@ def patterns(log: Path, *more: str) -> list[str]:
     return ["patterns", *inputs, "--depth=3", "--threads=1", "--quiet", *more]
 
 
-def refusal(arguments: list[str]) -> str:
-    outcome = tiny.inside(*arguments)
-    assert outcome.code == 2
-    return tiny.one_line(outcome)
-
-
 @pytest.mark.parametrize("option", ["--out", "--store"])
 @pytest.mark.parametrize("inside", ["searches/new", "clicks/a/new", "searches"])
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_a_place_inside_the_log_is_refused_before_anything_is_written(log, option, inside, dry):
-    said = refusal(patterns(log, f"{option}={log / inside}", *dry))
+    said = tiny.refusal(*patterns(log, f"{option}={log / inside}", *dry))
     assert f"{log / inside} lies inside {log / inside.split('/')[0]}" in said
     assert sorted(path.name for path in log.rglob("*")) == ["0.parquet", "0.parquet", "clicks", "searches"]
 
@@ -41,7 +35,7 @@ def test_a_place_beside_the_log_whose_name_begins_alike_is_fine(log):
 
 
 def test_judgments_without_only_judged_are_refused(log):
-    said = refusal(patterns(log, f"--out={log / 'out'}", f"--judgments={log / 'missing.csv'}"))
+    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"--judgments={log / 'missing.csv'}"))
     assert "--only-judged" in said
 
 
@@ -49,8 +43,8 @@ def test_judgments_without_only_judged_are_refused(log):
 def test_a_file_is_no_store(log, command):
     file = log / "file"
     file.write_text("no store")
-    assert "is a file; choose a folder" in refusal([*command, str(file)])
-    assert "is a file; choose a folder" in refusal(patterns(log, f"--store={file}"))
+    assert "is a file; choose a folder" in tiny.refusal(*command, str(file))
+    assert "is a file; choose a folder" in tiny.refusal(*patterns(log, f"--store={file}"))
 
 
 @pytest.mark.parametrize("order", [("--from", "2"), ("--from", "77"), ("--before", "2"), ("--before", "99")])
@@ -59,19 +53,19 @@ def test_a_batch_that_is_not_there_cannot_be_forgotten(log, order):
     store = log / "store"
     assert tiny.inside(*patterns(log, f"--store={store}")).code == 0
     before = shutil.copytree(store, log / "before")
-    said = refusal(["store", "forget", str(store), *order])
+    said = tiny.refusal("store", "forget", str(store), *order)
     assert f"no batch {order[1]}: its last is 1" in said
     assert {path.name for path in store.rglob("*")} == {path.name for path in before.rglob("*")}
-    assert tiny.inside("store", "verify", str(store)).code == 0
+    assert tiny.inside("store", "verify", store).code == 0
 
 
 @pytest.mark.parametrize("batch", ["week", "0", "-3", "1.5", ""])
 def test_an_unknown_batch_size_names_the_known_ones(log, batch):
-    said = refusal(patterns(log, f"--out={log / 'out'}", f"--batch={batch}"))
+    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"--batch={batch}"))
     assert "must be auto, day, file or a number of searches" in said
 
 
 @pytest.mark.parametrize("limit", ["4", "GB", "four GB"])
 def test_a_memory_limit_without_number_or_unit_names_the_form(log, limit):
-    said = refusal(patterns(log, f"--out={log / 'out'}", f"--memory-limit={limit}"))
+    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"--memory-limit={limit}"))
     assert "as 4GB or 512MiB" in said

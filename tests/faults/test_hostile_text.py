@@ -62,7 +62,7 @@ def run(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     log, queries = hostile_log(folder)
     out = folder / OUT / "run"
-    outcome = tiny.outside(*log.options(), "--queries", str(queries), "--out", str(out))
+    outcome = tiny.outside(*log.options(), "--queries", queries, "--out", out)
     assert outcome.code == 0, outcome
     (folder / OUT / "terminal.txt").write_text(outcome.out + outcome.err, encoding="utf-8")
     return out
@@ -108,8 +108,7 @@ def page(run) -> Page:
 @pytest.fixture(scope="module")
 def good_page(tmp_path_factory) -> Page:
     log = tiny.write_log(tmp_path_factory.mktemp("good"))
-    outcome = tiny.inside(*log.options())
-    assert outcome.code == 0, outcome
+    tiny.said_by(*log.options())
     return Page((log.out / "report.html").read_text(encoding="utf-8"))
 
 
@@ -230,7 +229,7 @@ def test_the_settings_are_json_that_names_the_inputs(run):
 
 
 def test_an_answer_to_a_question_is_harmless_on_the_terminal(run):
-    outcome = tiny.outside("query", str(run), "SELECT DISTINCT query, market, judge FROM configurations")
+    outcome = tiny.outside("query", run, "SELECT DISTINCT query, market, judge FROM configurations")
     assert outcome.code == 0
     assert [sign for sign in set(outcome.out) if not sign.isprintable() and sign != "\n"] == []
 
@@ -307,7 +306,7 @@ def test_a_folder_of_any_name_is_read(tmp_path, name):
 def test_an_output_that_no_library_can_write_is_refused(tmp_path, command, name, why):
     log = tiny.write_log(tmp_path)
     before = tiny.tree(tmp_path)
-    outcome = tiny.outside(*log.options(command), "--out", str(tmp_path / name / "run"))
+    outcome = tiny.outside(*log.options(command), "--out", tmp_path / name / "run")
     assert why in tiny.one_line(outcome)
     assert tiny.tree(tmp_path) == before
 

@@ -102,7 +102,7 @@ def test_an_output_whose_parent_cannot_hold_it_is_refused(tmp_path, parent):
     before = tiny.tree(tmp_path)
     options = log.options("patterns")
     options[options.index("--out") + 1] = str(places[parent])
-    assert "cannot write" in tiny.one_line(tiny.inside(*options))
+    assert "cannot write" in tiny.refusal(*options)
     assert tiny.tree(tmp_path) == before
 
 
@@ -171,7 +171,7 @@ def test_a_full_disk_while_spilling_names_memory_and_disk(tmp_path):
     with small_disk(tmp_path / "disk", "256k") as disk:
         options = [*log.options("patterns"), "--memory-limit", "12MB"]
         options[options.index("--out") + 1] = str(disk / "run")
-        line = tiny.one_line(tiny.inside(*options))
+        line = tiny.refusal(*options)
         assert "--memory-limit" in line or "disk full" in line
         assert tiny.tree(disk) == []
 

@@ -99,8 +99,7 @@ def test_options_that_cannot_be_parsed_end_with_code_2_and_no_traceback(tmp_path
 def test_options_win_over_the_settings_file(tmp_path):
     log = tiny.write_log(tmp_path)
     file = with_file(tmp_path, "depth = [1, 2]\nidle-minutes = 30\nfolds = 4\nmax_rejected = 0.5\n")
-    outcome = tiny.inside(*log.options("patterns"), *file, "--folds", "2")
-    assert outcome.code == 0, outcome
+    tiny.said_by(*log.options("patterns"), *file, "--folds", "2")
     used = json.loads((log.out / "settings.json").read_text())["settings"]
     chosen = {name: used[name] for name in ("depth", "idle_minutes", "folds", "max_rejected", "threads")}
     assert chosen == {"depth": [3], "idle_minutes": 30.0, "folds": 2, "max_rejected": 0.5, "threads": 1}
@@ -113,8 +112,7 @@ def test_the_deepest_depth_works(tmp_path):
     log = tiny.write_log(
         tmp_path, searches=tiny.searches().with_columns(pl.Series("results", deep)), clicks=clicks
     )
-    outcome = tiny.inside(*log.options("patterns"), "--depth", "62")
-    assert outcome.code == 0, outcome
+    tiny.said_by(*log.options("patterns"), "--depth", "62")
     assert 2**61 in pl.read_parquet(log.out / "patterns.parquet")["click_mask"].to_list()
 
 
@@ -132,11 +130,11 @@ def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
         *(
             "report",
             "--patterns",
-            str(log.out),
+            log.out,
             "--judgments",
             log.judgments,
             "--out",
-            str(tmp_path / "r"),
+            tmp_path / "r",
             "--depth",
             "9",
         )

@@ -84,14 +84,14 @@ def grown(web, tmp_path_factory) -> Path:
     """Make a store of three runs, one batch each; two files are still to come."""
     store = tmp_path_factory.mktemp("grown") / "store"
     for last in range(3):
-        succeeded(web.growing(store, files=f"[0-{last}]"))
+        tiny.said_by(*web.growing(store, files=f"[0-{last}]"))
     return store
 
 
 @pytest.fixture(scope="module")
 def report_of_grown(web, grown, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("report") / "run"
-    succeeded(web.reporting(grown, out))
+    tiny.said_by(*web.reporting(grown, out))
     return out
 
 
@@ -101,15 +101,9 @@ def store(grown, tmp_path) -> Path:
     return Path(shutil.copytree(grown, tmp_path / "store"))
 
 
-def succeeded(command: list[str]) -> str:
-    outcome = tiny.inside(*command)
-    assert outcome.code == 0, outcome
-    return outcome.out
-
-
 def refused(command: list[str], *words: str) -> str:
     """Hold that a command ends with code 2 and one line with all `words`; return the line."""
-    line = tiny.one_line(tiny.inside(*command))
+    line = tiny.refusal(*command)
     missing = [word for word in words if word not in line]
     assert not missing, f"{missing} not in: {line}"
     return line
@@ -117,7 +111,7 @@ def refused(command: list[str], *words: str) -> str:
 
 def completed(web: Web, store: Path, *more: str) -> None:
     """Run over the whole log; hold that the store is whole, tidy, and equal to one run over everything."""
-    succeeded(web.growing(store, *more))
+    tiny.said_by(*web.growing(store, *more))
     assert PatternStore(store).damage() == []
     assert_same(PatternStore(store).table(), web.whole)
     assert [path.name for path in store.iterdir() if path.name.startswith(".")] == [".lock"]
@@ -160,7 +154,7 @@ def test_a_full_disk_keeps_all_batches_before_and_the_run_goes_on_when_there_is_
 def test_a_limit_on_the_size_of_files_counts_as_a_full_disk_and_the_run_goes_on_without_it(
     web, tmp_path, later
 ):
-    succeeded(web.growing(tmp_path / "unlimited", "--batch", "file"))
+    tiny.said_by(*web.growing(tmp_path / "unlimited", "--batch", "file"))
     limit, batches = first_too_large(tmp_path / "unlimited") if later else (150, 0)
 
     def limited() -> None:
@@ -195,9 +189,9 @@ def fill(disk: Path) -> None:
 def test_batches_can_be_undone_on_a_full_disk(web, tmp_path):
     with small_disk(tmp_path / "disk", "2m") as disk:
         store = disk / "store"
-        succeeded(web.growing(store, "--batch", "file"))
+        tiny.said_by(*web.growing(store, "--batch", "file"))
         fill(disk)
-        succeeded(["store", "forget", str(store), "--from", "3"])
+        tiny.said_by("store", "forget", str(store), "--from", "3")
         assert len(published(store)) == 2 * len(BATCH_FILES)
         (disk / "filler").unlink()
         completed(web, store)
@@ -215,7 +209,7 @@ def test_a_full_disk_while_spilling_into_a_store_names_memory_or_the_store(tmp_p
         options = [*log.options("patterns"), "--memory-limit", "12MB"]
         place = options.index("--out")
         options[place : place + 2] = ["--store", str(disk / "store")]
-        line = tiny.one_line(tiny.inside(*options))
+        line = tiny.refusal(*options)
         assert "--memory-limit" in line or f"disk full while writing store {disk / 'store'}" in line
         assert "--out" not in line
         assert published(disk / "store") == {}
@@ -236,7 +230,7 @@ def test_too_small_a_memory_limit_is_named_and_a_bigger_one_makes_the_table(web,
     refused(command, "memory limit", "--memory-limit")
     assert tiny.tree(tmp_path) == []
     command[-1] = "500MB"
-    succeeded(command)
+    tiny.said_by(*command)
     assert_same(read_patterns(tmp_path / "table"), web.whole)
 
 
@@ -263,7 +257,7 @@ def test_a_damaged_batch_gives_one_line_or_the_right_numbers_and_can_be_made_aga
 ):
     victim = store / f"{number:06d}" / name
     damage(victim)
-    verified = tiny.inside("store", "verify", str(store))
+    verified = tiny.inside("store", "verify", store)
     assert (verified.code, verified.err) == (1, "")
     assert str(victim) in verified.out
     lines = [line for line in verified.out.splitlines() if str(victim) in line]
@@ -301,7 +295,7 @@ def undo(store: Path, lines: list[str], number: int) -> None:
     """Do what the lines say: each that names a remedy names the same."""
     remedies = {found for line in lines for found in re.findall(r"`clickassay (store forget [^`]*)`", line)}
     assert remedies <= {f"store forget {store} --from {number}"}
-    succeeded(["store", "forget", str(store), "--from", str(number)])
+    tiny.said_by("store", "forget", str(store), "--from", str(number))
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -314,7 +308,7 @@ def test_a_missing_batch_is_named_and_can_be_made_again(web, store, tmp_path, nu
     ]
     remedy = set(re.findall(r"`clickassay (.*?)`", " ".join(lines)))
     assert len(remedy) == 1
-    succeeded(shlex.split(remedy.pop()))
+    tiny.said_by(*shlex.split(remedy.pop()))
     completed(web, store)
 
 
@@ -374,7 +368,7 @@ def moved(web, tmp_path) -> Web:
 @pytest.mark.parametrize("what", ["searches", "clicks"])
 def test_files_of_finished_runs_are_not_needed_any_more(moved, tmp_path, what):
     store = tmp_path / "store"
-    succeeded(moved.growing(store, files="[0-2]"))
+    tiny.said_by(*moved.growing(store, files="[0-2]"))
     (moved.folder / what / "0.parquet").unlink()
     (moved.folder / what / "2.parquet").unlink()
     completed(moved, store)
@@ -421,7 +415,7 @@ def test_a_missing_file_of_an_interrupted_run_is_named(moved, tmp_path, what, nu
 def grown_by(web: Web, folder: Path, *, finished: bool) -> Path:
     """Make a store by a run that ended, or by one that was interrupted after its second batch."""
     store = folder / "store"
-    succeeded(web.growing(store, "--batch", "file", files="[0-2]" if finished else "*"))
+    tiny.said_by(*web.growing(store, "--batch", "file", files="[0-2]" if finished else "*"))
     if not finished:
         assert PatternStore(store).forget_from(3) >= FILES - 2
     return store

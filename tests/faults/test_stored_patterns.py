@@ -60,7 +60,7 @@ def test_a_broken_pattern_table_is_refused(stored, tmp_path, name, fault, words)
     fault(stored.out / name)
     before = tiny.tree(tmp_path)
     options = ("--judgments", stored.judgments, *tiny.QUICK[:6], "--out", str(tmp_path / "report"))
-    line = tiny.one_line(tiny.inside("report", "--patterns", str(stored.out), *options))
+    line = tiny.refusal("report", "--patterns", stored.out, *options)
     assert words in line
     assert str(stored.out) in line
     assert tiny.tree(tmp_path) == before
@@ -68,6 +68,5 @@ def test_a_broken_pattern_table_is_refused(stored, tmp_path, name, fault, words)
 
 def test_the_report_of_a_whole_pattern_table_is_made(stored, tmp_path):
     options = ("--judgments", stored.judgments, *tiny.QUICK[:6], "--out", str(tmp_path / "report"))
-    outcome = tiny.inside("report", "--patterns", str(stored.out), *options)
-    assert outcome.code == 0, outcome
+    tiny.said_by("report", "--patterns", stored.out, *options)
     assert (tmp_path / "report" / "report.html").stat().st_size > 100_000

@@ -43,13 +43,7 @@ def days(tmp_path):
 def command(days, *more, glob="*.parquet"):
     searches, clicks = days
     inputs = ("--searches", f"{searches}/{glob}", "--clicks", f"{clicks}/{glob}")
-    return tuple(map(str, ("patterns", *inputs, *CHOSEN, *more)))
-
-
-def said_by(*arguments):
-    outcome = tiny.inside(*arguments)
-    assert outcome.code == 0, outcome
-    return outcome.out
+    return ("patterns", *inputs, *CHOSEN, *more)
 
 
 def rows_read(folder):
@@ -63,14 +57,14 @@ def rows_read(folder):
 @pytest.mark.parametrize("place", ["--out", "--store"])
 def test_a_dry_run_writes_nothing_and_tells_where_it_would(days, tmp_path, place):
     before = tiny.tree(tmp_path)
-    said = said_by(*command(days, place, tmp_path / "deep" / "place", "--dry-run"))
+    said = tiny.said_by(*command(days, place, tmp_path / "deep" / "place", "--dry-run"))
     assert tiny.tree(tmp_path) == before
     assert str(tmp_path / "deep" / "place") in said
 
 
 def test_the_files_and_rows_of_a_plan_are_those_that_the_run_reads(days, tmp_path):
     plan = plan_table(*map(str, days), tmp_path / "out", SETTINGS)
-    said_by(*command(days, "--out", tmp_path / "out"))
+    tiny.said_by(*command(days, "--out", tmp_path / "out"))
     assert (plan.searches.rows, plan.clicks.rows) == rows_read(tmp_path / "out")
     sizes = [sum(file.stat().st_size for file in folder.iterdir()) for folder in days]
     assert [plan.searches.bytes, plan.clicks.bytes] == sizes
@@ -88,9 +82,9 @@ def test_the_batches_of_a_plan_are_those_that_the_store_gets(days, tmp_path):
 
 def test_only_files_that_the_store_lacks_are_planned(days, tmp_path):
     store = tmp_path / "store"
-    said_by(*command(days, "--store", store, glob="[01].parquet"))
+    tiny.said_by(*command(days, "--store", store, glob="[01].parquet"))
     plan = plan_store(*map(str, days), store, SETTINGS)
-    said = said_by(*command(days, "--store", store, "--dry-run"))
+    said = tiny.said_by(*command(days, "--store", store, "--dry-run"))
     grown = grow_store(*map(str, days), store, SETTINGS)
     assert (plan.searches.files, plan.searches.rows, plan.searches.held) == (2, 2 * SEARCHES_A_DAY, 2)
     assert (plan.clicks.files, plan.clicks.rows, plan.clicks.held) == (2, 3 + 4, 2)
@@ -106,9 +100,9 @@ def batches(store):
 
 
 def test_a_store_that_holds_all_files_has_nothing_to_do(days, tmp_path):
-    said_by(*command(days, "--store", tmp_path / "store"))
+    tiny.said_by(*command(days, "--store", tmp_path / "store"))
     before = tiny.tree(tmp_path)
-    said = said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
+    said = tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
     assert f"batches  0: {tmp_path / 'store'} holds all of these files" in said
     assert tiny.tree(tmp_path) == before
     assert grow_store(*map(str, days), tmp_path / "store", SETTINGS).batches == 0
@@ -123,7 +117,7 @@ def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         grow_store(*map(str, days), store, SETTINGS, progress=stop)
     plan = plan_store(*map(str, days), store, SETTINGS)
-    said = said_by(*command(days, "--store", store, "--dry-run"))
+    said = tiny.said_by(*command(days, "--store", store, "--dry-run"))
     assert (plan.interrupted, plan.first_batch) == (1, 3)
     assert "goes on  with the run that began with batch 1" in said
     assert grow_store(*map(str, days), store, SETTINGS).batches == len(plan.windows) == 2
@@ -131,7 +125,7 @@ def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
 
 def test_the_table_and_lines_show_the_numbers_with_their_thousands(days, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    said = said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
+    said = tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
     searches = next(line for line in said.splitlines() if "searches" in line)
     size_ = sum(file.stat().st_size for file in days[0].iterdir())
     assert re.findall(r"[\d,]+", searches) == ["4", "120", f"{size_:,}", "0"]
@@ -153,17 +147,17 @@ def lack_a_column(days, store):
 def come_late(days, store):
     rest = days[0].parent / "rest.parquet"
     (days[0] / "1.parquet").rename(rest)
-    said_by(*command(days, "--store", store))
+    tiny.said_by(*command(days, "--store", store))
     rest.rename(days[0] / "1.parquet")
 
 
 def change(days, store):
-    said_by(*command(days, "--store", store))
+    tiny.said_by(*command(days, "--store", store))
     pl.read_parquet(days[1] / "3.parquet").head(2).write_parquet(days[1] / "3.parquet")
 
 
 def be_of_another_depth(days, store):
-    said_by(*command(days, "--store", store, "--depth", "7"))
+    tiny.said_by(*command(days, "--store", store, "--depth", "7"))
 
 
 def hold_other_files(days, store):
@@ -199,9 +193,9 @@ def test_an_error_comes_out_of_a_dry_run_as_out_of_the_run(days, tmp_path, spoil
 
 def test_an_output_folder_that_exists_is_refused_by_a_dry_run_too(days, tmp_path):
     out = tmp_path / "out"
-    said_by(*command(days, "--out", out))
-    assert "exists already" in tiny.one_line(tiny.inside(*command(days, "--out", out, "--dry-run")))
-    assert "Nothing was written" in said_by(*command(days, "--out", out, "--dry-run", "--force"))
+    tiny.said_by(*command(days, "--out", out))
+    assert "exists already" in tiny.refusal(*command(days, "--out", out, "--dry-run"))
+    assert "Nothing was written" in tiny.said_by(*command(days, "--out", out, "--dry-run", "--force"))
 
 
 # ---- what a run needs ---------------------------------------------------------------------------
@@ -295,18 +289,18 @@ def mixed(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["--out", "--store"])
 def test_a_log_in_no_order_is_named_on_stderr_in_one_line_unless_quiet(mixed, tmp_path, place):
-    outcome = tiny.inside(*mixed, place, str(tmp_path / "loud"))
+    outcome = tiny.inside(*mixed, place, tmp_path / "loud")
     assert outcome.code == 0
     assert outcome.err.count("\n") == 1
     assert outcome.err.startswith(
         "clickassay: the log is not in order of time (rows of 5 days lie in one row"
     )
     assert ": 60 searches are read as one batch" in outcome.err
-    assert tiny.inside(*mixed, place, str(tmp_path / "quiet"), "--quiet").err == ""
-    dry = tiny.inside(*mixed, place, str(tmp_path / "dry"), "--dry-run")
+    assert tiny.inside(*mixed, place, tmp_path / "quiet", "--quiet").err == ""
+    dry = tiny.inside(*mixed, place, tmp_path / "dry", "--dry-run")
     assert "\nNote: the log is not in order of time" in dry.out
 
 
 def test_a_log_in_order_is_read_without_a_word(days, tmp_path):
     assert tiny.inside(*command(days, "--out", tmp_path / "out")).err == ""
-    assert "Note:" not in said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
+    assert "Note:" not in tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))

@@ -15,8 +15,7 @@ OTHER = "ERR(gains='0 0.1 0.3 0.7 1')"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     log = tiny.write_log(tmp_path_factory.mktemp("gains"))
-    ended = tiny.inside(*log.options(), "--metric", NAME, "--metric", OTHER, "--quiet")
-    assert ended.code == 0, ended
+    tiny.said_by(*log.options(), "--metric", NAME, "--metric", OTHER, "--quiet")
     return log.out
 
 
@@ -24,7 +23,7 @@ def test_the_values_are_those_of_a_plain_loop_in_the_tables_and_the_database(run
     chances, utilities = (0, 0.1, 0.3, 0.7, 1), (1, 0.6, 0.4)
     rows = pl.read_parquet(run / "configurations.parquet")
     ended = tiny.inside(
-        "query", str(run), f'SELECT "{NAME}" AS value FROM configurations ORDER BY configuration_id', "--csv"
+        "query", run, f'SELECT "{NAME}" AS value FROM configurations ORDER BY configuration_id', "--csv"
     )
     asked = [float(line) for line in ended.out.split()[1:]]
     stored = rows.sort("configuration_id")
@@ -47,9 +46,8 @@ def test_the_report_names_it_whole_in_every_form(run):
 
 
 def test_diff_takes_it_by_name(run):
-    ended = tiny.inside("diff", str(run), str(run), "--metric", NAME, "--csv", "--click", "MeanRR")
-    assert ended.code == 0, ended
-    found = list(csv.DictReader(io.StringIO(ended.out)))
+    said = tiny.said_by("diff", run, run, "--metric", NAME, "--csv", "--click", "MeanRR")
+    found = list(csv.DictReader(io.StringIO(said)))
     assert {row["editorial_metric"] for row in found} == {NAME}
 
 
@@ -65,8 +63,5 @@ def test_diff_takes_it_by_name(run):
 def test_values_that_do_not_fit_end_the_command_before_the_log_is_read(tmp_path, name, message):
     log = tiny.write_log(tmp_path)
     (tmp_path / "searches.parquet").write_bytes(b"PAR1 is not enough")
-    ended = tiny.inside(*log.options(), "--metric", name)
-    assert ended.code == 2
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
+    assert message in tiny.refusal(*log.options(), "--metric", name)
     assert not log.out.exists()

@@ -5,10 +5,9 @@ from collections import defaultdict
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from clickassay.cli.app import app
 from clickassay.inputs.importers.ubi.importer import import_ubi
+from support.logs import tiny
 from support.logs.small_logs import click, search, write_rows
 from support.places import DATA
 
@@ -31,21 +30,14 @@ CLICKS = [click(1, 1, "a"), click(1, 2, "c"), click(2, 1, "b"), click(4, 1, "x")
 SOME = [{"query": "tv", "url": url, "grade": 2} for url in "ab"]
 
 
-def ended(tmp_path, judgments, *options, command="run", searches=SEARCHES, out="run"):
+def ended(tmp_path, judgments, *options, searches=SEARCHES, out="run"):
     """Return exit code and lines of a run."""
     paths = write_rows(tmp_path / "log", searches=searches, clicks=CLICKS)
     pl.DataFrame(judgments).write_csv(tmp_path / "grades.csv")
-    given = (
-        "--searches",
-        paths["searches"],
-        "--clicks",
-        paths["clicks"],
-        "--judgments",
-        tmp_path / "grades.csv",
-    )
+    given = [f"--{name}={path}" for name, path in paths.items()] + [f"--judgments={tmp_path / 'grades.csv'}"]
     more = ("--out", tmp_path / out, "--quiet", *options)
-    result = CliRunner().invoke(app, [str(part) for part in (command, *given, *more)], catch_exceptions=False)
-    return result.exit_code, result.stdout.splitlines()
+    found = tiny.inside("run", *given, *more)
+    return found.code, found.out.splitlines()
 
 
 def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tmp_path):
@@ -74,8 +66,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
 
 def test_what_it_says_to_do_works(tmp_path):
     ended(tmp_path, SOME, "--depth", "3")
-    arguments = ["plan", "--from", tmp_path / "run", "--budget", "1", "--out", tmp_path / "sheet"]
-    assert CliRunner().invoke(app, list(map(str, arguments))).exit_code == 0
+    tiny.said_by("plan", "--from", tmp_path / "run", "--budget", "1", "--out", tmp_path / "sheet")
     asked = pl.read_csv(tmp_path / "sheet" / "to_label.csv").select("query", "url").rows()
     assert asked == [("tv", "c")]
     judged = [*SOME, *({"query": query, "url": url, "grade": 0} for query, url in asked)]
@@ -191,23 +182,15 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     sessions = _sessions(tmp_path / "log")
     shown = [(query, url) for query, results, _ in sessions for url in results[:10]]
     with_grade = sum(result in judged for result in shown)
-    arguments = [
-        *(
-            "run",
-            "--searches",
-            tmp_path / "log/searches.parquet",
-            "--clicks",
-            tmp_path / "log/clicks.parquet",
-        ),
-        *("--judgments", tmp_path / "grades.csv", "--out", tmp_path / "run", "--quiet"),
-    ]
-    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
-    lines = result.stdout.splitlines()
-    assert result.exit_code == 1
+    inputs = [f"--{name}={tmp_path / 'log' / name}.parquet" for name in ("searches", "clicks")]
+    given = (*inputs, f"--judgments={tmp_path / 'grades.csv'}", f"--out={tmp_path / 'run'}", "--quiet")
+    found = tiny.inside("run", *given)
+    lines = found.out.splitlines()
+    assert found.code == 1
     assert len(lines) <= 24
     share = f"{100 * with_grade / len(shown):.1f} %"
     assert lines[2].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(results[0] in urls for _, results, urls in sessions) / len(sessions)
-    assert f"  clicked   {100 * clicked:.1f} %" in result.stdout
+    assert f"  clicked   {100 * clicked:.1f} %" in found.out

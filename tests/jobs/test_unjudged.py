@@ -273,8 +273,7 @@ def test_without_a_rule_nothing_is_filled(log):
 def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     inputs = [f"--searches={log['searches']}", f"--clicks={log['clicks']}", f"--judgments={log['some']}"]
     quick = ("--iterations=10", "--depth=5", "--quiet", "--click-models=none")
-    ended = tiny.inside("run", *inputs, *quick, "--folds=2", "--unjudged=model", f"--out={tmp_path / 'run'}")
-    assert ended.code == 0, ended
+    tiny.said_by("run", *inputs, *quick, "--folds=2", "--unjudged=model", f"--out={tmp_path / 'run'}")
     page = (tmp_path / "run" / "report.md").read_text()
     assert "Results without a judgment" in page
     assert "of these grades are no judgments but filled in" in page

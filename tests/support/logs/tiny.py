@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 
@@ -23,6 +24,8 @@ ORDERS = ((0, 1, 2), (1, 0, 2))
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 NOON_MS = 1_714_564_800_000
 STEP_MS = 10_000
+WIDE = "200"
+"""Columns of a terminal wide enough for any line."""
 ROWS = 24
 QUICK = ("--iterations", "10", "--depth", "3", "--click-models", "none", "--threads", "1")
 
@@ -119,18 +122,31 @@ class Outcome:
     err: str
 
 
-def inside(*arguments: str) -> Outcome:
+def inside(*arguments: object) -> Outcome:
     """Run the command line in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    wide = mock.patch.dict(os.environ, COLUMNS=WIDE)
+    with wide, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
-            code = run_command(lambda: app(list(arguments)))
+            code = run_command(lambda: app(list(map(str, arguments))))
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
-def outside(*arguments: str, **more: object) -> Outcome:
+def said_by(*arguments: object) -> str:
+    """Run a command that must succeed; return what it prints."""
+    outcome = inside(*arguments)
+    assert outcome.code == 0, outcome
+    return outcome.out
+
+
+def refusal(*arguments: object) -> str:
+    """Run a command that must be refused; return its one line."""
+    return one_line(inside(*arguments))
+
+
+def outside(*arguments: object, **more: object) -> Outcome:
     """Run the command line in a process of its own."""
     ended = subprocess.run(
         started_with(*arguments), check=False, capture_output=True, timeout=60, env=environment(), **more
@@ -138,14 +154,14 @@ def outside(*arguments: str, **more: object) -> Outcome:
     return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def started_with(*arguments: str) -> list[str]:
+def started_with(*arguments: object) -> list[str]:
     """Return the command line of a process that runs clickassay."""
-    return [sys.executable, "-m", "clickassay", *arguments]
+    return [sys.executable, "-m", "clickassay", *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:
     """Return an environment with a terminal wide enough for any line."""
-    return {**os.environ, "COLUMNS": "200"}
+    return {**os.environ, "COLUMNS": WIDE}
 
 
 def tree(folder: Path) -> list[str]:
@@ -159,8 +175,7 @@ def refused(log: Log, *words: str, command: str = "run", more: tuple[str, ...] =
     Returns the line.
     """
     before = tree(log.folder)
-    outcome = inside(*log.options(command), *more)
-    line = one_line(outcome)
+    line = refusal(*log.options(command), *more)
     missing = [word for word in words if word not in line]
     assert not missing, f"{missing} not in: {line}"
     assert tree(log.folder) == before
@@ -168,8 +183,8 @@ def refused(log: Log, *words: str, command: str = "run", more: tuple[str, ...] =
 
 
 def one_line(outcome: Outcome) -> str:
-    """Hold that an outcome is a refusal: code 2 and one line on stderr; return the line."""
-    assert (outcome.code, outcome.err.count("\n")) == (2, 1), outcome
+    """Hold that an outcome is a refusal: code 2, one line on stderr, nothing on stdout; return the line."""
+    assert (outcome.code, outcome.err.count("\n"), outcome.out) == (2, 1, ""), outcome
     assert outcome.err.startswith("clickassay: ")
     assert "Traceback" not in outcome.err
     assert len(outcome.err) < 2000
@@ -184,8 +199,7 @@ def funnel(folder: Path) -> dict[tuple[str, str, str], int]:
 
 def counted(log: Log, *more: str) -> dict[tuple[str, str, str], int]:
     """Make the pattern table of a log; hold that it succeeds; return its funnel."""
-    outcome = inside(*log.options("patterns"), *more)
-    assert outcome.code == 0, outcome
+    said_by(*log.options("patterns"), *more)
     return funnel(log.out)
 
 

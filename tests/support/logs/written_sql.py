@@ -15,9 +15,7 @@ IN_MS = "CAST(timestamp AS BIGINT) AS timestamp"
 
 def printed(*options):
     """Return what the command prints; hold that it succeeds."""
-    outcome = tiny.inside("sql", *map(str, options))
-    assert outcome.code == 0, outcome.err
-    return outcome.out
+    return tiny.said_by("sql", *options)
 
 
 def of_log(log, out, *options):

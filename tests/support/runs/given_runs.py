@@ -1,46 +1,27 @@
 """Run folders to compare, made from the sample log without a report; and the command that compares them."""
 
-import contextlib
-import io
 import json
 import shutil
 from functools import cache
 
 import polars as pl
-import typer
 
-from clickassay.cli.commands.diff import diff
-from clickassay.cli.exit import run_command
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
-from support.logs.tiny import Outcome
+from support.logs import tiny
 from support.places import ROOT, SAMPLES
 
 COMMITTED = ROOT / "reports" / "sample"
 SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(diff)
 
-
-@app.callback()
-def _root() -> None:
-    """Have the command keep its name, as it has among others."""
-
-
-def compared(*arguments: str) -> Outcome:
+def compared(*arguments) -> tiny.Outcome:
     """Run ``diff`` in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            code = run_command(lambda: app(["diff", *arguments]))
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-    return Outcome(code, out.getvalue(), err.getvalue())
+    return tiny.inside("diff", *arguments)
 
 
 @cache
