@@ -11,9 +11,9 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import cutting
-from clickassay.patterns.folder import FOLDER_TABLES
 from clickassay.patterns.store.store import PatternStore
 from support.logs.messy import write_log
+from support.logs.stores import assert_same, times_of
 from support.oracle.messy_logs import seeded_log
 from support.tiers import first
 
@@ -26,11 +26,6 @@ def messy(seed, folder):
     searches, clicks, judgments, _, settings = seeded_log(seed)
     paths = write_log(folder / "log", seed, searches=searches, clicks=clicks, judgments=judgments)
     return paths["searches"], paths["clicks"], load_settings(**{**settings, "max_rejected": 1.0})
-
-
-def times_of(rows):
-    times = rows["timestamp"]
-    return times if times.dtype.is_integer() else times.dt.epoch("ms")
 
 
 def read(path):
@@ -46,12 +41,6 @@ def random_times(searches, number, rng):
     while len(drawn) < number:
         drawn.add(rng.choice(usable) if rng.random() < 0.5 else rng.randint(usable[0], usable[-1]))
     return sorted(drawn)
-
-
-def assert_same(table, whole, what):
-    for name, contract in FOLDER_TABLES.items():
-        found, expected = contract.canonical(getattr(table, name)), contract.canonical(getattr(whole, name))
-        assert found.equals(expected), f"{name}, {what}"
 
 
 @pytest.mark.parametrize("seed", first(6, range(1000, 1016)))

@@ -19,6 +19,7 @@ from clickassay.logs.batches import windows as log_windows
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
 from support.logs.messy import write_log
+from support.logs.stores import assert_same
 from support.oracle.messy_logs import seeded_log
 from support.tiers import first
 
@@ -109,8 +110,7 @@ def test_the_cut_changes_nothing(world, halves, batch, monkeypatch):
     monkeypatch.setattr(log_windows, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     _, (kept, _) = halves
     _, (cut, _) = both(world, batch=batch)
-    for name in FOLDER_TABLES:
-        assert getattr(cut, name).equals(getattr(kept, name)), name
+    assert_same(cut, kept)
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +151,7 @@ def test_a_store_keeps_the_same_queries_all_its_life(web, tmp_path):
     settings = load_settings(only_judged=True, batch="day")
     grow_store(*paths, store, settings, judgments=str(web / "few.parquet"))
     table, whole = PatternStore(store).table(), made(web, "few.parquet")
-    for name, contract in FOLDER_TABLES.items():
-        assert contract.canonical(getattr(table, name)).equals(contract.canonical(getattr(whole, name))), name
+    assert_same(table, whole)
     assert table.judged_queries.equals(whole.judged_queries)
     assert PatternStore(store).damage() == []
     with pytest.raises(StoreError, match="these judgments are of other queries"):

@@ -1,6 +1,5 @@
 """Laws of the pattern table: what a log's counts must obey whatever the log is."""
 
-import json
 from collections import Counter
 
 import polars as pl
@@ -8,24 +7,21 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from clickassay.core.errors import OutputError, PatternError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_report, make_run
-from clickassay.judgments.join import judge_configurations
-from clickassay.judgments.prepare import prepare_judgments
 from clickassay.patterns.folder import read_patterns, write_patterns
-from clickassay.patterns.table import check_depths
 from support.logs.small_logs import (
     URLS,
     drawn_logs,
     funnel_counts,
     patterns_of,
     query_buckets,
-    same_table,
     session_counts,
     simulated,
 )
+from support.logs.stores import assert_same
+from support.logs.tiny_table import judged_at, judgment_rows
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000
@@ -104,9 +100,7 @@ def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, th
 def test_shifting_all_times_changes_nothing(log, by_ms):
     searches, clicks = with_searches(log)
     assume(631_152_000_000 + DAY < searches[0]["timestamp"] + by_ms < 4_133_980_800_000 - DAY)
-    assert same_table(
-        patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms))
-    )
+    assert_same(patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms)))
 
 
 @few
@@ -127,7 +121,7 @@ def test_two_days_with_an_idle_night_between_add_up_to_the_log_of_both(first, se
 def test_the_order_of_rows_is_irrelevant(log, random):
     searches, clicks = with_searches(log)
     shuffled = random.sample(searches, len(searches)), random.sample(clicks, len(clicks))
-    assert same_table(patterns_of(searches, clicks), patterns_of(*shuffled))
+    assert_same(patterns_of(searches, clicks), patterns_of(*shuffled))
 
 
 # ---- folds ------------------------------------------------------------------------------------
@@ -174,23 +168,16 @@ def test_all_sessions_of_a_user_are_in_one_fold_and_folds_share_the_users(tmp_pa
 @given(drawn_logs(), st.integers(1, 7), st.dictionaries(st.sampled_from(URLS), st.integers(0, 4), min_size=5))
 def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
     searches, clicks = with_searches(log)
-    shallow = judged_at(patterns_of(searches, clicks, depth=[depth]), depth, grades)
-    deep = judged_at(patterns_of(searches, clicks, depth=[depth, 8]), depth, grades)
+    judged = judgment_rows([(query, url, grade) for query in "qr" for url, grade in grades.items()])
+    shallow, deep = (
+        judged_at(depth, patterns_of(searches, clicks, depth=depths), judged)
+        for depths in ([depth], [depth, 8])
+    )
     assert shallow.rows.equals(deep.rows)
     assert shallow.patterns.equals(deep.patterns)
     assert shallow.grades.tolist() == deep.grades.tolist()
     assert shallow.pool.tolist() == deep.pool.tolist()
     assert (shallow.too_short, shallow.not_judged) == (deep.too_short, deep.not_judged)
-
-
-def judged_at(table, depth, grades):
-    rows = pl.DataFrame(
-        [(query, url, grade, "all", "all") for query in "qr" for url, grade in grades.items()],
-        schema=["query", "url", "grade", "judge", "market"],
-        orient="row",
-    )
-    judgments = prepare_judgments(rows, table.queries, load_settings(), by_market=False)
-    return judge_configurations(table, judgments, judge="all", depth=depth, max_grade=4)
 
 
 # ---- stored tables ----------------------------------------------------------------------------
@@ -205,16 +192,6 @@ def log(tmp_path_factory):
 def stored(log, tmp_path_factory):
     place = tmp_path_factory.mktemp("seam") / "patterns"
     return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5]))
-
-
-@pytest.fixture
-def broken(stored, tmp_path):
-    """Return a copy of the stored table that a test may break."""
-    place = tmp_path / "patterns"
-    place.mkdir()
-    for file in stored.iterdir():
-        (place / file.name).write_bytes(file.read_bytes())
-    return place
 
 
 def files_of(folder):
@@ -246,73 +223,3 @@ def test_a_stored_table_is_read_as_it_was_written(stored, tmp_path):
 def test_a_table_holds_no_user(stored):
     columns = {name for file in stored.glob("*.parquet") for name in pl.read_parquet_schema(file)}
     assert {name for name in columns if "user" in name} == {"user_buckets"}
-
-
-def test_a_folder_that_is_no_pattern_table_is_refused(tmp_path):
-    with pytest.raises(PatternError, match="not a pattern table; `clickassay patterns"):
-        read_patterns(tmp_path)
-
-
-@pytest.mark.parametrize("missing", ["configurations", "patterns", "queries", "funnel"])
-def test_a_table_with_a_file_missing_is_refused(broken, missing):
-    (broken / f"{missing}.parquet").unlink()
-    with pytest.raises(PatternError, match=r"broken: .*make it again"):
-        read_patterns(broken)
-
-
-@pytest.mark.parametrize("kept", [0, 4, 200])
-def test_a_table_with_a_file_cut_short_is_refused(broken, kept):
-    file = broken / "patterns.parquet"
-    file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(PatternError, match="is broken"):
-        read_patterns(broken)
-
-
-def test_a_table_with_a_column_missing_is_refused(broken):
-    file = broken / "patterns.parquet"
-    pl.read_parquet(file).drop("click_mask").write_parquet(file)
-    with pytest.raises(PatternError, match="click_mask"):
-        read_patterns(broken)
-
-
-def test_a_table_with_a_row_twice_is_refused(broken):
-    file = broken / "patterns.parquet"
-    rows = pl.read_parquet(file)
-    pl.concat([rows, rows.head(1)]).write_parquet(file)
-    with pytest.raises(PatternError, match=r"key .* is not unique"):
-        read_patterns(broken)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1]", "\x00"])
-def test_a_table_with_broken_settings_is_refused(broken, text):
-    (broken / "settings.json").write_text(text)
-    with pytest.raises(PatternError):
-        read_patterns(broken)
-
-
-def test_a_run_folder_is_told_apart_from_a_pattern_table(broken):
-    info = json.loads((broken / "settings.json").read_text())
-    del info["stored_depth"]
-    (broken / "settings.json").write_text(json.dumps(info))
-    with pytest.raises(PatternError, match="names no stored_depth"):
-        read_patterns(broken)
-
-
-def test_a_depth_beyond_the_stored_one_is_refused_with_the_command_that_mends_it(stored):
-    table = read_patterns(stored)
-    assert check_depths(table, (1, 5)) is None
-    with pytest.raises(PatternError, match=r"holds 5 results a list, but depth 6 .*patterns --depth 6"):
-        check_depths(table, (5, 6))
-
-
-def test_a_report_deeper_than_the_table_leaves_nothing_behind(stored, log, tmp_path):
-    with pytest.raises(PatternError, match="depth 10 is asked for"):
-        make_report(stored, log["judgments"], None, tmp_path / "deep", load_settings())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_pattern_folder_is_not_written_over(stored, log):
-    before = files_of(stored)
-    with pytest.raises(OutputError, match="exists already"):
-        make_patterns(log["searches"], log["clicks"], stored, load_settings())
-    assert files_of(stored) == before

@@ -52,19 +52,12 @@ def test_a_faulty_settings_file_is_said_in_one_line(tmp_path, text, words):
     assert tiny.tree(tmp_path) == sorted([*before, "settings.toml"])
 
 
-def test_a_settings_file_that_is_missing_is_named(tmp_path):
-    more = ("--settings", str(tmp_path / "none.toml"))
-    tiny.refused(tiny.write_log(tmp_path), "settings file", "none.toml", more=more)
-
-
-def test_a_settings_file_that_is_a_folder_is_named(tmp_path):
-    tiny.refused(tiny.write_log(tmp_path), "settings file", str(tmp_path), more=("--settings", str(tmp_path)))
-
-
-def test_a_settings_file_that_is_not_utf_8_is_named(tmp_path):
+@pytest.mark.parametrize("name", ["none.toml", "folder", "latin.toml"])
+def test_a_settings_file_that_is_missing_a_folder_or_not_utf_8_is_named(tmp_path, name):
+    (tmp_path / "folder").mkdir()
     (tmp_path / "latin.toml").write_bytes('pool = "\u00e9"'.encode("latin-1"))
-    more = ("--settings", str(tmp_path / "latin.toml"))
-    tiny.refused(tiny.write_log(tmp_path), "settings file", "latin.toml", more=more)
+    more = ("--settings", str(tmp_path / name))
+    tiny.refused(tiny.write_log(tmp_path), "settings file", str(tmp_path / name), more=more)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +91,16 @@ def test_options_that_cannot_be_parsed_end_with_code_2_and_no_traceback(tmp_path
 
 def test_options_win_over_the_settings_file(tmp_path):
     log = tiny.write_log(tmp_path)
-    file = with_file(tmp_path, "depth = [1, 2]\nidle-minutes = 30\nfolds = 4\nmax_rejected = 0.5\n")
-    tiny.said_by(*log.options("patterns"), *file, "--folds", "2")
+    file = with_file(
+        tmp_path, "depth = [1, 2]\nidle-minutes = 30\nidle-scope = 'query'\nfolds = 4\nmax_rejected = 0.5\n"
+    )
+    tiny.said_by(*log.options("patterns"), *file, "--folds", "2", "--raw-urls")
     used = json.loads((log.out / "settings.json").read_text())["settings"]
-    chosen = {name: used[name] for name in ("depth", "idle_minutes", "folds", "max_rejected", "threads")}
-    assert chosen == {"depth": [3], "idle_minutes": 30.0, "folds": 2, "max_rejected": 0.5, "threads": 1}
+    chosen = {
+        **{"depth": [3], "folds": 2, "normalise_urls": False, "threads": 1},
+        **{"idle_minutes": 30.0, "idle_scope": "query", "max_rejected": 0.5},
+    }
+    assert chosen.items() <= used.items()
     assert set(pl.read_parquet(log.out / "patterns.parquet")["fold"]) <= {0, 1}
 
 
@@ -126,18 +124,8 @@ def test_too_little_memory_names_the_option(tmp_path, limit):
 def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.counted(log)
-    outcome = tiny.inside(
-        *(
-            "report",
-            "--patterns",
-            log.out,
-            "--judgments",
-            log.judgments,
-            "--out",
-            tmp_path / "r",
-            "--depth",
-            "9",
-        )
-    )
-    assert "holds 3 results a list, but depth 9" in tiny.one_line(outcome)
+    place = ("--patterns", log.out, "--judgments", log.judgments, "--out", tmp_path / "r")
+    line = tiny.refusal("report", *place, "--depth", "9")
+    assert "holds 3 results a list, but depth 9" in line
+    assert "patterns --depth 9" in line
     assert not (tmp_path / "r").exists()

@@ -1,6 +1,7 @@
 """Full disks, small memory, damaged files, readers and rivals: a store loses no batch and no count."""
 
 import contextlib
+import os
 import re
 import resource
 import shlex
@@ -507,6 +508,8 @@ def test_a_process_that_comes_while_another_works_is_told_so_and_changes_nothing
     before = published(store)
     with PatternStore(store).locked():
         error = started(web.growing(store)).communicate(timeout=60)[1]
-        assert re.fullmatch(r"clickassay: store .* is in use by another clickassay .*\n", error)
+        assert re.fullmatch(
+            rf"clickassay: store .* is in use by another clickassay \(process {os.getpid()}\).*\n", error
+        )
         assert published(store) == before
     completed(web, store)

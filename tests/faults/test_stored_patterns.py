@@ -26,6 +26,11 @@ def overwritten(file: Path) -> None:
     file.write_bytes(content[:4] + b"\xff" * third + content[4 + third :])
 
 
+def twice(file: Path) -> None:
+    rows = pl.read_parquet(file)
+    pl.concat([rows, rows]).write_parquet(file)
+
+
 def edited(**changes: object):
     """Return a function that changes settings.json; None takes an entry away."""
 
@@ -37,13 +42,13 @@ def edited(**changes: object):
 
 
 FAULTS = [
-    ("settings.json", Path.unlink, "is not a pattern table"),
+    ("settings.json", Path.unlink, "is not a pattern table; `clickassay patterns"),
     ("run.duckdb", lambda file: file.write_bytes(b""), "folder of a run, not a pattern table"),
     ("settings.json", lambda file: file.write_text("{"), "is broken"),
     ("settings.json", lambda file: file.write_bytes(b"\xff\xfe"), "is broken"),
     ("settings.json", lambda file: file.write_text("[]"), "no pattern table"),
     ("settings.json", edited(stored_depth="ten"), "is broken"),
-    ("settings.json", edited(stored_depth=None), "stored_depth"),
+    ("settings.json", edited(stored_depth=None), "names no stored_depth"),
     ("settings.json", edited(inputs=None), "is broken"),
     *(("settings.json", edited(settings=used), "is broken") for used in ({}, 5, ["folds"])),
     *(
@@ -52,6 +57,7 @@ FAULTS = [
         for fault in (Path.unlink, cut, overwritten, lambda file: file.write_bytes(b""))
     ),
     ("patterns.parquet", lambda file: pl.DataFrame({"a": [1]}).write_parquet(file), "missing columns"),
+    ("patterns.parquet", twice, "is not unique"),
 ]
 
 

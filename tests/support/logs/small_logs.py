@@ -5,7 +5,6 @@ from collections import Counter
 from functools import reduce
 from pathlib import Path
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
@@ -101,18 +100,6 @@ def query_buckets(*tables):
     rows = [row for table in tables for row in table.queries.iter_rows()]
     keys = {(market, query) for market, query, _ in rows}
     return {key: reduce(int.__or__, (bits for *own, bits in rows if tuple(own) == key)) for key in keys}
-
-
-def same_table(one, other):
-    """Tell whether two pattern tables hold the same rows in the same form."""
-    frames = ("configurations", "patterns", "queries", "funnel")
-    return all(in_form(one, name).equals(in_form(other, name)) for name in frames)
-
-
-def in_form(table, name):
-    """Return a frame of a pattern table sorted by all its columns but lists."""
-    frame = getattr(table, name)
-    return frame.sort([column for column, kind in frame.schema.items() if not isinstance(kind, pl.List)])
 
 
 @st.composite
