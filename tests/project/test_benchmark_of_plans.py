@@ -1,7 +1,5 @@
 """The benchmark of active plans at a small size: it draws as the package does, and saves as by hand."""
 
-from importlib import import_module
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,33 +7,20 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from clickassay.studies.labelling.draws import draw
 from clickassay.studies.labelling.estimate import estimate
-from support.places import ROOT
 
+BENCHMARKS = "benchmarks.promises.labelling"
 POINT = [
-    "budget",
-    "folds",
-    "repetitions",
-    "truth",
-    "error",
-    "selection_error",
-    "error_se",
-    "selection_error_se",
+    *("budget", "folds", "repetitions", "truth"),
+    *("error", "selection_error", "error_se", "selection_error_se"),
 ]
 
 
-@pytest.fixture
-def of_benchmark(monkeypatch):
-    """Return a function that imports a module of the benchmark."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: import_module(f"benchmarks.promises.labelling.{name}")
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_repeated_plans_estimate_what_one_plan_after_the_other_does(of_benchmark, seed):
+def test_repeated_plans_estimate_what_one_plan_after_the_other_does(benchmark_module, seed):
     rng = np.random.default_rng(seed)
     values, costs, q = rng.normal(size=30), rng.uniform(0.2, 2, 30), rng.dirichlet(np.ones(30))
     budgets = np.array([3.0, 8.0, 1000.0])
-    found = of_benchmark("repeated_plans").repeated_estimates(
+    found = benchmark_module("repeated_plans").repeated_estimates(
         values, costs, q, budgets, np.random.default_rng(seed), repetitions=1
     )
     for budget, value in zip(budgets, found[0], strict=True):
@@ -43,9 +28,9 @@ def test_repeated_plans_estimate_what_one_plan_after_the_other_does(of_benchmark
         assert value == pytest.approx(estimate(values[drawn], 1 / (30 * q[drawn])).value, rel=1e-12)
 
 
-def test_a_budget_that_may_buy_nothing_is_refused(of_benchmark):
+def test_a_budget_that_may_buy_nothing_is_refused(benchmark_module):
     with pytest.raises(ValueError, match="a budget of 3 is below the largest cost 5"):
-        of_benchmark("repeated_plans").repeated_estimates(
+        benchmark_module("repeated_plans").repeated_estimates(
             np.arange(2.0), np.array([1.0, 5.0]), np.array([0.5, 0.5]), np.array([3.0]), None, repetitions=1
         )
 
@@ -73,24 +58,24 @@ def curves(active, passive):
         ((3, 3, 2), (8, 5, 3, 2), 0.75),  # 3 is what the least budget has, and the next one too
     ],
 )
-def test_savings_are_as_worked_by_hand(of_benchmark, active, passive, saved):
-    found = of_benchmark("savings").saved(curves(active, passive))
+def test_savings_are_as_worked_by_hand(benchmark_module, active, passive, saved):
+    found = benchmark_module("savings").saved(curves(active, passive))
     assert found.height == 1
     assert found["saved"].item() == (None if saved is None else pytest.approx(saved))
 
 
-def test_weights_of_ordered_logit_are_those_of_statsmodels(of_benchmark):
-    collection = of_benchmark("collections_of_documents").simulated(20, np.random.default_rng(2))
+def test_weights_of_ordered_logit_are_those_of_statsmodels(benchmark_module):
+    collection = benchmark_module("collections_of_documents").simulated(20, np.random.default_rng(2))
     collection.features[:, 3:] = 0
-    chances = of_benchmark("relevance_models").ordered_logit(collection, 0)(collection.features).chances
+    chances = benchmark_module("relevance_models").ordered_logit(collection, 0)(collection.features).chances
     fitted = OrderedModel(collection.grades, collection.features[:, :3].astype(float), distr="logit").fit(
         method="bfgs", disp=False
     )
     assert chances == pytest.approx(fitted.predict(), abs=0.01)
 
 
-def test_queries_have_the_stated_documents_grades_and_costs(of_benchmark):
-    module = of_benchmark("collections_of_documents")
+def test_queries_have_the_stated_documents_grades_and_costs(benchmark_module):
+    module = benchmark_module("collections_of_documents")
     collection = module.simulated(2000, np.random.default_rng(1))
     assert np.diff(collection.offsets).mean() == pytest.approx(119, rel=0.05)
     shares = np.bincount(collection.grades) / len(collection.grades)
@@ -98,9 +83,9 @@ def test_queries_have_the_stated_documents_grades_and_costs(of_benchmark):
     assert collection.costs.mean() == pytest.approx(1)
 
 
-def test_a_small_pool_is_measured_and_written_down(of_benchmark, tmp_path):
-    worth = of_benchmark("worth")
-    errors = of_benchmark("savings").averaged(worth.of_pool(worth.Task("simulated", 0, 100, 3, seed=4)))
+def test_a_small_pool_is_measured_and_written_down(benchmark_module, tmp_path):
+    worth = benchmark_module("worth")
+    errors = benchmark_module("savings").averaged(worth.of_pool(worth.Task("simulated", 0, 100, 3, seed=4)))
     worth.write(errors, pl.DataFrame({"from": [0.5, 0.6], "queries": [60, 40]}), tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {

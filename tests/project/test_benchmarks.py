@@ -8,30 +8,27 @@ ways. Rows that cannot be used are taken out first, because the peers reject non
 import ast
 import re
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from datetime import date, timedelta
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from clickassay.inputs.simulate.simulation import simulate
 from support.places import ROOT
+from support.processes import ran
 
+BENCHMARKS = "benchmarks"
 PEERS = ROOT / "benchmarks" / "peers"
 TABLES = ("searches", "clicks", "judgments", "queries")
 
 
 def output_of(*command, code=0, cwd=ROOT):
     """Run Python from the root of the checkout, or of a copy of the scripts; return what it printed."""
-    process = subprocess.run(
-        [sys.executable, *map(str, command)], cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert process.returncode == code, process.stderr
-    return process.stdout.strip()
+    return ran(sys.executable, *command, cwd=cwd, code=code).stdout.strip()
 
 
 def clickassay(command, log, out, *tables, options=()):
@@ -56,8 +53,7 @@ def pattern_check(folder):
 def log(tmp_path_factory):
     """Return a log that the peers can read."""
     folder = tmp_path_factory.mktemp("log") / "web"
-    size = ("--searches", 3000, "--queries", 40, "--seed", 5)
-    output_of("-m", "clickassay", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
+    simulate("web", searches=3000, queries=40, seed=5, out=folder)
     searches, clicks = (pl.read_parquet(folder / f"{name}.parquet") for name in ("searches", "clicks"))
     holds_null = pl.col("results").list.eval(pl.element().is_null()).list.any()
     usable = searches.drop_nulls().filter(pl.col("results").list.len() > 0, ~holds_null)
@@ -126,13 +122,6 @@ def test_the_checksum_of_a_pattern_table_depends_on_its_content_and_not_on_its_o
 # ---- what a process costs -----------------------------------------------------------------------
 
 
-@pytest.fixture
-def benchmark_module(monkeypatch):
-    """Return a function that imports a script of the benchmarks."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return import_module
-
-
 HOLDER = "import time; held = b'x' * {mb} * 2**20; time.sleep(2)"
 PARENT = """
 import subprocess, sys
@@ -160,7 +149,7 @@ def peak_of(command):
 
 def test_a_process_that_fails_ends_the_benchmark(benchmark_module):
     with pytest.raises(SystemExit, match="failed with code 3"):
-        benchmark_module("benchmarks.lib.measuring").measured([sys.executable, "-c", "raise SystemExit(3)"])
+        benchmark_module("lib.measuring").measured([sys.executable, "-c", "raise SystemExit(3)"])
 
 
 # ---- a log of one file a day --------------------------------------------------------------------
@@ -170,9 +159,7 @@ def test_a_process_that_fails_ends_the_benchmark(benchmark_module):
 def week(tmp_path_factory):
     """Return a simulated week of the world `web`."""
     folder = tmp_path_factory.mktemp("week") / "web"
-    size = ("--searches", 4200, "--queries", 50, "--seed", 2)
-    output_of("-m", "clickassay", "simulate", "--world", "web", *size, "--out", folder, "--quiet")
-    return folder
+    return simulate("web", searches=4200, queries=50, seed=2, out=folder)
 
 
 def rows_of(log, table):
@@ -198,7 +185,7 @@ def clicks_by_what_they_follow(log):
 
 @pytest.mark.parametrize("ids", ["ascending", "random", "text"])
 def test_a_week_dealt_out_to_days_keeps_every_search_and_its_clicks(benchmark_module, week, tmp_path, ids):
-    benchmark_module("benchmarks.cost.increment").write_days(week, tmp_path / "log", 14, ids)
+    benchmark_module("cost.increment").write_days(week, tmp_path / "log", 14, ids)
     assert len(list((tmp_path / "log" / "searches").iterdir())) == 14
     assert len(rows_of(tmp_path / "log", "searches")) == len(rows_of(week, "searches"))
     found = clicks_by_what_they_follow(tmp_path / "log")
@@ -209,7 +196,7 @@ def test_a_week_dealt_out_to_days_keeps_every_search_and_its_clicks(benchmark_mo
 def test_each_file_holds_the_searches_of_its_day_in_order_and_a_user_comes_in_one_week(
     benchmark_module, week, tmp_path
 ):
-    benchmark_module("benchmarks.cost.increment").write_days(week, tmp_path / "log", 9, "ascending")
+    benchmark_module("cost.increment").write_days(week, tmp_path / "log", 9, "ascending")
     weeks_of_users, last_id = {}, 0
     files = sorted((tmp_path / "log" / "searches").iterdir())
     for number, file in enumerate(files):
@@ -229,7 +216,7 @@ def test_each_file_holds_the_searches_of_its_day_in_order_and_a_user_comes_in_on
 
 
 def test_mixed_ids_are_distinct_out_of_order_and_spread_over_63_bits(benchmark_module):
-    named = benchmark_module("benchmarks.cost.increment").named
+    named = benchmark_module("cost.increment").named
     numbers = pl.Series(range(1, 10_001), dtype=pl.Int64).to_numpy()
     mixed = named(numbers, "random").to_list()
     assert len(set(mixed)) == 10_000
@@ -243,7 +230,7 @@ def test_mixed_ids_are_distinct_out_of_order_and_spread_over_63_bits(benchmark_m
 
 
 def test_growth_is_the_slope_of_a_line_without_the_first_day(benchmark_module):
-    growth = benchmark_module("benchmarks.cost.increment").growth
+    growth = benchmark_module("cost.increment").growth
     assert growth([9.0, 1.0, 1.25, 1.5, 1.75]) == pytest.approx(0.25)
     assert growth([9.0, 1.0]) == 0
 
@@ -274,7 +261,7 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
     store, out = tmp_path / "store", tmp_path / "patterns"
     for where in (("--store", store), ("--out", out)):
         output_of("-m", "clickassay", "patterns", *files, *where, "--quiet")
-    differing = benchmark_module("benchmarks.cost.increment").differing
+    differing = benchmark_module("cost.increment").differing
     assert differing(store, out) == []
     table = pl.read_parquet(out / "patterns.parquet")
     first = pl.int_range(pl.len()) == 0
@@ -286,7 +273,7 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
 
 
 def test_the_disk_needed_and_the_searches_that_fit_are_as_worked_by_hand(benchmark_module):
-    paper_size = benchmark_module("benchmarks.cost.paper_size")
+    paper_size = benchmark_module("cost.paper_size")
     disk = paper_size.Disk(a_search=80.0, fixed=1_000, at_hand=1.6 * 81_000)
     assert disk.needed(1_000) == pytest.approx(1.6 * (1_000 + 80_000))
     assert disk.fitting(900) == 900
@@ -295,13 +282,13 @@ def test_the_disk_needed_and_the_searches_that_fit_are_as_worked_by_hand(benchma
 
 
 def test_queries_grow_more_slowly_than_searches(benchmark_module):
-    queries_for = benchmark_module("benchmarks.cost.paper_size").queries_for
+    queries_for = benchmark_module("cost.paper_size").queries_for
     assert queries_for(20_000_000) == 90_000
     assert queries_for(2_000_000_000) == 1_795_736  # 100^0.65 = 10^1.3 = 19.9526231
 
 
 def test_judged_queries_are_spread_evenly_over_popularity(benchmark_module, week, tmp_path):
-    benchmark_module("benchmarks.cost.paper_size").judge(week, 10, tmp_path / "judged.parquet")
+    benchmark_module("cost.paper_size").judge(week, 10, tmp_path / "judged.parquet")
     judged = pl.read_parquet(tmp_path / "judged.parquet")
     queries = pl.read_parquet(week / "queries.parquet")["query"].to_list()
     assert set(judged["query"]) == set(queries[::5])
@@ -326,9 +313,5 @@ def test_a_log_too_large_for_the_disk_is_made_smaller_measured_and_removed(scrip
 
 def test_a_disk_without_room_for_any_log_is_said(scripts):
     size = ("--searches", 40_000, "--reference", 2_000, "--most-disk", 0.0001)
-    process = subprocess.run(
-        [sys.executable, "-m", "benchmarks.cost.paper_size", *map(str, size)],
-        cwd=scripts, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 1
-    assert "no room for any log" in process.stderr
+    done = ran(sys.executable, "-m", "benchmarks.cost.paper_size", *size, cwd=scripts, code=1)
+    assert "no room for any log" in done.stderr

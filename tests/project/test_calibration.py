@@ -1,10 +1,8 @@
 """Simulations of benchmarks/promises/calibration: worlds, truth, counts against numbers worked by hand."""
 
 import math
-import subprocess
 import sys
 from collections import Counter
-from importlib import import_module
 from itertools import combinations
 
 import numpy as np
@@ -13,21 +11,14 @@ import pytest
 from scipy import stats
 
 from support.places import ROOT
+from support.processes import ran
+
+BENCHMARKS = "benchmarks.promises.calibration"
 
 
 def calibrated(out, *options):
     """Run the command from the root of the checkout."""
-    command = [sys.executable, "-m", "benchmarks.promises.calibration", *map(str, options), "--out", out]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, process.stderr
-    assert process.stderr == ""
-
-
-@pytest.fixture
-def benchmark_module(monkeypatch):
-    """Return a function that imports a module of the benchmark."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: import_module(f"benchmarks.promises.calibration.{name}")
+    assert ran(sys.executable, "-m", BENCHMARKS, *options, "--out", out, cwd=ROOT).stderr == ""
 
 
 @pytest.fixture(scope="module")

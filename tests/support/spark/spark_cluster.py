@@ -10,6 +10,10 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.logs.tiny import started_with
+from support.places import SAMPLES
+
+LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 WORKERS = 2
 PATIENCE = 120
 
@@ -28,6 +32,12 @@ def until(condition, what):
             return found
         time.sleep(0.1)
     raise AssertionError(f"waited {PATIENCE} s in vain for {what}")
+
+
+def patterns_command(out, *options):
+    """Return the command that makes the pattern table of the sample log on Spark."""
+    inputs = [f"--{name}={path}" for name, path in LOG.items()]
+    return started_with("patterns", *inputs, f"--out={out}", "--quiet", "--engine=spark", *options)
 
 
 def executors(master):
@@ -72,7 +82,7 @@ class Cluster:
             "spark.sql.shuffle.partitions": 4,
         }
         named = [part for name, value in conf.items() for part in ("--spark-conf", f"{name}={value}")]
-        return ["--engine", "spark", "--spark-master", self.url, *named]
+        return ["--spark-master", self.url, *named]
 
 
 @contextmanager
