@@ -7,20 +7,11 @@ import pytest
 
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.simulate.worlds import WORLDS
-from support.logs.simulated_log import (
-    CLICKS,
-    EDITORIAL,
-    dcg,
-    err,
-    rbp,
-    rows,
-    satisfies,
-    shown_pages,
-    truth_of,
-)
+from support.logs.simulated_log import CLICKS, EDITORIAL, rows, satisfies, shown_pages, truth_of
 
 HOUR_MS = 3_600_000
 EXACT_WORLDS = ("cascade", "rbp", "dcg", "rr", "null")
+err, rbp, dcg = (EDITORIAL[name] for name in ("ERR", "RBP", "DCG"))
 CHANCE_LAWS = ("cascade", "rbp", "dcg")
 
 

@@ -15,16 +15,18 @@ from clickassay.logs.spark.session import SparkPlace, spark_session
 from clickassay.patterns.identity import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,
+    NORMAL_QUERIES,
+    NORMAL_URLS,
     PRIME,
     differing,
     digest,
+    is_whole_number,
     numbers,
     odd_texts,
     urls,
 )
 from support.tiers import first
 
-DIGITS = 18  # more are not taken for a whole number
 # an example is a query of Spark's, so there are few of them, each of many rows
 FEW = settings(max_examples=8, suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow])
 
@@ -97,35 +99,11 @@ def test_python_and_spark_agree_about_drawn_queries(sql, texts):
 
 # ---- worked by hand ---------------------------------------------------------------------------
 
-URLS = {
-    "HTTP://Example.COM:80/Path/?Q=A#top": "http://example.com/Path/?Q=A",
-    "http://example.com/": "http://example.com",
-    "http://example.com//": "http://example.com/",
-    "https://example.com:443/a/": "https://example.com/a",
-    "https://example.com:80/a": "https://example.com:80/a",
-    "http://User:Pw@Example.com": "http://User:Pw@example.com",
-    "ftp://F.example:21/X/": "ftp://f.example:21/X",
-    "Document 7/": "Document 7/",
-    "mailto:Me@Example.com": "mailto:Me@Example.com",
-    "1http://Odd/": "1http://Odd/",
-    "http://": "http://",
-    "": "",
-}
-QUERIES = {
-    "  Red \t SHOES\n": "red shoes",
-    "no\u00a0break\u3000space": "no break space",
-    "zero\u200bwidth": "zero\u200bwidth",
-    "\u0130\u039f\u03a3": "i\u03bf\u03c3",
-    "STRASSE Stra\u00dfe \u1e9e": "strasse stra\u00dfe \u00df",
-    "\x1f\x1c": "",
-    "\u2c2f\ua7dc\U00016ea0": "\u2c5f\u019b\U00016ebb",  # of Unicode 14, 16 and 17
-    "a b\n": "a b",
-    "back\\slash 'q' $x": "back\\slash 'q' $x",
-}
+QUERIES = NORMAL_QUERIES | {"\u2c2f\ua7dc\U00016ea0": "\u2c5f\u019b\U00016ebb"}  # of Unicode 14, 16 and 17
 
 
 def test_urls_are_normalised_as_worked_by_hand(sql):
-    assert sql("normalise_url(c0)", list(URLS)) == list(URLS.values())
+    assert sql("normalise_url(c0)", list(NORMAL_URLS)) == list(NORMAL_URLS.values())
 
 
 def test_queries_are_normalised_as_worked_by_hand(sql):
@@ -183,21 +161,8 @@ def test_row_numbers_are_all_different(sql):
 
 
 LOOK_ALIKE = [
-    "1",
-    "01",
-    " 1",
-    "1 ",
-    "1\n",
-    "",
-    " ",
-    "\x00",
-    "\x00\x00",
-    "a",
-    "A",
-    "ab",
-    "ba",
-    "\u00e4",
-    "a\u0308",
+    *("1", "01", " 1", "1 ", "1\n", "", " ", "\x00", "\x00\x00"),
+    *("a", "A", "ab", "ba", "\u00e4", "a\u0308"),
 ]
 ALIKE_PAIRS = [("a", "b"), ("ab", ""), ("", "ab"), ("b", "a"), ("a", "b "), ("a\x1f", "b")]
 ALIKE_LISTS = [["a", "b"], ["b", "a"], ["ab"], ["a", "b", ""], ["", "a", "b"], ["a"], [""], ["", ""], []]
@@ -278,12 +243,6 @@ def test_a_text_user_id_has_the_head_of_its_md5(sql, texts):
     assume(texts)
     heads = [hashlib.md5(text.encode()).hexdigest()[:15] for text in texts]  # noqa: S324
     assert sql("user_digest(c0)", texts) == [int(head, 16) for head in heads]
-
-
-def is_whole_number(text):
-    """Tell whether a text user id counts as the number that it spells."""
-    digits = text.removeprefix("-")
-    return digits.isdecimal() and digits.isascii() and len(digits) <= DIGITS
 
 
 @FEW

@@ -4,29 +4,34 @@ Shares no code with the package. A session is (documents, clicks): a tuple of co
 """
 
 import math
+from collections import defaultdict
 
 
-def chain_probability(session, attraction, go_after_click, go_after_skip):
-    """Return P(clicks) of a reader who goes down the list, by summing over where the reader stops.
+def stops(session, attraction, go_after_click, go_after_skip):
+    """Return P(clicks, last position examined) of a reader who goes down the list, by last position from 0.
 
-    `attraction` by document; `go_after_click` (document, position from 0) -> chance; `go_after_skip` one.
+    `attraction` (document) -> chance; `go_after_click` (document, position from 0) -> chance;
+    `go_after_skip` one.
     """
     documents, clicks = session
-    total = 0.0
-    for stop in range(len(documents)):  # the last position examined
-        if any(clicks[stop + 1 :]):
-            continue
-        chance = 1.0
+    found = []
+    for stop in range(len(documents)):
+        chance = 0.0 if any(clicks[stop + 1 :]) else 1.0
         for place in range(stop + 1):
-            a = attraction[documents[place]]
+            a = attraction(documents[place])
             chance *= a if clicks[place] else 1 - a
             go = go_after_click(documents[place], place) if clicks[place] else go_after_skip
             if place < stop:
                 chance *= go
             elif place < len(documents) - 1:
                 chance *= 1 - go
-        total += chance
-    return total
+        found.append(chance)
+    return found
+
+
+def chain_probability(session, attraction, go_after_click, go_after_skip):
+    """Return P(clicks), by summing over where the reader stops; `attraction` by document."""
+    return sum(stops(session, attraction.__getitem__, go_after_click, go_after_skip))
 
 
 def product_probability(session, attraction, examination):
@@ -66,15 +71,20 @@ class Tally:
     """Expected successes and trials of parameters, by name."""
 
     def __init__(self):
-        self.successes, self.trials = {}, {}
+        self.successes, self.trials = defaultdict(float), defaultdict(float)
 
     def add(self, name, success, trial=1.0):
-        self.successes[name] = self.successes.get(name, 0.0) + success
-        self.trials[name] = self.trials.get(name, 0.0) + trial
+        self.successes[name] += success
+        self.trials[name] += trial
 
     def share(self, name, smoothing):
-        trials = self.trials.get(name, 0.0) + 2 * smoothing
-        return (self.successes.get(name, 0.0) + smoothing) / trials if trials else 0.5
+        trials = self.trials[name] + 2 * smoothing
+        return (self.successes[name] + smoothing) / trials if trials else 0.5
+
+    def shares(self, kind, smoothing):
+        """Return the share of each (kind, key), by key."""
+        names = [name for name in self.trials if name[0] == kind]
+        return {key: self.share((kind, key), smoothing) for _, key in names}
 
 
 def product_em(sessions, *, by_last_click, rounds, smoothing):
@@ -93,8 +103,8 @@ def product_em(sessions, *, by_last_click, rounds, smoothing):
                 tally.add(("alpha", document), times * attracted, times)
                 tally.add(("gamma", kind), times * examined, times)
                 last = place + 1 if clicked else last
-        alpha = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "alpha"}
-        gamma = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "gamma"}
+        alpha = tally.shares("alpha", smoothing)
+        gamma = tally.shares("gamma", smoothing)
         gamma[0, 0] = 1.0
     return alpha, gamma
 
@@ -109,27 +119,13 @@ def counted(sessions, *, smoothing):
             if clicks[place]:
                 tally.add(("s", documents[place]), times * (place == end), times)
                 tally.add(("stop", place), times * (place == end), times)
-    a, s, stop = (
-        {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == kind}
-        for kind in ("a", "s", "stop")
-    )
+    a, s, stop = (tally.shares(kind, smoothing) for kind in ("a", "s", "stop"))
     return a, s, {place: 1 - chance for place, chance in stop.items()}
 
 
-def _stops(documents, clicks, attraction, after_click, after_skip):
-    """Yield (last position examined, its posterior); `after_click` (document, position from 0) -> chance."""
-    weights = []
-    for stop in range(len(documents)):
-        chance = 0.0 if any(clicks[stop + 1 :]) else 1.0
-        for place in range(stop + 1):
-            a = attraction(documents[place])
-            chance *= a if clicks[place] else 1 - a
-            go = after_click(documents[place], place) if clicks[place] else after_skip
-            if place < stop:
-                chance *= go
-            elif place < len(documents) - 1:
-                chance *= 1 - go
-        weights.append(chance)
+def _posterior(documents, clicks, attraction, after_click, after_skip):
+    """Return (last position examined, its posterior) of where a reader may have stopped."""
+    weights = stops((documents, clicks), attraction, after_click, after_skip)
     total = math.fsum(weights)
     return [(stop, weight / total) for stop, weight in enumerate(weights) if weight > 0]
 
@@ -141,13 +137,13 @@ def dcm_em(sessions, *, rounds, smoothing):
         tally = Tally()
         for documents, clicks, times in sessions:
             go = lambda _, place: going_on.get(place, 0.5)  # noqa: E731, B023
-            for stop, chance in _stops(documents, clicks, lambda d: a.get(d, 0.5), go, 1.0):  # noqa: B023
+            for stop, chance in _posterior(documents, clicks, lambda d: a.get(d, 0.5), go, 1.0):  # noqa: B023
                 for place in range(stop + 1):
                     tally.add(("a", documents[place]), times * chance * clicks[place], times * chance)
                     if clicks[place] and place < len(documents) - 1:
                         tally.add(("on", place), times * chance * (place < stop), times * chance)
-        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "a"}
-        going_on = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "on"}
+        a = tally.shares("a", smoothing)
+        going_on = tally.shares("on", smoothing)
     return a, going_on
 
 
@@ -167,7 +163,7 @@ def _dbn_em(sessions, a, s, gamma, *, rounds, smoothing, fixed):
         tally = Tally()
         for documents, clicks, times in sessions:
             go = lambda document, _: gamma * (1 - s.get(document, 0.5))  # noqa: E731, B023
-            for stop, chance in _stops(documents, clicks, lambda d: a.get(d, 0.5), go, gamma):  # noqa: B023
+            for stop, chance in _posterior(documents, clicks, lambda d: a.get(d, 0.5), go, gamma):  # noqa: B023
                 n, end = times * chance, len(documents) - 1
                 for place in range(stop + 1):
                     document = documents[place]
@@ -183,8 +179,8 @@ def _dbn_em(sessions, a, s, gamma, *, rounds, smoothing, fixed):
                     sated = 0.0 if goes_on else of_s / (of_s + (1 - of_s) * (1 - gamma))
                     tally.add(("s", document), n * sated, n)
                     tally.add("gamma", n * goes_on, n * (1 - sated))
-        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "a"}
-        s = {name[1]: tally.share(name, smoothing) for name in tally.trials if name[0] == "s"}
+        a = tally.shares("a", smoothing)
+        s = tally.shares("s", smoothing)
         gamma = gamma if fixed else tally.share("gamma", smoothing)
     return a, s, gamma
 
@@ -197,7 +193,7 @@ def ccm_em(sessions, *, rounds, smoothing):
         for documents, clicks, times in sessions:
             of = lambda d: a.get(d, 0.5)  # noqa: E731, B023
             go = lambda d, _: alpha[1] * (1 - of(d)) + alpha[2] * of(d)  # noqa: E731, B023
-            for stop, chance in _stops(documents, clicks, of, go, alpha[0]):
+            for stop, chance in _posterior(documents, clicks, of, go, alpha[0]):
                 n, end = times * chance, len(documents) - 1
                 for place in range(stop + 1):
                     document, goes_on = documents[place], place < stop

@@ -18,6 +18,48 @@ def differing(texts, ours, theirs):
     return [(ascii(text), ascii(one), ascii(other)) for text, one, other in found[:5]]
 
 
+# ---- worked by hand ---------------------------------------------------------------------------
+
+NORMAL_QUERIES = {
+    "  Running\t SHOES\n": "running shoes",
+    "no\u00a0break\u3000space": "no break space",
+    "zero\u200bwidth": "zero\u200bwidth",
+    "a\x1fb": "a b",
+    "\u0130\u039f\u03a3": "i\u03bf\u03c3",  # of Turkish, and a sigma at the end
+    "STRASSE Stra\u00dfe \u1e9e": "strasse stra\u00dfe \u00df",
+    " \x85 ": "",
+    "\x1f\x1c": "",
+    "back\\slash 'q' $x": "back\\slash 'q' $x",
+}
+NORMAL_URLS = {
+    "HTTP://User@HOST.Example:80/Path/?Q=A#top": "http://User@host.example/Path/?Q=A",
+    "http://User:Pw@Example.com/Path/#Part": "http://User:Pw@example.com/Path",
+    "http://a@B@C.example": "http://a@B@c.example",
+    "http://example.com/": "http://example.com",
+    "http://example.com//": "http://example.com/",
+    "http://host?Q=A/": "http://host?Q=A/",
+    "http://host/?Q=A/#f/": "http://host/?Q=A/",
+    "http://host#frag/ment?x": "http://host",
+    "http://HOST/a\nB/": "http://host/a\nB",
+    "https://example.com:443/a/": "https://example.com/a",
+    "https://example.com:80/a": "https://example.com:80/a",
+    "ftp://F.example:21/X/": "ftp://f.example:21/X",
+    "ftp://host:80//": "ftp://host:80/",
+    "Document 7/": "Document 7/",
+    "mailto:Me@Example.com": "mailto:Me@Example.com",
+    "1http://Odd/": "1http://Odd/",
+    "x\n://Host/": "x\n://Host/",
+    "http://": "http://",
+    "": "",
+}
+
+
+def is_whole_number(text):
+    """Tell whether a text user id counts as the number that it spells."""
+    digits = text.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and len(digits) <= 18
+
+
 # ---- drawn URLs and queries -------------------------------------------------------------------
 
 schemes = st.sampled_from(

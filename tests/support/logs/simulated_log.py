@@ -3,10 +3,12 @@
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from math import log2
+from functools import partial
 from pathlib import Path
 
 import polars as pl
+
+from support.oracle.oracle_metrics import dcg, err, rbp, reciprocal_rank
 
 
 def rows(file):
@@ -49,26 +51,6 @@ def satisfies(grade: int) -> float:
     return (2**grade - 1) / 16
 
 
-def err(grades):
-    value, reached = 0.0, 1.0
-    for position, grade in enumerate(grades, start=1):
-        value += reached * satisfies(grade) / position
-        reached *= 1 - satisfies(grade)
-    return value
-
-
-def rbp(grades, persistence=0.8):
-    return (1 - persistence) * sum(satisfies(g) * persistence**i for i, g in enumerate(grades))
-
-
-def dcg(grades):
-    return sum((2**g - 1) / log2(i + 1) for i, g in enumerate(grades, start=1))
-
-
-def reciprocal_rank(grades):
-    return next((1 / i for i, g in enumerate(grades, start=1) if g >= 3), 0.0)
-
-
 def qctr(positions):
     return len(positions)
 
@@ -81,5 +63,10 @@ def max_rr(positions):
     return 1 / min(positions) if positions else 0.0
 
 
-EDITORIAL = {"ERR": err, "RBP": rbp, "DCG": dcg, "RR": reciprocal_rank}
+EDITORIAL = {
+    "ERR": partial(err, highest=4),
+    "RBP": partial(rbp, highest=4, persistence=0.8),
+    "DCG": dcg,
+    "RR": partial(reciprocal_rank, relevant_grade=3),
+}
 CLICKS = {"QCTR": qctr, "MeanRR": mean_rr, "MaxRR": max_rr}

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from support.oracle.oracle_log import Row, normalise_query
@@ -32,20 +33,18 @@ def length_class(query: str) -> str:
     return str(words) if words < 4 else "4+"
 
 
+def ranked_classes(values: dict[str, float], names: Sequence[str]) -> dict[str, str]:
+    """Classes of queries of the same size by increasing values, ties by text."""
+    ranked = sorted(values, key=lambda query: (values[query], query))
+    return {query: names[len(names) * rank // len(ranked)] for rank, query in enumerate(ranked)}
+
+
 def frequency_classes(rows: Rows) -> dict[str, str]:
-    """Ten classes of queries by increasing sessions, ties by text."""
+    """Ten classes of queries by increasing sessions."""
     sessions: Counter[str] = Counter()
     for row in rows:
         sessions[row["query"]] += row["n_sessions"]
-    ranked = sorted(sessions, key=lambda query: (sessions[query], query))
-    return {query: str(10 * rank // len(ranked) + 1) for rank, query in enumerate(ranked)}
-
-
-def entropy_classes(entropies: dict[str, float]) -> dict[str, str]:
-    """Three classes of queries by click entropy, ties by text."""
-    ranked = sorted(entropies, key=lambda query: (entropies[query], query))
-    names = ("low", "middle", "high")
-    return {query: names[3 * rank // len(ranked)] for rank, query in enumerate(ranked)}
+    return ranked_classes(dict(sessions), [str(tenth) for tenth in range(1, 11)])
 
 
 def class_name(value: object) -> str:
@@ -79,5 +78,6 @@ def splits(
     for name in names:
         found[name] = attribute_classes(queries or [], name, market, texts)
     if "navigational" not in names:
-        found["click_entropy"] = entropy_classes(click_entropies(configurations))
+        thirds = ("low", "middle", "high")
+        found["click_entropy"] = ranked_classes(click_entropies(configurations), thirds)
     return found

@@ -77,10 +77,13 @@ def pooled_variance(rows: Rows, click: str) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def session_variance(row: dict[str, Any], click: str, pooled: float | None) -> float | None:
-    """Return the variance between the sessions of a configuration; with one session it takes the pooled."""
-    variance: float | None = row[f"variance {click}"] if row["n_sessions"] >= 2 else pooled
-    return variance
+def noises(rows: Rows, click: str, pooled: float | None) -> list[float] | None:
+    """Return the variance between sessions of each configuration, the pooled one where there is one session.
+
+    None where one of them is not known.
+    """
+    found = [row[f"variance {click}"] if row["n_sessions"] >= 2 else pooled for row in rows]
+    return None if None in found else found
 
 
 def reliability(squares: float, noise: float | None) -> float | None:
@@ -139,13 +142,13 @@ def weighted_statistic(rows: Rows, editorial_names: list[str]) -> Found:
 
 def weighted_noise(rows: Rows, click: str) -> float | None:
     """Sum of s2 (1 - n/N): what sampling adds to the weighted sum of squares."""
-    pooled, total = pooled_variance(rows, click), sum(row["n_sessions"] for row in rows)
-    variances = [session_variance(row, click, pooled) for row in rows]
-    if None in variances:
-        return None
-    return math.fsum(
-        (s2 or 0.0) * (1 - row["n_sessions"] / total) for s2, row in zip(variances, rows, strict=True)
+    variances, total = (
+        noises(rows, click, pooled_variance(rows, click)),
+        sum(row["n_sessions"] for row in rows),
     )
+    if variances is None:
+        return None
+    return math.fsum(s2 * (1 - row["n_sessions"] / total) for s2, row in zip(variances, rows, strict=True))
 
 
 def null_correlation(rows: Rows, editorial: str) -> float | None:
@@ -233,10 +236,8 @@ def within_noise(rows: Rows, click: str) -> float | None:
     pooled = pooled_variance(rows, click)
     total = 0.0
     for own in by_query(rows).values():
-        variances = [session_variance(row, click, pooled) for row in own]
-        if None in variances:
+        variances = noises(own, click, pooled)
+        if variances is None:
             return None
-        total += math.fsum(
-            (s2 or 0.0) / row["n_sessions"] for s2, row in zip(variances, own, strict=True)
-        ) / len(own)
+        total += math.fsum(s2 / row["n_sessions"] for s2, row in zip(variances, own, strict=True)) / len(own)
     return total
