@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import DEPTH, JUDGE, MARKET, QUERY, REASON, interval
+from clickassay.core.contracts.columns import DEPTH, MARKET, QUERY, REASON, SAMPLE, interval
 from clickassay.core.contracts.form import Column, Table
 
 _MODEL = Column("model", pl.String, "short name of the click model")
@@ -74,9 +74,7 @@ CLICK_GRADES = Table(
     "click_grades",
     "one row per market, depth, judge, click model and grade: what clicks say that a grade does to readers",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         Column("model", pl.String, "short name of the click model, fitted on grades in place of documents"),
         Column("grade", pl.Int8, "grade of the results; 0..g_max"),
         Column("attraction", pl.Float64, "chance of a click on a result of the grade that is examined; 0..1"),
@@ -105,9 +103,7 @@ COLLAPSES = Table(
     "collapses",
     "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         Column("rank", pl.Int32, "1 = the largest least_excess; at most 20, each of another query"),
         QUERY,
         Column("url", pl.String, "normalised URL of the result"),

@@ -13,11 +13,23 @@ DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
 JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
 CLICK = Column("click_metric", pl.String, "one of CLICK_METRICS")
 EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
+SAMPLE = (MARKET, DEPTH, JUDGE)
+METRICS = (CLICK, EDITORIAL)
 QUERY = Column("query", pl.String, "normalised query")
 REASON = Column("reason", pl.String, "why there is no value; null when there is one")
 N_QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
 N_CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
 N_SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
+COUNTS = (N_CONFIGURATIONS, N_QUERIES, N_SESSIONS)
+
+
+def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Column, Column]:
+    """Return the columns of a value and of the ends of its interval, of which `ends` says more."""
+    return (
+        Column(name, pl.Float64, what),
+        Column(f"{name}_low", pl.Float64, f"lower end of its 95 % interval{ends}"),
+        Column(f"{name}_high", pl.Float64, f"upper end of its 95 % interval{ends}"),
+    )
 
 
 def interval(what: str) -> tuple[Column, Column]:
@@ -30,13 +42,14 @@ def interval(what: str) -> tuple[Column, Column]:
 
 def noise_corrected(what: str) -> tuple[Column, Column, Column]:
     """Return the columns of a noise-corrected value and its interval."""
-    return (
-        Column("noise_corrected", pl.Float64, f"{what} that endless sessions would show; may pass -1 or 1"),
-        Column("noise_corrected_low", pl.Float64, "lower end of its 95 % interval; null without bound"),
-        Column("noise_corrected_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
-    )
+    meaning = f"{what} that endless sessions would show; may pass -1 or 1"
+    return with_interval("noise_corrected", meaning, ends="; null without bound")
 
 
+CORRELATION = (
+    Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
+    *interval("the correlation"),
+)
 CAUTION = Column("caution", pl.String, "why the interval is not to be relied on; null when it is")
 
 TESTED = (

@@ -4,10 +4,9 @@ import polars as pl
 
 from clickassay.core.contracts.columns import (
     CAUTION,
-    CLICK,
     DEPTH,
-    EDITORIAL,
     MARKET,
+    METRICS,
     N_CONFIGURATIONS,
     N_SESSIONS,
     TESTED,
@@ -59,8 +58,7 @@ JUDGE_COMPARISONS = Table(
     (
         MARKET,
         DEPTH,
-        CLICK,
-        EDITORIAL,
+        *METRICS,
         *_JUDGES,
         Column("correlation_a", pl.Float64, "correlation with grades of judge_a; -1..1"),
         Column("correlation_b", pl.Float64, "correlation with grades of judge_b; -1..1"),

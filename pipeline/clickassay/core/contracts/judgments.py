@@ -2,28 +2,14 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import (
-    CLICK,
-    DEPTH,
-    EDITORIAL,
-    JUDGE,
-    MARKET,
-    N_CONFIGURATIONS,
-    N_QUERIES,
-    N_SESSIONS,
-    QUERY,
-    REASON,
-    interval,
-)
+from clickassay.core.contracts.columns import CORRELATION, COUNTS, METRICS, QUERY, REASON, SAMPLE
 from clickassay.core.contracts.form import Column, Table
 
 NEXT_JUDGMENTS = Table(
     "next_judgments",
     "one row per market, depth, judge, aim and rank: a query whose judgments are worth most a label",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         Column("aim", pl.String, "coverage: most sessions; interval: narrower intervals of correlations"),
         Column("rank", pl.Int32, "1 = worth most a label; at most 200"),
         QUERY,
@@ -47,17 +33,11 @@ UNJUDGED = Table(
     "one row per market, depth, judge, rule, click metric and editorial metric: what becomes of the overall "
     "correlation when results without a grade get one; no rows unless a rule is asked for",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         Column("rule", pl.String, "drop: lists with an unjudged result stay out; zero, model, best: filled"),
-        CLICK,
-        EDITORIAL,
-        Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
-        *interval("the correlation"),
-        N_CONFIGURATIONS,
-        N_QUERIES,
-        N_SESSIONS,
+        *METRICS,
+        *CORRELATION,
+        *COUNTS,
         Column("coverage", pl.Float64, "n_sessions / all sessions of the market; 0..1"),
         Column("filled", pl.Float64, "share of the results of these sessions with a filled grade; 0..1"),
         REASON,

@@ -3,15 +3,7 @@
 import polars as pl
 
 from clickassay.core.contracts.clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, COLLAPSES
-from clickassay.core.contracts.columns import (
-    DEPTH,
-    JUDGE,
-    MARKET,
-    N_CONFIGURATIONS,
-    N_QUERIES,
-    N_SESSIONS,
-    QUERY,
-)
+from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
 from clickassay.core.contracts.form import Column, Table
@@ -23,9 +15,7 @@ STATISTICS = Table(
     "statistics",
     "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         N_QUERIES,
         N_CONFIGURATIONS,
         N_SESSIONS,
@@ -39,9 +29,7 @@ CONFIGURATIONS = Table(
     "configurations",
     "one row per market, depth, judge and judged configuration",
     (
-        MARKET,
-        DEPTH,
-        JUDGE,
+        *SAMPLE,
         Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
         QUERY,
         Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),

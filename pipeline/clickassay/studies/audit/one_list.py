@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.studies.audit.conventions import BESIDE, conventions
@@ -18,11 +19,11 @@ ONE_LIST = Table(
     "one_list",
     "one row per convention, in the order of the quantities",
     (
-        Column("quantity", pl.String, "the name under which tools report it"),
-        Column("convention", pl.String, "what is computed"),
+        QUANTITY,
+        CONVENTION,
         Column("value", pl.Float64, "of the list"),
-        Column("choice", pl.String, "what is chosen, in words"),
-        Column("tools", pl.String, "who reports it so"),
+        CHOICE,
+        TOOLS,
     ),
     key=("quantity", "convention"),
 )
