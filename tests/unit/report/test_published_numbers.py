@@ -45,8 +45,8 @@ def lines(log):
     found = {}
     for table in log.tables:
         for one in table.values:
-            line = (table.number, one.market, one.depth, one.class_, one.click_metric)
-            found.setdefault(line, {})[one.editorial_metric] = one.value
+            line = (table.number, one.market, one.depth, one.key.class_, one.key.click_metric)
+            found.setdefault(line, {})[one.key.editorial_metric] = one.value
     return found
 
 
@@ -81,8 +81,8 @@ def test_the_columns_add_up_to_those_of_the_paper(log, table, market, depth, sum
 
 
 def test_the_sizes_are_what_the_paper_prints(log):
-    sizes = {(one.market, one.depth): one for one in log.counts}
-    assert len(sizes) == len(log.counts) == 4
+    sizes = {(one.market, one.depth): one for one in log.counts.rows}
+    assert len(sizes) == len(log.counts.rows) == 4
     first, last = sizes["market 1", 5], sizes["market 2", 10]
     assert (first.queries, first.configurations, first.sessions) == (16_356, 69_846, 72_752_548)
     assert (last.queries, last.configurations, last.sessions) == (543, 26_136, 35_516_572)
@@ -113,7 +113,7 @@ def test_every_value_is_a_correlation_with_three_decimals_and_a_click_metric_of_
         for one in table.values:
             assert -1 <= one.value <= 1
             assert one.value == round(one.value, 3)
-            assert one.click_metric in CLICK_METRICS
+            assert one.key.click_metric in CLICK_METRICS
 
 
 def test_err_is_highest_in_every_line_of_tables_2_and_6(log):
@@ -134,7 +134,7 @@ def test_good_counted_not_relevant_is_market_1_at_depth_5_of_table_2(log):
 def test_deeper_samples_are_smaller(log):
     for market in ("market 1", "market 2"):
         five, ten = (
-            one for depth in (5, 10) for one in log.counts if (one.market, one.depth) == (market, depth)
+            one for depth in (5, 10) for one in log.counts.rows if (one.market, one.depth) == (market, depth)
         )
         for size in ("queries", "configurations", "sessions", "coverage"):
             assert getattr(ten, size) < getattr(five, size)

@@ -40,13 +40,12 @@ def own_rows(run: Run, table: OtherTable, depth: int) -> Rows:
     if sample is None:
         return {}
     if table.measures == "correlation":
-        splits = {value.split for value in table.values}
+        splits = {value.key.split for value in table.values}
         frame = sample.rows(run.frames["correlations"]).filter(pl.col("split").is_in(splits))
     else:  # nobody splits the queries of Algorithm 3
         every = (pl.lit(EVERY).alias(name) for name in KEY[:2])
         frame = sample.rows(run.frames["differences"]).with_columns(*every)
-    split, class_, click, editorial = KEY
-    return {(row[split], row[class_], row[click], row[editorial]): row for row in frame.iter_rows(named=True)}
+    return {Key(*(row[name] for name in KEY)): row for row in frame.iter_rows(named=True)}
 
 
 def own_key(run: Run, log: OtherLog, key: Key) -> Key:
@@ -55,14 +54,13 @@ def own_key(run: Run, log: OtherLog, key: Key) -> Key:
     On the same scale AP and RR are the same when their borders are, whatever border the run's plain AP
     has. On another scale a grade means something else: there the names alone must do.
     """
-    split, class_, click, editorial = key
-    base, _, border = editorial.removesuffix(")").partition("(rel=")
+    base, _, border = key.editorial_metric.removesuffix(")").partition("(rel=")
     ours, theirs = (one.get("relevant_grade") for one in (run.settings, log.settings))
     same_scale = run.settings.get("max_grade") == log.settings.get("max_grade")
     if base in BINARY and same_scale and ours is not None and theirs is not None:
         grade = int(border or theirs)
-        editorial = base if grade == ours else f"{base}(rel={grade})"
-    return (split, class_, click, editorial)
+        return key._replace(editorial_metric=base if grade == ours else f"{base}(rel={grade})")
+    return key
 
 
 def no_sample(run: Run, depth: int) -> str:
@@ -77,9 +75,8 @@ def why_none(run: Run, depth: int, key: Key, rows: Rows) -> str:
         return no_sample(run, depth)
     if sizes["n_sessions"] == 0:
         return f"no session of this log was kept at depth {depth}"
-    split, class_, *_ = key
-    if split != EVERY and split not in {one[0] for one in rows}:
-        return f"the queries of this log are not split by {split}"
-    if split != EVERY and (split, class_) not in {one[:2] for one in rows}:
+    if key.split != EVERY and key.split not in {one.split for one in rows}:
+        return f"the queries of this log are not split by {key.split}"
+    if key.split != EVERY and key[:2] not in {one[:2] for one in rows}:
         return "this log has no query of this class"
     return "not computed"

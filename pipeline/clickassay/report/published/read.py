@@ -6,117 +6,25 @@ A further paper is a further file ``<name>.toml`` in this folder; nothing else h
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ReportError
 from clickassay.core.text import listed, visible
 
-Measure = Literal["correlation", "difference"]
 
-Key = tuple[str, str, str, str]
-"""Which correlation of a sample it is: split, class, click metric, editorial metric."""
+class Key(NamedTuple):
+    """Which correlation of a sample it is, in the words of `contracts.correlation.CORRELATIONS`."""
 
-
-@dataclass(frozen=True)
-class OtherCounts:
-    """Size of one sample of the other log; `coverage` is a share, 0..1."""
-
-    market: str
-    depth: int
-    queries: int
-    configurations: int
-    sessions: int
-    coverage: float
-
-
-@dataclass(frozen=True)
-class OtherValue:
-    """One published correlation, -1..1.
-
-    Attributes
-    ----------
-    market, depth
-        The sample of the other log.
-    split, class_
-        Class of queries, in the words of `contracts.correlation.CORRELATIONS`; ``all`` when not split.
-    click_metric, editorial_metric
-        In the words of this project; ``AP(rel=2)`` counts grades from 2 up as relevant.
-    value
-        As printed.
-    """
-
-    market: str
-    depth: int
     split: str
     class_: str
     click_metric: str
     editorial_metric: str
-    value: float
-
-    @property
-    def key(self) -> Key:
-        """Which correlation of a sample it is."""
-        return (self.split, self.class_, self.click_metric, self.editorial_metric)
-
-
-@dataclass(frozen=True)
-class OtherTable:
-    """One published table of correlations.
-
-    Attributes
-    ----------
-    number, title
-        Its number there, and a title of ours.
-    measures
-        What of a run stands beside it: a ``correlation``, or a ``difference`` of two virtual rankers.
-    words
-        Words for editorial metrics whose names do not say enough.
-    note
-        A remark, or ''.
-    values
-        In the order of reports.
-    """
-
-    number: str
-    title: str
-    measures: Measure
-    words: Mapping[str, str]
-    note: str
-    values: tuple[OtherValue, ...]
-
-
-@dataclass(frozen=True)
-class OtherLog:
-    """What was published about another log.
-
-    Attributes
-    ----------
-    name, label, source
-        File stem, short citation, full citation.
-    iterations
-        Iterations behind the ``difference`` tables.
-    settings
-        Settings of this project that stand for the definitions used there.
-    counts_number, counts_title, counts
-        Number, title and rows of the table of sizes.
-    tables
-        The tables of correlations.
-    """
-
-    name: str
-    label: str
-    source: str
-    iterations: int
-    settings: Mapping[str, float]
-    counts_number: str
-    counts_title: str
-    counts: tuple[OtherCounts, ...]
-    tables: tuple[OtherTable, ...]
 
 
 _Depth = Annotated[int, Field(ge=1)]
@@ -128,7 +36,9 @@ class _Form(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _Size(_Form):
+class OtherCounts(_Form):
+    """Size of one sample of the other log; `coverage` is a share, 0..1."""
+
     market: str
     depth: _Depth
     queries: _Count
@@ -137,10 +47,32 @@ class _Size(_Form):
     coverage: Annotated[float, Field(ge=0, le=1)]
 
 
-class _Sizes(_Form):
+class OtherSizes(_Form):
+    """The published table of sizes: its number there, a title of ours, its rows."""
+
     number: str
     title: str
-    rows: tuple[_Size, ...]
+    rows: tuple[OtherCounts, ...]
+
+
+@dataclass(frozen=True)
+class OtherValue:
+    """One published correlation, -1..1.
+
+    Attributes
+    ----------
+    market, depth
+        The sample of the other log.
+    key
+        Which correlation of the sample it is; ``AP(rel=2)`` counts grades from 2 up as relevant.
+    value
+        As printed.
+    """
+
+    market: str
+    depth: int
+    key: Key
+    value: float
 
 
 class _Block(_Form):
@@ -159,22 +91,63 @@ class _Block(_Form):
         return self
 
 
-class _Correlations(_Form):
+class OtherTable(_Form):
+    """One published table of correlations.
+
+    Attributes
+    ----------
+    number, title
+        Its number there, and a title of ours.
+    measures
+        What of a run stands beside it: a ``correlation``, or a ``difference`` of two virtual rankers.
+    words
+        Words for editorial metrics whose names do not say enough.
+    note
+        A remark, or ''.
+    blocks
+        Its values, a block for each class of queries of a sample.
+    """
+
     number: str
     title: str
-    measures: Measure
-    words: dict[str, str] = Field(default_factory=dict)
+    measures: Literal["correlation", "difference"]
+    words: Annotated[Mapping[str, str], AfterValidator(MappingProxyType)] = Field({}, validate_default=True)
     note: str = ""
     blocks: tuple[_Block, ...]
 
+    @cached_property
+    def values(self) -> tuple[OtherValue, ...]:
+        """The values in the order of reports."""
+        return tuple(
+            OtherValue(block.market, block.depth, Key(block.split, block.class_, click, editorial), value)
+            for block in self.blocks
+            for click, row in block.values.items()
+            for editorial, value in zip(block.editorial, row, strict=True)
+        )
 
-class _File(_Form):
+
+class OtherLog(_Form):
+    """What was published about another log.
+
+    Attributes
+    ----------
+    name, label, source
+        File stem, short citation, full citation.
+    iterations
+        Iterations behind the ``difference`` tables.
+    settings
+        Settings of this project that stand for the definitions used there.
+    counts, tables
+        The table of sizes, and the tables of correlations.
+    """
+
+    name: str
     label: str
     source: str
     iterations: _Count
-    settings: dict[str, float]
-    counts: _Sizes
-    tables: tuple[_Correlations, ...]
+    settings: Annotated[Mapping[str, float], AfterValidator(MappingProxyType)]
+    counts: OtherSizes
+    tables: tuple[OtherTable, ...]
 
 
 def known() -> tuple[str, ...]:
@@ -208,14 +181,9 @@ def read_log(name: str, text: str) -> OtherLog:
         out of range, or a row has not one value per editorial metric.
     """
     try:
-        form = _File.model_validate(tomllib.loads(text))
+        return OtherLog(name=name, **tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise ReportError(f"{name}.toml: {_told(error)}; write it as chapelle2009.toml is written") from error
-    counts = tuple(OtherCounts(**row.model_dump()) for row in form.counts.rows)
-    return OtherLog(
-        name, form.label, form.source, form.iterations, MappingProxyType(form.settings),
-        form.counts.number, form.counts.title, counts, tuple(_table(table) for table in form.tables),
-    )  # fmt: skip
 
 
 def _told(error: Exception) -> str:
@@ -223,13 +191,3 @@ def _told(error: Exception) -> str:
         return str(error)
     first = error.errors()[0]
     return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg'].removeprefix('Value error, ')}"
-
-
-def _table(form: _Correlations) -> OtherTable:
-    values = tuple(
-        OtherValue(block.market, block.depth, block.split, block.class_, click, editorial, value)
-        for block in form.blocks
-        for click, row in block.values.items()
-        for editorial, value in zip(block.editorial, row, strict=True)
-    )
-    return OtherTable(form.number, form.title, form.measures, MappingProxyType(form.words), form.note, values)

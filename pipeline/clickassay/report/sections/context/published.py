@@ -116,12 +116,12 @@ def _title(log: OtherLog, place: str, title: str) -> str:
 
 def _counts_table(run: Run, log: OtherLog) -> Table:
     columns: list[tuple[str, dict[str, Cell]]] = []
-    for depth, theirs in groupby(sorted(log.counts, key=DEPTH), key=DEPTH):
+    for depth, theirs in groupby(sorted(log.counts.rows, key=DEPTH), key=DEPTH):
         columns.append((_own_head(run, depth), _own_cells(run, depth)))
         columns += [(_their_head(log, one.market, depth), _their_cells(one)) for one in theirs]
     return Table(
-        f"beside_{log.name}_table{log.counts_number}",
-        _title(log, log.counts_number, log.counts_title),
+        f"beside_{log.name}_table{log.counts.number}",
+        _title(log, log.counts.number, log.counts.title),
         "Size",
         tuple(head for head, _ in columns),
         tuple(
@@ -146,9 +146,9 @@ def _their_cells(one: OtherCounts) -> dict[str, Cell]:
 
 def _counts_data(run: Run, log: OtherLog) -> pl.DataFrame:
     rows = []
-    for one in log.counts:
+    for one in log.counts.rows:
         own = own_sizes(run, one.depth) or {}
-        row = _place(run, log, log.counts_number, one)
+        row = _place(run, log, log.counts.number, one)
         for size, (_, theirs) in SIZES.items():
             row |= {f"{size}_paper": getattr(one, theirs), f"{size}_run": own.get(size)}
         rows.append(row)
@@ -180,7 +180,7 @@ def _table(run: Run, log: OtherLog, table: OtherTable) -> Table:
     rows = [Row(*_row_words(table, key), tuple(column.cells[key] for column in columns)) for key in keys]
     groups = list(dict.fromkeys(row.group for row in rows))
     heads = ("Click metric", "Editorial metric")
-    if any(key[0] != EVERY for key in keys):
+    if any(key.split != EVERY for key in keys):
         heads = ("Editorial metric", "Queries")
     return Table(
         f"beside_{log.name}_table{table.number}",
@@ -196,11 +196,10 @@ def _table(run: Run, log: OtherLog, table: OtherTable) -> Table:
 
 def _row_words(table: OtherTable, key: Key) -> tuple[str, str]:
     """Return group and name of a row: metrics by click metric, classes of queries by editorial metric."""
-    split, class_, click, editorial = key
-    metric = table.words.get(editorial, editorial)
-    if split == EVERY:
-        return click, metric
-    return metric, CLASS_WORDS.get(split, {}).get(class_, class_)
+    metric = table.words.get(key.editorial_metric, key.editorial_metric)
+    if key.split == EVERY:
+        return key.click_metric, metric
+    return metric, CLASS_WORDS.get(key.split, {}).get(key.class_, key.class_)
 
 
 def _columns(run: Run, log: OtherLog, table: OtherTable) -> Iterator[_Column]:
@@ -288,7 +287,7 @@ def _reading(run: Run, log: OtherLog) -> tuple[str, ...]:
 
 
 def _is_headline(value: OtherValue) -> bool:
-    return (value.split, value.click_metric) == (EVERY, HEADLINE_CLICK)
+    return (value.key.split, value.key.click_metric) == (EVERY, HEADLINE_CLICK)
 
 
 def _orders(run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows) -> Iterator[str]:
@@ -316,8 +315,8 @@ def _paired(
     """Return the correlations there and here by editorial metric, of the metrics that have both."""
     rows = {value: own.get(own_key(run, log, value.key)) or {} for value in values}
     both = {value: row["correlation"] for value, row in rows.items() if row.get("correlation") is not None}
-    theirs = {value.editorial_metric: value.value for value in both}
-    return theirs, {value.editorial_metric: float(here) for value, here in both.items()}
+    theirs = {value.key.editorial_metric: value.value for value in both}
+    return theirs, {value.key.editorial_metric: float(here) for value, here in both.items()}
 
 
 def _in_turn(values: Mapping[str, float]) -> str:
