@@ -5,9 +5,8 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, sentence
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import absent
-from clickassay.report.model import Run, by_pair
+from clickassay.report.model import Run
+from clickassay.report.sections.correlation.baselines import baseline_values
 from clickassay.report.sections.log.unjudged import RULES, filled_share
 
 FIRST_GRADE = BASELINES[1]
@@ -15,10 +14,7 @@ FIRST_GRADE = BASELINES[1]
 
 def caveats(run: Run) -> tuple[str, ...]:
     """Say what the findings do not show."""
-    first = None
-    if run.headline is not None:
-        plain = by_pair(run.headline.rows(run.plain["correlations"]).filter(split=EVERY))
-        first = plain.get((HEADLINE_CLICK, FIRST_GRADE), absent()).value
+    first = None if run.headline is None else baseline_values(run, run.headline)[FIRST_GRADE].value
     told = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
     return (
         "Correlation is not validity. A metric that goes with clicks need not measure whether people "
@@ -50,8 +46,7 @@ def _covered(run: Run) -> str:
 
 def _null_of_ss(run: Run) -> str:
     known = pl.col("null_correlation").is_not_null()
-    rows = run.frames["correlations"].filter(known, click_metric="SS", split=EVERY)
-    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
+    rows = run.own_rows("correlations").filter(known, click_metric="SS", split=EVERY)
     null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
     if not null:
         return ", so it correlates with editorial metrics even if clicks ignore relevance"

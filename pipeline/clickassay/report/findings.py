@@ -9,9 +9,8 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import MISSING, count, listed, number, percent, plural, sentence, span, visible
-from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Estimate, p_words, why_none
+from clickassay.report.cells import Cell, Estimate, Spelled, p_words, why_none
 from clickassay.report.model import Run, by_pair, estimate, in_order
 
 MOST_QUERIES = 10_000_000
@@ -25,8 +24,6 @@ HANDFUL = 5
 
 MOST_SHARE = 2 / 3
 """A correlation hangs on a handful of queries when they make up more of its squared error than this."""
-
-FIRST_GRADE = BASELINES[1]
 
 NOT_COUNTED = ("SS", "QCTR")
 """Click metrics that do not vote in the third finding: SS uses the grades, QCTR counts every click."""
@@ -208,9 +205,7 @@ def first_finding(run: Run, ranking: Ranking | None) -> Finding:
 
 def influence_rows(run: Run, metric: str) -> pl.DataFrame:
     """Return the rows of `influence` of a metric with the headline click metric, in the headline sample."""
-    rows = run.frames["influence"]
-    rows = rows.head(0) if run.headline is None else run.headline.rows(rows)
-    return rows.filter(click_metric=HEADLINE_CLICK, editorial_metric=metric)
+    return run.own_rows("influence").filter(click_metric=HEADLINE_CLICK, editorial_metric=metric)
 
 
 def handful_share(rows: pl.DataFrame) -> float | None:
@@ -254,6 +249,18 @@ def rounded(needed: float) -> str:
     if needed > MOST_QUERIES:
         return f"over {count(MOST_QUERIES)}"
     return count(int(float(f"{needed:.2g}")))
+
+
+def needed_cell(needed: float | None, reason: str) -> Cell:
+    """Return the cell of a number of queries that was estimated, or why there is none."""
+    return Estimate(None, reason=reason) if needed is None else Spelled(rounded(needed), needed)
+
+
+def told_apart(p_adjusted: float | None) -> str:
+    """Say in a word whether two can be told apart."""
+    if p_adjusted is None:
+        return "not tested"
+    return "yes" if p_adjusted < SURE else "no"
 
 
 def doubt(found: Estimate) -> str:

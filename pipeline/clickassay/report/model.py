@@ -191,6 +191,10 @@ class Run:
         """Addition to the title of a table of a single sample."""
         return f", {samples[0].label}" if len(samples) == 1 and samples[0] == self.headline else ""
 
+    def own_rows(self, name: str) -> pl.DataFrame:
+        """Rows of a table of the headline sample; none when there is no such sample."""
+        return self.frames[name].head(0) if self.headline is None else self.headline.rows(self.frames[name])
+
     def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
         """Rows of `correlations` of one sample and split."""
         return sample.rows(self.frames["correlations"]).filter(split=split)
@@ -297,13 +301,18 @@ def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:
     return (*known, *sorted(set(found) - set(order)))
 
 
-def estimate(row: Mapping[str, Any] | None, column: str = "correlation") -> Estimate:
-    """Return the value of `column` in a row of a contract's table, with interval, reason and caution."""
+def estimate(
+    row: Mapping[str, Any] | None, column: str = "correlation", *, reason: str | None = None
+) -> Estimate:
+    """Return the value of `column` in a row of a contract's table, with interval, reason and caution.
+
+    `reason` is why there is no value where the table does not say it.
+    """
     if row is None:
         return absent()
     value = row[column]
     if value is None:
-        return Estimate(None, reason=visible(row.get("reason") or "no value", limit=160))
+        return Estimate(None, reason=visible(reason or row.get("reason") or "no value", limit=160))
     return Estimate(value, row["ci_low"], row["ci_high"], caution=_caution(row))
 
 
@@ -320,7 +329,7 @@ def noise_corrected(row: Mapping[str, Any]) -> Estimate:
 
 
 def _caution(row: Mapping[str, Any]) -> str | None:
-    return None if row["caution"] is None else visible(row["caution"], limit=160)
+    return None if row.get("caution") is None else visible(row["caution"], limit=160)
 
 
 def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:

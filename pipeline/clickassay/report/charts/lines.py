@@ -10,8 +10,9 @@ from clickassay.report.charts.vega import (
     ACCENT,
     MUTED,
     QUIET,
-    RULE,
+    TITLE,
     WARM,
+    ZERO,
     Spec,
     Values,
     apart,
@@ -32,7 +33,6 @@ MOST_LINES = len(_STROKES)
 
 _NAMES = 17  # height of a line of the legend
 _SAMPLE = 26  # width of the stroke that it shows
-_TITLE: Spec = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def curves(
         Titles of the axes.
     """
     labels = apart({line.name: fitted(visible(line.name), PLOT[0] - _SAMPLE) for line in lines})
-    x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **_TITLE)
-    y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **_TITLE)
+    x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **TITLE)
+    y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **TITLE)
     layers: list[Spec] = []
     for place, (line, (colour, dash)) in enumerate(zip(lines, _strokes(lines), strict=True)):
         stroke: Spec = {"color": colour, "strokeWidth": 1.2 if line.quiet else 2, "strokeDash": dash}
@@ -124,7 +124,7 @@ def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> D
         "x2": {"field": "right"},
     }
     top = max([0.1, *(math.ceil(abs(value) * 10) / 10 for _, value in differences)])
-    axis = number_axis("value", (-top, top), ticks=5, title=head, titleX=-44.0, gridColor=_ZERO, **_TITLE)
+    axis = number_axis("value", (-top, top), ticks=5, title=head, titleX=-44.0, gridColor=ZERO, **TITLE)
     colour = {"condition": {"test": "datum.up", "value": ACCENT}, "value": WARM}
     bars = layer({"type": "rect"}, {**across, "y": axis, "y2": {"datum": 0}, "color": colour})
     whole = layer(
@@ -134,6 +134,3 @@ def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> D
     )
     titles = {"query": "Query", "text": head}
     return picture([bars, whole], values, titles, size=PLOT, sides=(58, 8, 10, 8))
-
-
-_ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}

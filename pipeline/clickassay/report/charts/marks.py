@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import number, percent, span
-from clickassay.report.cells import Estimate
+from clickassay.report.cells import Estimate, absent
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
@@ -19,8 +19,10 @@ from clickassay.report.charts.vega import (
     QUIET,
     RULE,
     TINT,
+    TITLE,
     WARM,
     WARM_TINT,
+    ZERO,
     Spec,
     Values,
     apart,
@@ -74,8 +76,6 @@ _DIAMOND: Spec = {
     "stroke": WARM, "strokeWidth": 1.8,
 }  # fmt: skip
 _ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
-_TITLE: dict[str, str | float] = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
-_ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
 
 
 def _said(found: Estimate) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _head_line(line: str) -> str:
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
-    found = {name: estimates.get((click, name), Estimate(None, reason="not computed")) for name in heads}
+    found = {name: estimates.get((click, name), absent()) for name in heads}
     highest = max((one.value for one in found.values() if one.value is not None), default=None)
     return [
         {
@@ -224,7 +224,7 @@ def intervals(
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
     left = wide([value["head"] for value in values])
-    x = number_axis("value", domain, ticks=5, gridColor=_ZERO)
+    x = number_axis("value", domain, ticks=5, gridColor=ZERO)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
     layers = [
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
@@ -295,10 +295,10 @@ def plane(
             name,
             domain,
             ticks=5,
-            gridColor=_ZERO,
+            gridColor=ZERO,
             format=".3~g",
             title=fitted(head, SQUARE),
-            **_TITLE,
+            **TITLE,
             **place,
         )
         for name, domain, head, place in zip(

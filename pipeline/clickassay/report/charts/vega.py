@@ -47,6 +47,12 @@ _CONFIG = {
     "aria": True,
 }
 
+TITLE: Spec = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
+"""How the title of an axis is set."""
+
+ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
+"""Colour of the lines of a grid: the one at 0 stands out."""
+
 
 def picture(
     layers: Sequence[Spec],
@@ -91,13 +97,13 @@ def told(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     return "\n".join(f"{title}: {words}" for title, words in lines if words)
 
 
-def layer(mark: str | Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
+def layer(mark: Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
     """Return one layer of marks.
 
     Parameters
     ----------
     mark
-        Mark of Vega-Lite, alone or with its properties.
+        Mark of Vega-Lite with its properties.
     encoding
         Its channels.
     only
@@ -105,8 +111,7 @@ def layer(mark: str | Spec, encoding: Spec, *, only: str | None = None, tip: boo
     tip
         Whether the marks tell their datum; the others are hidden from readers of the page.
     """
-    properties = {"type": mark} if isinstance(mark, str) else mark
-    own: Spec = {"mark": {**properties, "aria": tip}, "encoding": dict(encoding)}
+    own: Spec = {"mark": {**mark, "aria": tip}, "encoding": dict(encoding)}
     if tip:
         own["encoding"]["description"] = {"field": TIP, "type": "nominal"}
     if only is not None:

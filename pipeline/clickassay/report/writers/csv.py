@@ -16,16 +16,12 @@ def plain_rows(table: Table) -> list[list[str]]:
     A head over several columns stands on a line of its own above the first of them.
     """
     grouped = any(row.group for row in table.shown)
-    rows = [
-        [*([row.group] if grouped else []), row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)]
-        for row in table.shown
-    ]
+    rows = [[row.group, row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)] for row in table.shown]
     above = {start: words for words, start, _ in table.spanners}
-    names = [*([table.group_head] if grouped else []), table.name_head]
     shown = [visible(head, limit=2_000) for head in table.heads]
     heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
-    return [[*names, *heads], *plain]
+    return [row[0 if grouped else 1 :] for row in ([table.group_head, table.name_head, *heads], *plain)]
 
 
 def csv_text(table: Table) -> str:

@@ -6,7 +6,7 @@ from clickassay.core.escape import latex, terminal
 from clickassay.core.text import MINUS, span, visible
 from clickassay.report.cells import Estimate, Row
 from clickassay.report.model import Table
-from clickassay.report.writers.numbers import LATEX, cell_text
+from clickassay.report.writers.numbers import cell_text
 from clickassay.report.writers.tables import head_spans, row_groups, side
 
 LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need XeLaTeX or LuaLaTeX"
@@ -33,8 +33,7 @@ def latex_table(table: Table) -> str:
             wide = rf"\multicolumn{{{1 + len(table.heads)}}}{{l}}{{{words}}} \\[2.5pt]"
             lines += [*([RULE] if place else []), wide, RULE]
         for row in rows:
-            cells = [cell_text(cell, LATEX) for cell in row.cells]
-            lines.append(_latex_row([visible(row.name, limit=400), *cells]))
+            lines.append(_latex_row([visible(row.name, limit=400), *map(cell_text, row.cells)]))
             lines += _latex_intervals(row)
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular*}", r"\end{table}", ""])
 

@@ -9,7 +9,7 @@ from clickassay.core.escape import markdown
 from clickassay.report.model import Table
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.page import REPORT, template_options
-from clickassay.report.writers.tables import full_heads, is_number
+from clickassay.report.writers.tables import full_heads, is_number, row_groups
 
 
 def markdown_page(template: str, *, home: str = REPORT, **content: object) -> str:
@@ -35,18 +35,15 @@ def _pipe_table(table: Table) -> Markup:
 
 def markdown_rows(table: Table) -> list[list[str]]:
     """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
-    lines = [[table.name_head, *full_heads(table)]]
     body: list[list[str]] = []
-    group = ""
-    for row in table.shown:
-        if row.group != group:
-            group = row.group
+    for group, rows in row_groups(table):
+        if group:
             body.append([f"**{markdown(group)}**", *[""] * len(table.heads)])
-        body.append(
-            [markdown(text) for text in (row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells))]
-        )
+        for row in rows:
+            texts = (row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells))
+            body.append([markdown(text) for text in texts])
     rule = [":--", *["--:" if is_number(table, place) else ":--" for place in range(len(table.heads))]]
-    return [[markdown(head) for head in lines[0]], rule, *body]
+    return [[markdown(head) for head in (table.name_head, *full_heads(table))], rule, *body]
 
 
 def markdown_table(table: Table) -> str:

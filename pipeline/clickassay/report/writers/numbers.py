@@ -1,18 +1,9 @@
 """How numbers are spelled in a cell, by language."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from clickassay.core.text import MINUS, count, number, percent, span, visible
+from clickassay.core.text import count, number, percent, span, visible
 from clickassay.report.cells import Cell, Estimate, Share, Spelled
-
-
-@dataclass(frozen=True)
-class Style:
-    """How numbers are spelled in one language: the minus sign, the per cent sign, the interval."""
-
-    minus: str
-    interval: Callable[[Estimate], str]
 
 
 def _second_line(found: Estimate) -> str:
@@ -24,16 +15,17 @@ def _in_brackets(found: Estimate) -> str:
     return f" ({span(found.low, found.high)})"
 
 
-HTML = Style(MINUS, _second_line)
-MARKDOWN = Style(MINUS, _in_brackets)
-LATEX = Style(MINUS, lambda _found: "")
+HTML, MARKDOWN = _second_line, _in_brackets
 
 
-def cell_text(cell: Cell, style: Style) -> str:
-    """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent."""
+def cell_text(cell: Cell, interval: Callable[[Estimate], str] | None = None) -> str:
+    """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
+
+    `interval` spells the interval of an estimate, as `HTML` or `MARKDOWN` does; without it there is none.
+    """
     if isinstance(cell, Estimate):
         has_interval = cell.value is not None and cell.low is not None
-        return number(cell.value, minus=style.minus) + (style.interval(cell) if has_interval else "")
+        return number(cell.value) + (interval(cell) if interval and has_interval else "")
     if isinstance(cell, Share):
         return percent(cell.value)
     if isinstance(cell, Spelled):

@@ -20,16 +20,11 @@ def html_table(table: Table) -> Markup:
     """
     grouped = any(row.group for row in table.shown)
     kind = ' class="sortable"' if len(table.shown) > 1 else ""
-    lines = [
-        f'<table id="t-{table.name}"{kind}>',
-        "<thead>",
-        *_html_heads(table, grouped=grouped),
-        "</thead>",
-    ]
-    lines.append("<tbody>")
+    lines = [f'<table id="t-{table.name}"{kind}>', "<thead>", *_html_heads(table, grouped=grouped)]
+    lines += ["</thead>", "<tbody>"]
     for place, row in enumerate(table.shown, start=1):
         lines += _html_row(table, row, f"t-{table.name}-row-{place}", grouped=grouped)
-    return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - `_shown` escapes
+    return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - every text is escaped
 
 
 def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
@@ -65,14 +60,11 @@ def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
 
 
 def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
-    group = f'<th id="{name}-group" scope="row" class="left">{_shown(row.group)}</th>' if grouped else ""
+    words = html(visible(row.group, limit=2_000))
+    group = f'<th id="{name}-group" scope="row" class="left">{words}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
     yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
-    over = {
-        start + more: f"t-{table.name}-s{start} "
-        for _, start, width in table.spanners
-        for more in range(width)
-    }
+    over = {place: f"t-{table.name}-s{start} " for place, (_, start) in _above(table).items()}
     beside = f"{name}-group " if grouped else ""
     for place, cell in enumerate(row.cells):
         heads = f"{beside}{name} {over.get(place, '')}t-{table.name}-c{place}"
@@ -87,10 +79,6 @@ def _order(cell: Cell) -> str:
         return ""
     value = cell if isinstance(cell, int) or cell is None else cell.value
     return f' data-order="{"" if value is None else repr(value)}"'
-
-
-def _shown(text: str, *, limit: int = 2_000) -> Markup:
-    return html(visible(text, limit=limit))
 
 
 def side(table: Table, place: int) -> str:
@@ -123,8 +111,13 @@ def is_number(table: Table, place: int) -> bool:
 def full_heads(table: Table) -> list[str]:
     """Return the heads of the columns, each with the head over it where there is one."""
     above = _above(table)
-    return [f"{above[place]}, {head}" if place in above else head for place, head in enumerate(table.heads)]
+    return [
+        f"{above[place][0]}, {head}" if place in above else head for place, head in enumerate(table.heads)
+    ]
 
 
-def _above(table: Table) -> dict[int, str]:
-    return {start + offset: words for words, start, width in table.spanners for offset in range(width)}
+def _above(table: Table) -> dict[int, tuple[str, int]]:
+    """Return the head over each column that has one, and the first column under it."""
+    return {
+        start + offset: (words, start) for words, start, width in table.spanners for offset in range(width)
+    }

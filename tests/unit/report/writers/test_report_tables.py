@@ -16,7 +16,7 @@ from clickassay.report.model import ROWS_SHOWN, Table
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_rows
-from clickassay.report.writers.numbers import HTML, LATEX, cell_text
+from clickassay.report.writers.numbers import HTML, cell_text
 from clickassay.report.writers.tables import html_table
 from support.reports.report_world import HOSTILE
 
@@ -106,7 +106,7 @@ def test_cells_are_spelled_by_their_kind():
         "x\\x09y",
         "",
     ]
-    assert cell_text(cells[0], LATEX) == "\N{MINUS SIGN}0.123"
+    assert cell_text(cells[0]) == "\N{MINUS SIGN}0.123"
 
 
 # ---- HTML: groups, order, links to the glossary -------------------------------------------------

@@ -59,7 +59,9 @@ CHOICES = (
 
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
-    tables = (_definitions(run), _settings(run), _inputs(run), _versions(run))
+    settings = _named_values("Settings", ("Setting", "Value"), run.settings)
+    versions = _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {})
+    tables = (_definitions(run), settings, _inputs(run), versions)
     return Section(
         "provenance",
         "How this was computed",
@@ -114,9 +116,9 @@ def _definitions(run: Run) -> Table:
     )
 
 
-def _settings(run: Run) -> Table:
-    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(run.settings.items()))
-    return Table("settings", "Settings", "Setting", ("Value",), rows, for_papers=False)
+def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> Table:
+    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(values.items()))
+    return Table(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
 
 
 def _inputs(run: Run) -> Table:
@@ -137,18 +139,6 @@ def _input_cells(entry: object) -> tuple[Cell, ...]:
     numbers = (known.get(name) for name in ("files", "bytes"))
     whole = (value if isinstance(value, int) else None for value in numbers)
     return (_text(known.get("names")), *whole, _text(known.get("sha256")))
-
-
-def _versions(run: Run) -> Table:
-    versions: Mapping[str, Any] = run.info.get("versions") or {}
-    return Table(
-        "versions",
-        "Versions",
-        "Software",
-        ("Version",),
-        tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(versions.items())),
-        for_papers=False,
-    )
 
 
 def _text(value: object) -> str:

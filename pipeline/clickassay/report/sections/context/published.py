@@ -257,13 +257,10 @@ def _data(run: Run, log: OtherLog, table: OtherTable) -> pl.DataFrame:
 
 
 def _data_row(run: Run, log: OtherLog, table: OtherTable, value: OtherValue, rows: Rows) -> dict[str, Any]:
-    own = rows.get(own_key(run, log, value.key))
-    column = "correlation" if table.measures == "correlation" else "exact"
-    beside = {"value_paper": value.value, "value_run": None if own is None else own[column]}
-    names = (*_ENDS, *(_DRAWN if table.measures == "difference" else ()), "reason", "caution")
-    beside |= dict.fromkeys(names) if own is None else {name: own[name] for name in names}
-    if own is None:
-        beside["reason"] = why_none(run, value.depth, value.key, rows)
+    own = rows.get(own_key(run, log, value.key)) or {"reason": why_none(run, value.depth, value.key, rows)}
+    column, drawn = ("correlation", ()) if table.measures == "correlation" else ("exact", _DRAWN)
+    beside = {"value_paper": value.value, "value_run": own.get(column)}
+    beside |= {name: own.get(name) for name in (*_ENDS, *drawn, "reason", "caution")}
     return {**_place(run, log, table.number, value), **dict(zip(KEY, value.key, strict=True)), **beside}
 
 

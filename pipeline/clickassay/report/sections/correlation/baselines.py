@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.records import SampleKey
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, listed, number
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import HEADLINE_CLICK
@@ -53,16 +53,9 @@ def yardsticks_section(run: Run) -> Section:
             nulls,
             notes=(LEFT_NOTE,) if nulls else (),
             data=ss.select(
-                *(
-                    "market",
-                    "depth",
-                    "judge",
-                    "click_metric",
-                    "editorial_metric",
-                    "correlation",
-                    "null_correlation",
-                ),
-                (pl.col("correlation") - pl.col("null_correlation")).alias("above_null"),
+                *SAMPLE_COLUMNS,
+                *("click_metric", "editorial_metric", "correlation", "null_correlation"),
+                above_null=pl.col("correlation") - pl.col("null_correlation"),
             ),
         ),
     )
@@ -70,13 +63,18 @@ def yardsticks_section(run: Run) -> Section:
 
 
 def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
-    plain = by_pair(sample.rows(run.plain["correlations"]).filter(split=EVERY))
-    found = tuple(plain.get((HEADLINE_CLICK, name), absent()) for name in BASELINES)
+    found = baseline_values(run, sample).values()
     ranking = rank(run, sample)
     if not ranking.values:
         return (*found, absent(), None, absent(), None)
     added = gain(run, sample, ranking.best)
     return (*found, ranking.top, ranking.best, added, p_cell(added.p_adjusted))
+
+
+def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
+    """Return the correlations of the baselines with the headline click metric, by name."""
+    plain = by_pair(sample.rows(run.plain["correlations"]).filter(split=EVERY))
+    return {name: plain.get((HEADLINE_CLICK, name), absent()) for name in BASELINES}
 
 
 def gain(run: Run, sample: SampleKey, metric: str, baseline: str = ORDER_BLIND) -> Lead:
@@ -97,10 +95,8 @@ def _null_rows(run: Run, sample: SampleKey, rows: pl.DataFrame) -> tuple[Row, ..
         absent() if a.value is None or b.value is None else Estimate(a.value - b.value)
         for a, b in zip(observed, null, strict=True)
     )
-    names = ("observed", "clicks ignore grades", "left above it")
-    return tuple(
-        Row(sample.label, name, cells) for name, cells in zip(names, (observed, null, left), strict=True)
-    )
+    told = {"observed": observed, "clicks ignore grades": null, "left above it": left}
+    return tuple(Row(sample.label, name, cells) for name, cells in told.items())
 
 
 def _null(row: dict[str, Any] | None) -> Estimate:
@@ -116,9 +112,8 @@ def _reading(run: Run, shown: Sequence[SampleKey]) -> tuple[str, ...]:
 
 def _plain(run: Run, sample: SampleKey) -> tuple[str, ...]:
     """Say what the baselines reach, whether the best metric is above them, and what order adds."""
-    plain = by_pair(sample.rows(run.plain["correlations"]).filter(split=EVERY))
-    found = {name: plain.get((HEADLINE_CLICK, name), absent()) for name in BASELINES}
-    told = listed(f"{MEANINGS[name]} {number(one.value)}" for name, one in found.items())
+    found = baseline_values(run, sample).items()
+    told = listed(f"{MEANINGS[name]} {number(one.value)}" for name, one in found)
     text = f"Correlation with {HEADLINE_CLICK} at {sample.label}: {told}."
     ranking = rank(run, sample)
     if not ranking.values:
@@ -160,12 +155,10 @@ def _null_words(run: Run, sample: SampleKey) -> str:
     ss = sample.rows(run.frames["correlations"]).filter(*known, split=EVERY, click_metric="SS")
     if ss.is_empty():
         return text
-    above = pl.col("correlation") - pl.col("null_correlation")
-    ss = ss.with_columns(above.alias("above")).sort("correlation", "editorial_metric", descending=True)
-    top, most = (
-        ss.row(0, named=True),
-        ss.sort("above", descending=True, maintain_order=True).row(0, named=True),
-    )
+    ss = ss.with_columns(above=pl.col("correlation") - pl.col("null_correlation"))
+    ss = ss.sort("correlation", "editorial_metric", descending=True)
+    top = ss.row(0, named=True)
+    most = ss.sort("above", descending=True, maintain_order=True).row(0, named=True)
     return (
         f"{text} {top['editorial_metric']} goes best with SS, {number(top['correlation'])}; with clicks that "
         f"ignore the grades it would be {number(top['null_correlation'])}. {_furthest(most)}"

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.text import MINUS, count, number, plural, signed, span
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Cell, Estimate, Row, Spelled, p_cell
+from clickassay.report.cells import Cell, Estimate, Row, p_cell
 from clickassay.report.charts.marks import common_domain, intervals
 from clickassay.report.findings import (
     MOST_QUERIES,
@@ -18,8 +18,10 @@ from clickassay.report.findings import (
     Ranking,
     doubt,
     lead_of,
+    needed_cell,
     rounded,
     tested_words,
+    told_apart,
     turned,
 )
 from clickassay.report.model import Figure, Run, Section, Table, estimate
@@ -44,10 +46,7 @@ def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
     """Which editorial metrics differ, for the headline click metric of the headline sample."""
     data = run.frames["comparisons"]
     title = "Which metrics can be told apart"
-    if run.headline is None:
-        rows: pl.DataFrame = data.head(0)
-    else:
-        rows = run.headline.rows(data).filter(click_metric=HEADLINE_CLICK)
+    rows = run.own_rows("comparisons").filter(click_metric=HEADLINE_CLICK)
     table = Table(
         "comparisons",
         f"Differences of correlations with {HEADLINE_CLICK}{run.at(*run.own)}",
@@ -78,17 +77,14 @@ def _pair_row(row: Mapping[str, Any]) -> Row:
         estimate(row, "difference"),
         p_cell(row["p_value"]),
         p_cell(row["p_adjusted"]),
-        _verdict(row),
+        told_apart(row["p_adjusted"]),
         _needed_cell(lead_of(row)),
     )
     return Row("", f"{row['metric_a']} {MINUS} {row['metric_b']}", cells)
 
 
 def _needed_cell(found: Lead) -> Cell:
-    if found.needed is not None:
-        return Spelled(rounded(found.needed), found.needed)
-    reason = "no difference to detect" if found.value == 0 else "not tested"
-    return Estimate(None, reason=reason)
+    return needed_cell(found.needed, "no difference to detect" if found.value == 0 else "not tested")
 
 
 def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -100,21 +96,13 @@ def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
     )
 
 
-def _verdict(row: Mapping[str, float | None]) -> str:
-    p = row["p_adjusted"]
-    if p is None:
-        return "not tested"
-    return "yes" if p < SURE else "no"
-
-
 def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking | None) -> tuple[str, ...]:
-    verdicts = [(row, _verdict(row)) for row in _pairs(run, rows)]
-    tested = [row for row, verdict in verdicts if verdict != "not tested"]
-    sure = [row for row, verdict in verdicts if verdict == "yes"]
+    tested = [row for row in _pairs(run, rows) if row["p_adjusted"] is not None]
+    sure = [row for row in tested if row["p_adjusted"] < SURE]
     where = run.headline.label if run.headline else ""
     if not tested:
         return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
-    untested = len(verdicts) - len(tested)
+    untested = rows.height - len(tested)
     text = f"At {where}, {len(sure)} of {plural(len(tested), 'pair')} can be told apart"
     text += f"; {count(untested)} more could not be tested." if untested else "."
     ties = () if ranking is None else _ties(ranking)
@@ -156,7 +144,8 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Tabl
     """Metrics from best to worst, with letters that show which cannot be told apart."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
-    apart = [(row["metric_a"], row["metric_b"]) for row in _pairs(run, rows) if _verdict(row) == "yes"]
+    sure = rows.filter(pl.col("p_adjusted") < SURE)
+    apart = sure.select("metric_a", "metric_b").rows()
     found = letters(groups(tuple(ranking.values), apart))
     table = Table(
         "letters",

@@ -49,10 +49,8 @@ class Plane:
 
 def planes(run: Run, ranking: Ranking | None) -> tuple[Plane, ...]:
     """Return the draws of the best editorial metric of the headline sample and of the last one."""
-    if run.headline is None or ranking is None or not ranking.values:
-        return ()
-    draws = run.headline.rows(run.frames["draws"])
-    if HEADLINE_CLICK not in draws.columns:
+    draws = run.own_rows("draws")
+    if ranking is None or not ranking.values or HEADLINE_CLICK not in draws.columns:
         return ()
     metrics = [name for name in dict.fromkeys((ranking.best, *ranking.others[-1:])) if name in draws.columns]
     pairs = {name: draws.select(name, HEADLINE_CLICK).drop_nulls().to_numpy() for name in metrics}
@@ -111,7 +109,6 @@ def _ends(edges: Floats, place: int) -> str:
 
 def draws_table(run: Run, found: tuple[Plane, ...]) -> Table:
     """Return how often which ranker is ahead in what, with the draws themselves for the CSV file."""
-    draws = run.frames["draws"].head(0) if run.headline is None else run.headline.rows(run.frames["draws"])
     rows = tuple(row for one in found for row in _quarters(one))
     return Table(
         NAME,
@@ -120,7 +117,7 @@ def draws_table(run: Run, found: tuple[Plane, ...]) -> Table:
         ("Draws", "Share"),
         rows,
         notes=("The CSV file has every draw, in every metric.",) if rows else (),
-        data=draws,
+        data=run.own_rows("draws"),
         for_papers=False,
         group_head="Picture",
     )

@@ -21,8 +21,7 @@ _WITHIN = 2.0
 
 def differences_section(run: Run, ranking: Ranking | None) -> Section:
     """Table 6: intervals around the closed form, the random run, noise correction, sign agreement."""
-    data = run.frames["differences"]
-    own = data.head(0) if run.headline is None else run.headline.rows(data)
+    own = run.own_rows("differences")
     tables = (
         Table(
             "table6_differences",
@@ -30,7 +29,7 @@ def differences_section(run: Run, ranking: Ranking | None) -> Section:
             "Editorial metric",
             EXACT_HEADS,
             _exact_rows(run, own),
-            data=data,
+            data=run.frames["differences"],
             group_head="Click metric",
             notes=_beyond_one(own),
         ),
@@ -77,7 +76,7 @@ def _legend(run: Run) -> tuple[tuple[str, str], ...]:
 def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
     return tuple(
         Row(
-            f"{row['click_metric']}",
+            row["click_metric"],
             row["editorial_metric"],
             (
                 estimate(row, "exact"),
@@ -97,17 +96,13 @@ def _plain(row: Mapping[str, Any], column: str) -> Estimate:
 
 
 def _ordered(run: Run, frame: pl.DataFrame) -> list[dict[str, Any]]:
-    place = {name: at for at, name in enumerate(_editorial(run))}
+    known = run.frames["differences"]["editorial_metric"].unique().to_list()
+    place = {name: at for at, name in enumerate(in_order(known, run.editorial))}
     clicks = {name: at for at, name in enumerate(run.clicks)}
     return sorted(
         frame.iter_rows(named=True),
         key=lambda row: (clicks.get(row["click_metric"], 99), place.get(row["editorial_metric"], 99)),
     )
-
-
-def _editorial(run: Run) -> tuple[str, ...]:
-    found = run.frames["differences"]["editorial_metric"].unique().to_list()
-    return in_order(found, run.editorial)
 
 
 def _sample_rows(run: Run) -> tuple[Row, ...]:
@@ -144,14 +139,8 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
 
 def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:
     if known.is_empty():
-        reasons = sorted({visible(reason) for reason in own["reason"].drop_nulls().to_list()})
-        why = (
-            listed(reasons)
-            if reasons
-            else nothing_kept(run)
-            if run.headline is None
-            else "nothing was computed"
-        )
+        none = nothing_kept(run) if run.headline is None else "nothing was computed"
+        why = listed(sorted(map(visible, own["reason"].drop_nulls().unique()))) or none
         return (sentence(f"There is nothing to show: {why}"),)
     rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
     best = max(rows, key=lambda row: float(row["exact"]))

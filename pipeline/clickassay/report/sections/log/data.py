@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -24,8 +25,7 @@ WHOLE = ("read", "formed")
 """Steps that count everything before anything leaves."""
 
 
-@dataclass(frozen=True)
-class FunnelRow:
+class FunnelRow(NamedTuple):
     """Rows at one step: where they go or why they leave, and their part of the panel's whole."""
 
     label: str
@@ -121,7 +121,7 @@ def funnel_section(run: Run) -> Section:
             f"funnel-{place}",
             panel.title,
             _panel_words(panel),
-            bars([(row.label, row.rows, row.share, row.goes_on) for row in panel.rows]),
+            bars(panel.rows),
             "funnel",
         )
         for place, panel in enumerate(panel for panel in panels if panel.drawn)
@@ -151,12 +151,11 @@ def funnel_section(run: Run) -> Section:
 def funnel_panels(run: Run) -> tuple[FunnelPanel, ...]:
     """Return the funnel by source; clicks also by depth, sessions by sample."""
     funnel = run.frames["funnel"]
-    panels = [
+    return tuple(
         panel
         for source in in_order(funnel["source"].unique().to_list(), SOURCES)
         for panel in _source_panels(run, funnel.filter(source=source), source)
-    ]
-    return tuple(panels)
+    )
 
 
 def _source_panels(run: Run, frame: pl.DataFrame, source: str) -> list[FunnelPanel]:
@@ -224,15 +223,9 @@ def _panel_words(panel: FunnelPanel) -> str:
 def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
     if not panels:
         return ("The run counted no rows: there is no funnel to show.",)
-    texts = [_panel_reading(panel) for panel in panels]
-    own = [
-        text
-        for text, panel in zip(texts, panels, strict=True)
-        if panel.title.startswith(("Searches", "Sessions"))
-    ]
-    own = own or texts
-    shown = [text for text in own if text][:2]
-    return tuple(shown) or ("Nothing was lost on the way.",)
+    own = [panel for panel in panels if panel.title.startswith(("Searches", "Sessions"))]
+    texts = [text for panel in own or panels if (text := _panel_reading(panel))]
+    return tuple(texts[:2]) or ("Nothing was lost on the way.",)
 
 
 def _panel_reading(panel: FunnelPanel) -> str:

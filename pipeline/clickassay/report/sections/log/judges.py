@@ -9,8 +9,8 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Cell, Estimate, Row, Share, Spelled, p_cell
-from clickassay.report.findings import SURE, interval_words, rounded
+from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell
+from clickassay.report.findings import SURE, interval_words, needed_cell, told_apart
 from clickassay.report.model import Run, Section, Table, estimate
 
 TITLE = "Whose grades?"
@@ -58,11 +58,10 @@ def _agreement_table(pairs: pl.DataFrame) -> Table:
 
 
 def _agreement_row(row: Mapping[str, Any]) -> Row:
-    told = {**row, "reason": ONE_GRADE}
     kappas = (
         Estimate(row["kappa"], reason=ONE_GRADE),
         Estimate(row["kappa_linear"], reason=ONE_GRADE),
-        estimate(told, "kappa_quadratic"),
+        estimate(row, "kappa_quadratic", reason=ONE_GRADE),
     )
     cells = (row["n_results"], Share(row["equal"]), Estimate(row["mean_difference"]), *kappas)
     return Row("" if row["market"] == EVERY else visible(row["market"]), _judges(row), cells)
@@ -89,16 +88,14 @@ def _where(run: Run) -> str:
 
 
 def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
-    p, needed = row["p_adjusted"], row["queries_needed"]
+    p = row["p_adjusted"]
     return (
         Estimate(row["correlation_a"], reason="no correlation"),
         Estimate(row["correlation_b"], reason="no correlation"),
-        estimate({**row, "reason": "no difference"}, "difference"),
+        estimate(row, "difference", reason="no difference"),
         p_cell(p),
-        "not tested" if p is None else "yes" if p < SURE else "no",
-        Estimate(None, reason="no difference to detect")
-        if needed is None
-        else Spelled(rounded(needed), needed),
+        told_apart(p),
+        needed_cell(row["queries_needed"], "no difference to detect"),
     )
 
 
@@ -119,7 +116,7 @@ def _confusion(run: Run) -> Table:
 
 def _agreement_reading(pairs: pl.DataFrame) -> str:
     widest = pairs.sort("n_results", descending=True, maintain_order=True).row(0, named=True)
-    found = estimate({**widest, "reason": ONE_GRADE}, "kappa_quadratic")
+    found = estimate(widest, "kappa_quadratic")
     kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
     return sentence(
         f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
@@ -140,7 +137,7 @@ def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
     sure = [row for row in rows if row["p_adjusted"] < SURE]
     better = sum(row["difference"] > 0 for row in sure)
     widest = max(rows, key=lambda row: abs(row["difference"]))
-    found = estimate({**widest, "reason": None}, "difference")
+    found = estimate(widest, "difference")
     if sure:
         text = (
             f"With grades of {first}, {better} of {plural(len(rows), 'metric')} predict {HEADLINE_CLICK} "

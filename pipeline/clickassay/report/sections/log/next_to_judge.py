@@ -28,8 +28,7 @@ HOW = (
 
 def next_judgments_section(run: Run) -> Section:
     """Return the first queries to judge at the headline sample, for both aims."""
-    frame = run.frames["next_judgments"]
-    own = frame.head(0) if run.headline is None else run.headline.rows(frame)
+    frame, own = run.frames["next_judgments"], run.own_rows("next_judgments")
     named = run.labels.relabel(own)
     table = Table(
         "next_judgments",

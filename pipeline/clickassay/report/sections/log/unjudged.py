@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Cell, Estimate, Row, Share, absent
+from clickassay.report.cells import Cell, Row, Share, absent
 from clickassay.report.model import Run, Section, Table, estimate
 
 RULES = {
@@ -69,13 +69,9 @@ def _rows(run: Run, sample: SampleKey) -> list[Row]:
 
 def _cells(run: Run, rows: pl.DataFrame) -> tuple[Cell, ...]:
     first = rows.row(0, named=True)
-    found = {row["editorial_metric"]: _estimate(row) for row in rows.iter_rows(named=True)}
+    found = {row["editorial_metric"]: estimate(row) for row in rows.iter_rows(named=True)}
     values = (found.get(name, absent()) for name in run.editorial)
     return (Share(first["coverage"]), Share(first["filled"]), first["n_queries"], *values)
-
-
-def _estimate(row: Mapping[str, Any]) -> Estimate:
-    return estimate({**row, "caution": None})
 
 
 def _reading(run: Run) -> tuple[str, ...]:
@@ -90,7 +86,7 @@ def _reading(run: Run) -> tuple[str, ...]:
 
 
 def _told(row: Mapping[str, Any]) -> str:
-    found = _estimate(row)
+    found = estimate(row)
     value = found.reason if found.value is None else f"{number(found.value)} ({span(found.low, found.high)})"
     return sentence(
         f"{RULES[row['rule']]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "

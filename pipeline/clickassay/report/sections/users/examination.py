@@ -33,12 +33,15 @@ def readers_section(run: Run) -> Section:
     """Return examination by position beside the discounts of metrics, and the value of grades."""
     frames = run.frames
     sample = _sample(run)
-    tables = (_models_table(run), _positions_table(run, sample), _grades_table(run, sample))
     best = None if sample is None else _best(_of(frames["click_models"], sample))
+    tables = (_models_table(run), _positions_table(run, sample, best), _grades_table(run, sample))
     if sample is None or best is None:
         return Section("readers", TITLE, (_none(run),), tables=tables[:1], folded=tables[1:])
-    figures = (_discounts(run, sample, best), *_grades(run, sample, best))
-    reading = (MEANING, _reading(run, sample, best), *_grades_reading(run, sample, best))
+    told = _reading(run, sample, best)
+    model, values = _values(run, sample, best)
+    of_grades = _grades_reading(run, model, values)
+    figures = (_discounts(run, sample, best, told), *_grades(run, sample, model, values, of_grades))
+    reading = (MEANING, told, *of_grades)
     legend = (
         ("line", f"{best['model']}, which foretells sessions best"),
         ("line-quiet", "the other models"),
@@ -124,17 +127,16 @@ def _discount_lines(depth: int, persistence: float) -> dict[str, list[float]]:
     }
 
 
-def _discounts(run: Run, sample: SampleKey, best: Mapping[str, Any]) -> Figure:
+def _discounts(run: Run, sample: SampleKey, best: Mapping[str, Any], told: str) -> Figure:
     lines = _discount_lines(sample.depth, best["best_persistence"])
     drawing = discount_lines(_examined(run, sample), lines, best["model"])
     title = f"Figure 1: share of sessions that examine a position, {sample.market_and_depth}"
-    return Figure("examination", title, _reading(run, sample, best), drawing, "click_positions")
+    return Figure("examination", title, told, drawing, "click_positions")
 
 
-def _positions_table(run: Run, sample: SampleKey | None) -> Table:
-    frame = run.frames["click_positions"]
+def _positions_table(run: Run, sample: SampleKey | None, best: Mapping[str, Any] | None) -> Table:
     lines: dict[str, list[float]] = {}
-    if sample is not None and (best := _best(_of(run.frames["click_models"], sample))) is not None:
+    if sample is not None and best is not None:
         lines = _examined(run, sample) | _discount_lines(sample.depth, best["best_persistence"])
     rows = [
         Row("", str(place), tuple(_known(line[place - 1]) for line in lines.values()))
@@ -147,7 +149,7 @@ def _positions_table(run: Run, sample: SampleKey | None) -> Table:
         "Position",
         tuple(lines),
         tuple(rows),
-        data=frame,
+        data=run.frames["click_positions"],
     )
 
 
@@ -218,47 +220,45 @@ def _assumed(own: pl.DataFrame, grade: int) -> Estimate:
     return Estimate(own.filter(grade=grade)["assumed"][0])
 
 
-def _satisfying(own: pl.DataFrame, best: Mapping[str, Any]) -> str | None:
-    """Return the model whose relevance is drawn: one that tells satisfaction from attraction, if any."""
-    apart = own.filter(pl.col("relevance") != pl.col("attraction"))
-    known = (own if apart.is_empty() else apart)["model"].unique().sort().to_list()
-    return next((name for name in known if name == best["model"]), known[0] if known else None)
+def _values(run: Run, sample: SampleKey, best: Mapping[str, Any]) -> tuple[str, dict[int, Estimate]]:
+    """Return the model whose relevance is told, and its values by grade.
 
-
-def _drawn(run: Run, sample: SampleKey, model: str) -> dict[str, Estimate]:
-    own = _grade_rows(run, sample).filter(pl.col("relevance").is_not_null(), model=model)
-    return {run.grade_label(grade): _value(own, model, grade) for grade in own["grade"].sort()}
-
-
-def _grades(run: Run, sample: SampleKey, best: Mapping[str, Any]) -> tuple[Figure, ...]:
+    It is one that tells satisfaction from attraction, if any does: the best one if it is among them.
+    """
     own = _grade_rows(run, sample)
-    model = _satisfying(own, best)
-    known = {} if model is None else _drawn(run, sample, model)
-    if not known:
+    apart = own.filter(pl.col("relevance") != pl.col("attraction"))
+    names = (own if apart.is_empty() else apart)["model"].unique().sort().to_list()
+    model = best["model"] if best["model"] in names or not names else names[0]
+    known = own.filter(pl.col("relevance").is_not_null(), model=model)
+    return model, {grade: _value(known, model, grade) for grade in known["grade"].sort()}
+
+
+def _grades(
+    run: Run, sample: SampleKey, model: str, values: Mapping[int, Estimate], told: Sequence[str]
+) -> tuple[Figure, ...]:
+    if not values:
         return ()
-    labels = {run.grade_label(grade): grade for grade in own["grade"].unique().sort()}
-    assumed = {name: _assumed(own, labels[name]).value for name in known}
+    known = {run.grade_label(grade): one for grade, one in values.items()}
+    own = _grade_rows(run, sample)
+    assumed = {run.grade_label(grade): _assumed(own, grade).value for grade in values}
     domain = common_domain(list(known.values()), list(assumed.values()))
     drawing = intervals(
         list(known), known, domain=(min(0.0, domain[0]), domain[1]), others=assumed, other_words="R(g)",
         head="Grade",
     )  # fmt: skip
     title = f"Relevance by grade according to {model}, {sample.label}"
-    words = " ".join(_grades_reading(run, sample, best))
-    return (Figure("grade_values", title, words, drawing, "click_grades"),)
+    return (Figure("grade_values", title, " ".join(told), drawing, "click_grades"),)
 
 
-def _grades_reading(run: Run, sample: SampleKey, best: Mapping[str, Any]) -> tuple[str, ...]:
-    model = _satisfying(_grade_rows(run, sample), best)
-    known = {} if model is None else _drawn(run, sample, model)
-    if len(known) < 2:
+def _grades_reading(run: Run, model: str, values: Mapping[int, Estimate]) -> tuple[str, ...]:
+    if len(values) < 2:
         return ()
-    (low, least), (high, most) = next(iter(known.items())), list(known.items())[-1]
-    values = [one.value or 0.0 for one in known.values()]
-    rises = all(lower <= higher for lower, higher in pairwise(values))
+    low, *_, high = map(run.grade_label, values)
+    least, *_, most = numbers = [one.value or 0.0 for one in values.values()]
+    rises = all(lower <= higher for lower, higher in pairwise(numbers))
     order = "it rises from grade to grade" if rises else "it does not rise with every grade"
     return (
-        f"By {model}, an examined result satisfies with chance {number(least.value)} if it is {low} and "
-        f"{number(most.value)} if it is {high}; {order}. ERR assumes "
+        f"By {model}, an examined result satisfies with chance {number(least)} if it is {low} and "
+        f"{number(most)} if it is {high}; {order}. ERR assumes "
         "(2^g - 1) / 2^g_max.",
     )
