@@ -58,21 +58,22 @@ def funnel_rows(markets, depths, judges, kept, n_all):
             rows.append((*here, "too short", "fewer results than the depth", left // 10))
             rows.append((*here, "not judged", "a result without a grade", left - left // 10))
             rows.append((*here, "kept", "", kept[market, depth, judge]))
-    columns = [column.name for column in contracts.FUNNEL.columns]
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return frame_of("funnel", rows).to_dicts()
+
+
+def frame_of(name, rows):
+    """Rows of a table of a run, as tuples or by column; what they do not say is null."""
+    (table,) = (table for table in contracts.RUN_TABLES if table.name == name)
+    return pl.DataFrame(rows, schema=table.empty().schema, orient="row")
 
 
 def sample_tables(seed, market, depth, judge, n_queries, attribute):
     rows = world(seed, market, judge, depth, n_queries)
     queries = sorted({row["query"] for row in rows})
-    x = np.array(
-        [
-            [np.mean([click_values(m, row["grades"])[name] for m in row["masks"]]) for name in CLICKS]
-            for row in rows
-        ]
-    )
-    y = np.array([list(editorial_values(row["grades"], row["pool"]).values()) for row in rows])
-    y = y[:, [list(editorial_values([0], [0])).index(name) for name in PLAIN_OR_NOT]]
+    clicked = ([click_values(mask, row["grades"]) for mask in row["masks"]] for row in rows)
+    x = np.array([[np.mean([one[name] for one in each]) for name in CLICKS] for each in clicked])
+    values = (editorial_values(row["grades"], row["pool"]) for row in rows)
+    y = np.array([[one[name] for name in PLAIN_OR_NOT] for one in values])
     n = np.array([len(row["masks"]) for row in rows])
     place = np.array([queries.index(row["query"]) for row in rows])
     key = {"market": market, "depth": depth, "judge": judge}
@@ -132,26 +133,13 @@ def run_tables(
         size = n_queries if market == markets[0] else n_queries // 2
         for name, more in sample_tables(seed, market, depth, judge, size, attribute).items():
             rows.setdefault(name, []).extend(more)
-        own = [
-            row
-            for row in rows["configurations"]
-            if (row["market"], row["depth"], row["judge"]) == (market, depth, judge)
-        ]
-        kept[market, depth, judge] = sum(row["n_sessions"] for row in own)
-        n_all.setdefault(market, 17 * kept[market, depth, judge])
-        statistics.append(
-            {
-                "market": market,
-                "depth": depth,
-                "judge": judge,
-                "n_queries": len({r["query"] for r in own}),
-                "n_configurations": len(own),
-                "n_sessions": kept[market, depth, judge],
-                "n_all_sessions": n_all[market],
-                "coverage": kept[market, depth, judge] / n_all[market],
-            }
-        )
-    rows["statistics"] = statistics
+        key = (market, depth, judge)
+        own = [row for row in rows["configurations"] if (row["market"], row["depth"], row["judge"]) == key]
+        kept[key] = sum(row["n_sessions"] for row in own)
+        n_all.setdefault(market, 17 * kept[key])
+        counts = (len({row["query"] for row in own}), len(own), kept[key], n_all[market])
+        statistics.append((*key, *counts, kept[key] / n_all[market]))
+    rows["statistics"] = frame_of("statistics", statistics).to_dicts()
     rows["funnel"] = funnel_rows(markets, depths, judges, kept, n_all)
     return {
         table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.RUN_TABLES
@@ -177,21 +165,7 @@ def empty_tables():
 def nothing_kept_tables():
     """A run with sessions, none of which is fully judged."""
     tables = empty_tables()
-    tables["statistics"] = pl.DataFrame(
-        [
-            {
-                "market": "all",
-                "depth": 5,
-                "judge": "all",
-                "n_queries": 0,
-                "n_configurations": 0,
-                "n_sessions": 0,
-                "n_all_sessions": 900,
-                "coverage": 0.0,
-            }
-        ]
-    )
-    columns = [column.name for column in contracts.FUNNEL.columns]
+    tables["statistics"] = frame_of("statistics", [("all", 5, "all", 0, 0, 0, 900, 0.0)])
     rows = [
         ("searches", "all", 0, "all", "read", "", 950),
         ("searches", "all", 0, "all", "kept", "", 950),
@@ -199,7 +173,7 @@ def nothing_kept_tables():
         ("sessions", "all", 5, "all", "not judged", "a result without a grade", 880),
         ("sessions", "all", 5, "all", "too short", "fewer results than the depth", 20),
     ]
-    tables["funnel"] = pl.DataFrame(rows, schema=columns, orient="row")
+    tables["funnel"] = frame_of("funnel", rows)
     return canonical(tables)
 
 
@@ -207,18 +181,7 @@ def one_configuration_tables():
     """A run that kept a single configuration: nothing varies, every value has a reason instead."""
     tables = nothing_kept_tables()
     key = {"market": "all", "depth": 5, "judge": "all"}
-    tables["statistics"] = pl.DataFrame(
-        [
-            {
-                **key,
-                "n_queries": 1,
-                "n_configurations": 1,
-                "n_sessions": 12,
-                "n_all_sessions": 900,
-                "coverage": 12 / 900,
-            }
-        ]
-    )
+    tables["statistics"] = frame_of("statistics", [("all", 5, "all", 1, 1, 12, 900, 12 / 900)])
     tables["configurations"] = pl.DataFrame(
         [
             {
@@ -232,35 +195,15 @@ def one_configuration_tables():
             }
         ]
     )
-    tables["patterns"] = pl.DataFrame([{"configuration_id": "a", "fold": 0, "click_mask": 1, "sessions": 12}])
+    tables["patterns"] = frame_of("patterns", [("a", 0, 1, 12)])
+    alone = {**key, "n_configurations": 1, "n_queries": 1, "reason": "one configuration"}
     cells = [
-        {
-            **key,
-            "click_metric": c,
-            "editorial_metric": e,
-            "n_configurations": 1,
-            "n_queries": 1,
-            "ci_low": None,
-            "ci_high": None,
-            **dict.fromkeys(("noise_corrected", "noise_corrected_low", "noise_corrected_high")),
-            "reason": "one configuration",
-            "caution": None,
-        }
-        for c in CLICKS
-        for e in PLAIN_OR_NOT
+        {**alone, "click_metric": click, "editorial_metric": editorial}
+        for click, editorial in itertools.product(CLICKS, PLAIN_OR_NOT)
     ]
-    tables["correlations"] = pl.DataFrame(
-        [
-            {
-                **cell,
-                **{"split": "all", "class": "all", "n_sessions": 12},
-                **dict.fromkeys(("correlation", "null_correlation")),
-            }
-            for cell in cells
-        ]
-    )
-    missing = dict.fromkeys(("monte_carlo", "monte_carlo_se", "exact", "sign_agreement"))
-    tables["differences"] = pl.DataFrame([{**cell, **missing, "n_queries": 0} for cell in cells])
+    every = {"split": "all", "class": "all", "n_sessions": 12}
+    tables["correlations"] = frame_of("correlations", [cell | every for cell in cells])
+    tables["differences"] = frame_of("differences", [cell | {"n_queries": 0} for cell in cells])
     return canonical(tables)
 
 

@@ -1,9 +1,9 @@
 """Small synthetic runs for the report tests: consistent tables, made here in the plainest way.
 
 A world is queries with a few configurations of graded results, and users who read from the top and
-stop at a good result. Metrics, correlations and intervals (twice the error that leaving out queries
-gives) are computed with simple NumPy, far from the package; what the tests judge is how the report
-tells these numbers, not the numbers.
+stop at a good result. Metrics are those of the oracle, correlations and intervals (twice the error
+that leaving out queries gives) are computed with simple NumPy, far from the package; what the tests
+judge is how the report tells these numbers, not the numbers.
 """
 
 import itertools
@@ -13,7 +13,10 @@ from functools import cache
 
 import numpy as np
 
-CLICKS = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS", "QCTR")
+from support.oracle.oracle_intervals import holm
+from support.oracle.oracle_metrics import CLICK_METRICS as CLICKS
+from support.oracle.oracle_metrics import Configuration, click_metric, editorial_metrics
+
 EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 PLAIN_OR_NOT = (*EDITORIAL, *BASELINES)
@@ -21,47 +24,18 @@ FEW = "fewer than 50 queries"
 HOSTILE = "<script>alert(1)</script>|`x`*_#{{7*7}}\u2028\n\"'&\\end{tabular}%$~^\u202e"
 QUERY_TEXT = "a query that no report may show"
 NAMED_TEXT = "a query that so many people ask"
+HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 RARE_HOST, NAMED_HOST = "http://rare.example/", "http://named.example/"
 
 
 def click_values(mask, grades):
-    places = [p + 1 for p in range(len(grades)) if mask >> p & 1]
-    if not places:
-        return dict.fromkeys(CLICKS, 0.0)
-    return {
-        "UCTR": 1.0,
-        "MaxRR": 1 / places[0],
-        "MinRR": 1 / places[-1],
-        "MeanRR": sum(1 / p for p in places) / len(places),
-        "PLC": len(places) / places[-1],
-        "SS": float(any(grades[p - 1] >= 2 for p in places)),
-        "QCTR": float(len(places)),
-    }
+    places = tuple(p + 1 for p in range(len(grades)) if mask >> p & 1)
+    return {name: click_metric(name, places, grades, 2) for name in CLICKS}
 
 
 def editorial_values(grades, pool):
-    gains = [2**g - 1 for g in grades]
-    ideal = sorted((2**g - 1 for g in pool), reverse=True)[: len(grades)]
-    values = {"DCG": dcg(gains), "NDCG": dcg(gains) / dcg(ideal) if any(ideal) else 0.0}
-    for border, suffix in ((3, ""), (2, "(rel=2)")):
-        hits = [p + 1 for p, g in enumerate(grades) if g >= border]
-        relevant = sum(g >= border for g in pool)
-        values[f"AP{suffix}"] = sum((n + 1) / p for n, p in enumerate(hits)) / relevant if relevant else 0.0
-        values[f"RR{suffix}"] = 1 / hits[0] if hits else 0.0
-    stay, err = 1.0, 0.0
-    for place, gain in enumerate(gains):
-        err += stay * gain / 16 / (place + 1)
-        stay *= 1 - gain / 16
-    values["ERR"] = err
-    values["RBP"] = 0.2 * sum(gain / 16 * 0.8**place for place, gain in enumerate(gains))
-    values["MeanGrade"] = sum(grades) / len(grades)
-    values["MeanGrade@1"] = float(grades[0])
-    values["P@1"] = float(grades[0] >= 3)
-    return values
-
-
-def dcg(gains):
-    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
+    """The metrics of PLAIN_OR_NOT."""
+    return editorial_metrics(Configuration("", "", (), tuple(grades), (), tuple(pool)), {})
 
 
 def correlation(x, y, w):
@@ -219,16 +193,6 @@ def class_rows(key, split, label, x, y, n, place, null):
             }
         )
     return rows
-
-
-def holm(p_values):
-    """Holm's step-down adjustment of one family, in a plain loop; None is not tested."""
-    order = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    adjusted, highest = [None] * len(p_values), 0.0
-    for done, (p, place) in enumerate(order):
-        highest = max(highest, min(1.0, p * (len(order) - done)))
-        adjusted[place] = highest
-    return adjusted
 
 
 def comparison_rows(key, x, y, n, place):

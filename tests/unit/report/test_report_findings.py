@@ -11,6 +11,7 @@ from clickassay.report.caveats import caveats
 from clickassay.report.model import SAMPLES_SHOWN, read_run
 from support.reports.report_tables import (
     empty_tables,
+    frame_of,
     nothing_kept_tables,
     one_configuration_tables,
     run_info,
@@ -23,76 +24,43 @@ KEY = {"market": "m", "depth": 5, "judge": "j"}
 
 def statistics(*rows):
     """Rows of (market, depth, judge, kept sessions)."""
-    return pl.DataFrame(
-        [
-            {
-                "market": m,
-                "depth": d,
-                "judge": j,
-                "n_queries": 4,
-                "n_configurations": 9,
-                "n_sessions": n,
-                "n_all_sessions": 1000,
-                "coverage": n / 1000,
-            }
-            for m, d, j, n in rows
-        ]
-    )
+    return frame_of("statistics", [(*key, 4, 9, kept, 1000, kept / 1000) for *key, kept in rows])
 
 
 def correlations(values, click_metric="MeanRR", key=None, caution=None):
     """One overall row per editorial metric: (value, low, high)."""
-    return pl.DataFrame(
-        [
-            {
-                **(key or KEY),
-                "split": "all",
-                "class": "all",
-                "click_metric": click_metric,
-                "editorial_metric": name,
-                "correlation": value,
-                "ci_low": low,
-                "ci_high": high,
-                "noise_corrected": None,
-                "noise_corrected_low": None,
-                "noise_corrected_high": None,
-                "null_correlation": None if value is None else 0.0,
-                "n_configurations": 9,
-                "n_queries": 4,
-                "n_sessions": 50,
-                "reason": None if value is not None else "no variance",
-                "caution": caution,
-            }
-            for name, (value, low, high) in values.items()
-        ],
-        infer_schema_length=None,
-        schema_overrides={"reason": pl.String, "caution": pl.String},
-    )
+    shared = {
+        **(key or KEY),
+        "split": "all",
+        "class": "all",
+        "click_metric": click_metric,
+        "n_configurations": 9,
+        "n_queries": 4,
+        "n_sessions": 50,
+        "caution": caution,
+    }
+    rows = [
+        {
+            **shared,
+            "editorial_metric": name,
+            "correlation": value,
+            "ci_low": low,
+            "ci_high": high,
+            "null_correlation": None if value is None else 0.0,
+            "reason": None if value is not None else "no variance",
+        }
+        for name, (value, low, high) in values.items()
+    ]
+    return frame_of("correlations", rows)
 
 
 def comparisons(pairs, caution=None):
     """Rows of (metric_a, metric_b): (difference, low, high, adjusted p, queries needed) with MeanRR."""
-    return pl.DataFrame(
-        [
-            {
-                **KEY,
-                "click_metric": "MeanRR",
-                "metric_a": a,
-                "metric_b": b,
-                "difference": value,
-                "ci_low": low,
-                "ci_high": high,
-                "p_value": 0.0001,
-                "p_adjusted": p,
-                "queries_needed": needed,
-                "n_queries": 4,
-                "caution": caution,
-            }
-            for (a, b), (value, low, high, p, needed) in pairs.items()
-        ],
-        infer_schema_length=None,
-        schema_overrides={"caution": pl.String},
-    )
+    rows = [
+        (*KEY.values(), "MeanRR", *pair, *ends, 0.0001, p, needed, 4, caution)
+        for pair, (*ends, p, needed) in pairs.items()
+    ]
+    return frame_of("comparisons", rows)
 
 
 def run_of(**frames):
@@ -225,30 +193,21 @@ def test_the_page_shows_a_limited_number_of_samples_with_the_headline_first():
 
 
 def differences(values, caution=None):
-    return pl.DataFrame(
-        [
-            {
-                **KEY,
-                "click_metric": "MeanRR",
-                "editorial_metric": name,
-                "monte_carlo": exact,
-                "monte_carlo_se": 0.03,
-                "exact": exact,
-                "ci_low": exact - 0.1,
-                "ci_high": exact + 0.1,
-                "noise_corrected": None,
-                "noise_corrected_low": None,
-                "noise_corrected_high": None,
-                "sign_agreement": sign,
-                "n_queries": 4,
-                "n_configurations": 9,
-                "reason": None,
-                "caution": caution,
-            }
-            for name, (exact, sign) in values.items()
-        ],
-        schema_overrides={"reason": pl.String, "caution": pl.String},
-    )
+    """Rows of the metrics: (closed form, sign agreement)."""
+    rows = [
+        {
+            **KEY,
+            "click_metric": "MeanRR",
+            "editorial_metric": name,
+            "exact": exact,
+            "ci_low": exact - 0.1,
+            "ci_high": exact + 0.1,
+            "sign_agreement": sign,
+            "caution": caution,
+        }
+        for name, (exact, sign) in values.items()
+    ]
+    return frame_of("differences", rows)
 
 
 def test_the_second_finding_names_the_metric_that_sees_differences_best():
