@@ -5,6 +5,7 @@ import gzip
 import json
 from html.parser import HTMLParser
 
+from clickassay.report.model import read_run
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -50,6 +51,11 @@ def settings_with(**changes):
     """The content of settings.json with some settings changed."""
     info = run_info()
     return {**info, "settings": info["settings"] | changes}
+
+
+def run_of(tables, **changes):
+    """A run with these tables and some settings changed, as sections read it."""
+    return read_run(tables, settings_with(**changes))
 
 
 class Page(HTMLParser):

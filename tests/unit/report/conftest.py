@@ -2,8 +2,9 @@
 
 import pytest
 
-from clickassay.report.build import write_report
-from support.reports.report_runs import RUNS, page_of
+from clickassay.report.build import build_report, write_report
+from support.reports.report_runs import RUNS, page_of, run_of
+from support.reports.report_tables import run_info, run_tables
 
 
 class Written(dict):
@@ -18,6 +19,22 @@ class Written(dict):
         folder = self.factory.mktemp("run")
         self[name] = (folder, write_report(tables(), info(), folder))
         return self[name]
+
+
+@pytest.fixture(scope="session")
+def tables():
+    """The tables of the full run; they are shared."""
+    return run_tables()
+
+
+@pytest.fixture(scope="session")
+def run(tables):
+    return run_of(tables)
+
+
+@pytest.fixture(scope="session")
+def report(tables):
+    return build_report(tables, run_info())
 
 
 @pytest.fixture(scope="session")

@@ -11,32 +11,22 @@ from clickassay.report import findings
 from clickassay.report.build import build_report, markdown_report
 from clickassay.report.cells import Estimate, Spelled
 from clickassay.report.charts import vega
-from clickassay.report.model import noise_corrected, read_run
+from clickassay.report.model import noise_corrected
 from clickassay.report.sections.correlation.baselines import yardsticks_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
+from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
-from support.reports.report_tables import run_info, run_tables
-from support.reports.report_world import BASELINES, CLICKS, EDITORIAL
+from support.reports.report_tables import run_info
+from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE
 
-HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
 OF_BASELINES = pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(BASELINES))
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return run_tables()
-
-
-@pytest.fixture(scope="module")
-def run(tables):
-    return read_run(tables, run_info())
 
 
 def changed(tables, name, **columns):
     """The tables with some columns of one of them set."""
-    return read_run({**tables, name: tables[name].with_columns(**columns)}, run_info())
+    return run_of({**tables, name: tables[name].with_columns(**columns)})
 
 
 def section_of(run):
@@ -118,7 +108,7 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
     frame = tables["comparisons"].with_columns(
         queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9)
     )
-    run = read_run({**tables, "comparisons": frame}, run_info())
+    run = run_of({**tables, "comparisons": frame})
     assert findings.rank(run, run.headline).best == "ERR"
     assert (
         "To settle the ties of ERR would take about 1,200 judged queries (for DCG) to 57,000 (for RR); there "
@@ -374,7 +364,7 @@ def best_against_baselines(tables, differences):
             pl.when(chosen).then(pl.lit(x)).otherwise(name).alias(name)
             for name, x in zip(names, numbers, strict=True)
         )
-    return read_run({**tables, "comparisons": frame}, run_info())
+    return run_of({**tables, "comparisons": frame})
 
 
 def test_a_metric_above_all_baselines_is_said_to_be(tables):

@@ -9,18 +9,17 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ReportError
 from clickassay.report.cells import Estimate, Share
-from clickassay.report.model import read_run
 from clickassay.report.published.read import known
 from clickassay.report.sections.context.published import beside_section
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_rows
 from clickassay.report.writers.tables import html_table
+from support.reports.report_runs import run_of
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
     one_configuration_tables,
-    run_info,
     run_tables,
     small_tables,
 )
@@ -33,13 +32,7 @@ HEADLINE = {"market": "m1", "judge": "editor"}
 
 
 def section_of(tables, **settings):
-    info = run_info()
-    return beside_section(read_run(tables, {**info, "settings": info["settings"] | settings}), "chapelle2009")
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return run_tables()
+    return beside_section(run_of(tables, **settings), "chapelle2009")
 
 
 @pytest.fixture(scope="module")
@@ -144,36 +137,25 @@ def test_table_1_has_sizes_of_both_logs(tables, section):
 
 
 @pytest.mark.parametrize(
-    ("words", "metric", "printed"),
+    ("place", "key", "printed"),
     [
-        ("AP, good not relevant", "AP", 0.376),
-        ("AP, good relevant", "AP(rel=2)", 0.044),
-        ("RR, good not relevant", "RR", 0.395),
-        ("RR, good relevant", "RR(rel=2)", 0.187),
+        ((3, "MeanRR", "AP, good not relevant"), ("all", "all", "AP"), 0.376),
+        ((3, "MeanRR", "AP, good relevant"), ("all", "all", "AP(rel=2)"), 0.044),
+        ((3, "MeanRR", "RR, good not relevant"), ("all", "all", "RR"), 0.395),
+        ((3, "MeanRR", "RR, good relevant"), ("all", "all", "RR(rel=2)"), 0.187),
+        ((4, "ERR", "1 word"), ("length", "1", "ERR"), 0.525),
+        ((4, "ERR", "4 or more"), ("length", "4+", "ERR"), 0.361),
+        ((5, "ERR", "navigational"), ("navigational", "true", "ERR"), 0.222),
+        ((5, "ERR", "not navigational"), ("navigational", "false", "ERR"), 0.226),
     ],
 )
-def test_table_3_sets_the_metric_with_the_same_border_beside(tables, section, words, metric, printed):
-    line = cells(section, 3, "MeanRR", words)
-    key = {"depth": 5, "split": "all", "click_metric": "MeanRR", "editorial_metric": metric}
+def test_tables_3_to_5_set_the_metric_of_the_same_border_and_class_beside(
+    tables, section, place, key, printed
+):
+    line = cells(section, *place)
+    where = dict(zip(("split", "class", "editorial_metric"), key, strict=True))
     mine = line["This log, market m1, depth 5, judge editor"]
-    assert ends(mine) == own(tables, "correlations", "correlation", **key)
-    assert line[f"{PAPER}, market 1, depth 5"] == Estimate(printed)
-
-
-@pytest.mark.parametrize(
-    ("number", "words", "split", "label", "printed"),
-    [
-        (4, "1 word", "length", "1", 0.525),
-        (4, "4 or more", "length", "4+", 0.361),
-        (5, "navigational", "navigational", "true", 0.222),
-        (5, "not navigational", "navigational", "false", 0.226),
-    ],
-)
-def test_tables_4_and_5_set_the_same_class_beside(tables, section, number, words, split, label, printed):
-    line = cells(section, number, "ERR", words)
-    key = {"depth": 5, "split": split, "class": label, "click_metric": "MeanRR", "editorial_metric": "ERR"}
-    mine = line["This log, market m1, depth 5, judge editor"]
-    assert ends(mine) == own(tables, "correlations", "correlation", **key)
+    assert ends(mine) == own(tables, "correlations", "correlation", depth=5, click_metric="MeanRR", **where)
     assert line[f"{PAPER}, market 1, depth 5"] == Estimate(printed)
 
 
@@ -357,7 +339,7 @@ def test_values_without_a_number_keep_the_reason_of_the_run():
 def test_an_unknown_name_is_refused_with_the_known_ones(tables):
     assert "chapelle2009" in known()
     with pytest.raises(ReportError, match="known: chapelle2009"):
-        beside_section(read_run(tables, run_info()), "chapelle2010")
+        beside_section(run_of(tables), "chapelle2010")
 
 
 # ---- files ------------------------------------------------------------------------------------

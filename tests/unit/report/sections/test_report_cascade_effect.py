@@ -6,10 +6,9 @@ import pytest
 from clickassay.core.contracts import run as contracts
 from clickassay.report.build import build_report
 from clickassay.report.cells import Share
-from clickassay.report.model import read_run
 from clickassay.report.sections.users.cascade_effect import MOST_FOUND, NONE, POINT, collapses_section
 from support.reports.report_queries import digest_of
-from support.reports.report_runs import settings_with
+from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import empty_tables, run_info, run_tables
 
@@ -38,7 +37,7 @@ def section_of(examples, named, **settings):
     schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
     tables["queries"] = pl.DataFrame(rows, schema=schema)
     tables["collapses"] = contracts.COLLAPSES.canonical(pl.DataFrame(examples))
-    return collapses_section(read_run(tables, settings_with(**settings)))
+    return collapses_section(run_of(tables, **settings))
 
 
 AT = "At market m1, depth 5, judge editor, "
@@ -138,7 +137,7 @@ def test_a_full_list_of_queries_is_not_taken_for_all_of_them():
 
 
 def test_a_log_without_such_a_result_says_so():
-    assert collapses_section(read_run(empty_tables(), run_info())).reading == (NONE,)
+    assert collapses_section(run_of(empty_tables())).reading == (NONE,)
 
 
 def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_told_with_its_name():

@@ -7,27 +7,21 @@ import pytest
 
 from clickassay.report import findings
 from clickassay.report.build import build_report
-from clickassay.report.model import read_run
 from clickassay.report.sections.correlation.rankers import differences_section
+from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
-from support.reports.report_tables import nothing_kept_tables, run_info, run_tables
-
-HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return run_tables()
+from support.reports.report_tables import nothing_kept_tables, run_info
+from support.reports.report_world import HEADLINE
 
 
 def section_of(tables):
-    run = read_run(tables, run_info())
-    return differences_section(run, findings.rank(run, run.headline)), findings.rank(run, run.headline)
+    run = run_of(tables)
+    ranking = findings.rank(run, run.headline)
+    return differences_section(run, ranking), ranking
 
 
 def planes(tables):
-    section, _ = section_of(tables)
-    return [figure for figure in section.figures if figure.name.startswith("draws")]
+    return [one for one in section_of(tables)[0].figures if one.name.startswith("draws")]
 
 
 def points(tables, name):

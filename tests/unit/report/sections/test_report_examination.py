@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import build_report, html_report, markdown_report
-from clickassay.report.model import read_run
 from clickassay.report.sections.log.unjudged import filled_share, unjudged_sections
 from clickassay.report.sections.users.examination import readers_section
+from support.reports.report_runs import run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 KEY = {"market": "m1", "depth": 5}
@@ -67,11 +67,6 @@ def tables():
             ),
         }
     )
-
-
-def run_of(tables, **settings):
-    info = run_info()
-    return read_run(tables, {**info, "settings": {**info["settings"], **settings}})
 
 
 def test_the_best_model_is_the_most_likely_of_those_that_tell_examination(tables):

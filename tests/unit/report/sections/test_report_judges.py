@@ -7,10 +7,10 @@ from clickassay.core.contracts import run as contracts
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.build import build_report, html_report, write_report
 from clickassay.report.cells import Estimate, Share, Spelled
-from clickassay.report.model import read_run
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.log.judges import judges_sections
 from support.reports.report_queries import digest_of
+from support.reports.report_runs import run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
 from support.reports.report_world import HOSTILE, NAMED_TEXT, QUERY_TEXT
 
@@ -70,7 +70,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def section(tables):
-    (only,) = judges_sections(read_run(tables, run_info()))
+    (only,) = judges_sections(run_of(tables))
     return only
 
 
@@ -109,7 +109,7 @@ def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_widest(se
 
 def test_when_no_difference_is_sure_the_reading_says_so():
     rows = [compared("DCG", 0.05, 0.2), compared("ERR", -0.01, 1.0)]
-    (section,) = judges_sections(read_run(told(agreement=[AGREEMENT], judge_comparisons=rows), run_info()))
+    (section,) = judges_sections(run_of(told(agreement=[AGREEMENT], judge_comparisons=rows)))
     assert section.reading[1].startswith(
         "No metric can be said to predict MeanRR better with grades of editor than with those of llm, or the "
         "other way round (2 were tested). The widest difference, of DCG, is 0.050 "
@@ -127,12 +127,12 @@ def test_the_file_of_judge_comparisons_holds_every_row_that_is_no_baseline(secti
 
 
 def test_one_source_of_judgments_gives_no_section():
-    assert judges_sections(read_run(run_tables(), run_info())) == ()
-    assert judges_sections(read_run(empty_tables(), run_info())) == ()
+    assert judges_sections(run_of(run_tables())) == ()
+    assert judges_sections(run_of(empty_tables())) == ()
 
 
 def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
-    (section,) = judges_sections(read_run(told(agreement=[AGREEMENT]), run_info()))
+    (section,) = judges_sections(run_of(told(agreement=[AGREEMENT])))
     assert section.reading[1] == "On the configurations that both judged, no metric can be compared."
 
 
@@ -157,14 +157,14 @@ def influenced(share):
 
 
 def test_a_correlation_without_the_queries_that_move_it_most_is_shown_with_their_part_of_the_error():
-    section = influence_section(read_run(told(influence=influenced(0.1)), run_info()))
+    section = influence_section(run_of(told(influence=influenced(0.1))))
     cells = shown(section.folded[0], "ERR")
     assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
     assert cells[4] == "no"
 
 
 def test_a_correlation_that_hangs_on_a_handful_is_marked():
-    section = influence_section(read_run(told(influence=influenced(0.2)), run_info()))
+    section = influence_section(run_of(told(influence=influenced(0.2))))
     assert shown(section.folded[0], "ERR")[4] == "yes"
 
 
@@ -178,7 +178,7 @@ def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
     )
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
     marked = told(influence=rows)
-    (reading,) = influence_section(read_run(marked, run_info())).reading
+    (reading,) = influence_section(run_of(marked)).reading
     assert "It hangs on 5 queries." in build_report(marked, run_info()).findings[0].text
     fewer = told(influence=[row | {"error_share": 0.1} for row in rows])
     assert "hangs on" not in build_report(fewer, run_info()).findings[0].text
@@ -194,7 +194,7 @@ def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it(
         influential(best, "lowers", 1, f"{NAMED_TEXT} w w 2", None, 0.1),
         influential("RR", "raises", 1, f"{NAMED_TEXT} 0", 0.1, 0.1),
     ]
-    table = influence_section(read_run(told(influence=rows), run_info())).folded[1]
+    table = influence_section(run_of(told(influence=rows))).folded[1]
     assert [(row.group, row.name) for row in table.rows] == [
         ("raises it", f"{NAMED_TEXT} 0"),
         ("raises it", digest_of("m1", f"{QUERY_TEXT} w 1")),
@@ -211,13 +211,11 @@ def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it(
 
 
 def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
-    data = influence_section(read_run(told(influence=influenced(0.1)), run_info())).folded[0].data
+    data = influence_section(run_of(told(influence=influenced(0.1)))).folded[0].data
     assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
     assert data.height == 4
     assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
 
 
 def test_a_run_without_a_correlation_says_so():
-    assert influence_section(read_run(empty_tables(), run_info())).reading == (
-        "There is no correlation to look at.",
-    )
+    assert influence_section(run_of(empty_tables())).reading == ("There is no correlation to look at.",)

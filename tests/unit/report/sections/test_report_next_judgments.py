@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import build_report, html_report
-from clickassay.report.model import read_run
 from clickassay.report.sections.log.next_to_judge import SHOWN, next_judgments_section
 from clickassay.report.writers.csv import csv_text
+from support.reports.report_runs import run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 
@@ -28,7 +28,7 @@ def tables():
 
 
 def test_the_reading_says_what_the_shown_queries_do_together(tables):
-    run = read_run(tables, run_info())
+    run = run_of(tables)
     now = run.headline.rows(tables["statistics"])["coverage"][0]
     text = " ".join(next_judgments_section(run).reading)
     assert f"judging 20 results of 10 queries would raise coverage from {100 * now:.1f} % to 60.0 %" in text
@@ -36,7 +36,7 @@ def test_the_reading_says_what_the_shown_queries_do_together(tables):
 
 
 def test_a_query_is_named_only_where_enough_users_asked_it(tables):
-    run = read_run(tables, run_info())
+    run = run_of(tables)
     (table,) = next_judgments_section(run).tables
     assert len(table.rows) == 2 * SHOWN
     assert [one.name for one in table.rows[:2]] == ["secret 1", "query unknown"]
@@ -46,16 +46,16 @@ def test_a_query_is_named_only_where_enough_users_asked_it(tables):
 
 def test_where_nothing_is_left_to_judge_the_section_says_so(tables):
     tables["next_judgments"] = tables["next_judgments"].head(0)
-    section = next_judgments_section(read_run(tables, run_info()))
+    section = next_judgments_section(run_of(tables))
     assert "Nothing that is shown is left to judge" in section.reading[0]
     assert section.tables == ()
-    assert next_judgments_section(read_run(empty_tables(), run_info())).tables == ()
+    assert next_judgments_section(run_of(empty_tables())).tables == ()
 
 
 def test_without_judgments_now_there_is_no_width(tables):
     tables["next_judgments"] = (
         tables["next_judgments"].filter(aim="coverage").with_columns(width=pl.lit(None, pl.Float64))
     )
-    section = next_judgments_section(read_run(tables, run_info()))
+    section = next_judgments_section(run_of(tables))
     assert "To narrow intervals" not in " ".join(section.reading)
     assert "nothing is judged yet" in " ".join(section.tables[0].remarks)

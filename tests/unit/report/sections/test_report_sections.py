@@ -13,6 +13,7 @@ from clickassay.report.sections.correlation.classes import classes_section, freq
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_panels, funnel_section, statistics_section
+from support.reports.report_runs import run_of
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -20,24 +21,7 @@ from support.reports.report_tables import (
     run_info,
     run_tables,
 )
-from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HOSTILE
-
-HEADLINE = {"market": "m1", "depth": 5, "judge": "editor"}
-
-
-@pytest.fixture(scope="module")
-def tables():
-    return run_tables()
-
-
-@pytest.fixture(scope="module")
-def run(tables):
-    return read_run(tables, run_info())
-
-
-@pytest.fixture(scope="module")
-def report(tables):
-    return build_report(tables, run_info())
+from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE, HOSTILE
 
 
 def values_of(figure):
@@ -174,7 +158,7 @@ def test_table_3_says_when_there_is_no_variant(tables):
         **tables,
         "correlations": tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel")),
     }
-    section = good_section(read_run(plain, run_info()))
+    section = good_section(run_of(plain))
     assert section.reading == (
         "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance.",
     )
