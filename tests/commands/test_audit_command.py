@@ -50,6 +50,10 @@ def audited(run, judgments):
     return audit_run(run, judgments=judgments)
 
 
+def means_of(audited):
+    return dict(audited.audited.filter(click_metric="UCTR").select("convention", "mean").iter_rows())
+
+
 @pytest.fixture(scope="module")
 def zero(log):
     return made(log, "zero", "--unjudged=zero", judgments="some.parquet")
@@ -79,6 +83,9 @@ def plain_values(run, judgments):
     return rows, found
 
 
+OWN = {"AP": "AP(rel=3)@5", "nDCG": "nDCG(dcg='exp-log2')@5", "RBP": "RBP(p=0.8,max_rel=4)@5"}
+
+
 def test_means_and_correlations_are_those_of_a_plain_loop_over_the_lists(run, judgments, audited):
     rows, found = plain_values(run, pl.read_parquet(judgments))
     sessions, clicks = rows["n_sessions"].to_numpy(), rows["MeanRR"].to_numpy()
@@ -89,24 +96,18 @@ def test_means_and_correlations_are_those_of_a_plain_loop_over_the_lists(run, ju
         assert told[name]["mean"] == pytest.approx(np.average(values, weights=sessions), abs=1e-12)
         expected, _ = weighted_correlation(np.array(values), clicks, sessions)
         assert told[name]["correlation"] == pytest.approx(expected, abs=1e-12)
-        own = told["AP(rel=3)@5" if name.startswith("AP") else _own(name)]
+        own = told[OWN[name.partition("(")[0]]]
         assert told[name]["gap"] == pytest.approx(told[name]["correlation"] - own["correlation"], abs=1e-12)
         assert told[name]["mean_gap"] == pytest.approx(told[name]["mean"] - own["mean"], abs=1e-12)
         assert told[name]["gap_low"] < told[name]["gap"] < told[name]["gap_high"]
 
 
-def _own(name):
-    return "nDCG(dcg='exp-log2')@5" if name.startswith("nDCG") else "RBP(p=0.8,max_rel=4)@5"
-
-
 def test_the_runs_own_conventions_have_the_correlations_and_intervals_of_the_run(run, audited):
     overall = pl.read_parquet(run / "correlations.parquet").filter(split="all", depth=5, market="north")
     own = audited.audited.filter("own")
-    pairs = {"nDCG": "NDCG", "DCG": "DCG", "ERR": "ERR", "AP": "AP", "RR": "RR", "RBP": "RBP"}
-    for row in own.filter(pl.col("quantity").is_in(list(pairs))).iter_rows(named=True):
-        (same,) = overall.filter(
-            click_metric=row["click_metric"], editorial_metric=pairs[row["quantity"]]
-        ).iter_rows(named=True)
+    for row in own.filter(pl.col("quantity") != "P").iter_rows(named=True):
+        name = row["quantity"].upper()
+        (same,) = overall.filter(click_metric=row["click_metric"], editorial_metric=name).to_dicts()
         for name in ("correlation", "ci_low", "ci_high"):
             assert row[name] == pytest.approx(same[name], abs=1e-9), row
     assert own.filter(quantity="NDCG").is_empty()
@@ -178,8 +179,7 @@ def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_i
     assert values["NDCG"].max() == pytest.approx(best_first / (15 + 3 / np.log2(3)))
     assert values[uncut].to_list() == values["NDCG"].to_list()
     assert values[linear].max() == pytest.approx((4 + 4 / np.log2(3) + 2 / 2) / (4 + 2 / np.log2(3)))
-    audited = audit_run(log.out, judgments=log.judgments).audited.filter(click_metric="UCTR")
-    means = dict(audited.select("convention", "mean").iter_rows())
+    means = means_of(audit_run(log.out, judgments=log.judgments))
     assert means["nDCG(dcg='exp-log2')@3"] == pytest.approx(means[uncut])
     assert means[uncut] > 1
 
@@ -195,9 +195,8 @@ def test_judgments_of_another_run_are_refused(run, log, tmp_path):
     }
     for name, frame in cases.items():
         frame.write_parquet(tmp_path / "given.parquet")
-        ended = tiny.inside("audit", run, "--judgments", tmp_path / "given.parquet", "--quiet")
-        assert ended.code == 2, name
-        assert "not those that" in ended.err, name
+        judged = tmp_path / "given.parquet"
+        assert "not those that" in tiny.refusal("audit", run, "--judgments", judged, "--quiet"), name
 
 
 def test_results_without_a_judgment_tell_conventions_apart_where_the_run_filled_them(zero, log):
@@ -206,7 +205,7 @@ def test_results_without_a_judgment_tell_conventions_apart_where_the_run_filled_
     (row,) = blind.audited.filter(convention=name, click_metric="UCTR").iter_rows(named=True)
     assert (row["mean"], row["reason"], blind.holes) == (None, NEEDS_HOLES, None)
     assert seeing.holes > 0
-    means = dict(seeing.audited.filter(click_metric="UCTR").select("convention", "mean").iter_rows())
+    means = means_of(seeing)
     assert means[name] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["ERR(max_rel=4,unjudged=2)@5"] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["nDCG(judged_only=True)@5"] > means["nDCG@5"] + 1e-4
@@ -284,6 +283,10 @@ def said(*arguments):
     return tiny.said_by("audit", *arguments, "--quiet")
 
 
+def names_of(text):
+    return [row["convention"] for row in csv.DictReader(io.StringIO(text))]
+
+
 def test_a_run_is_told_line_by_line_with_what_cannot_be_told(run, judgments):
     out = said(run, "--judgments", judgments, "--click", "UCTR")
     assert "cannot be told apart on this run" in out
@@ -300,20 +303,14 @@ def test_tables_are_written_whole_and_are_what_csv_prints(run, judgments, tmp_pa
     )
     assert conventions.equals(CONVENTIONS.canonical(conventions))
     assert changed.equals(CHANGED.canonical(changed))
-    printed = list(
-        csv.DictReader(io.StringIO(said(run, "--judgments", judgments, "--csv", "--click", "PLC")))
-    )
-    assert [row["convention"] for row in printed] == conventions.filter(click_metric="PLC")[
-        "convention"
-    ].to_list()
+    printed = names_of(said(run, "--judgments", judgments, "--csv", "--click", "PLC"))
+    assert printed == conventions.filter(click_metric="PLC")["convention"].to_list()
     assert tiny.inside("audit", run, "--out", out, "--quiet").code == 2
 
 
 def test_one_list_tells_which_conventions_give_a_number():
     out = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.75", "--csv")
-    assert [row["convention"] for row in csv.DictReader(io.StringIO(out))] == [
-        "nDCG(dcg='exp-log2',ideal='shown')@5"
-    ]
+    assert names_of(out) == ["nDCG(dcg='exp-log2',ideal='shown')@5"]
     cut = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339", "--json")
     assert [row["convention"] for row in json.loads(cut)] == ["nDCG@5"]
     assert "No convention gives this value." in said("--grades", "3", "--value", "77")

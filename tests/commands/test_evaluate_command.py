@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
@@ -14,7 +13,9 @@ from clickassay.cli.app import app
 from clickassay.cli.commands.evaluate import MEASURES as BY_DEFAULT
 from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
+from clickassay.studies.evaluation.forms import EVALUATION_TABLES
 from support.logs import tiny
+from support.reports.report_runs import page_of
 
 MEASURE = "P@2 AP nDCG@3 DCG"
 QRELS = {
@@ -39,10 +40,10 @@ def written(folder, qrels=QRELS, runs=RUNS):
     file = folder / "qrels.txt"
     lines = [f"{query} 0 {doc} {grade}\n" for query, own in qrels.items() for doc, grade in own.items()]
     file.write_text("".join(lines), encoding="utf-8")
-    return file, [_run(folder / f"{name}.txt", own) for name, own in runs.items()]
+    return file, [run_file(folder / f"{name}.txt", own) for name, own in runs.items()]
 
 
-def _run(file, rows):
+def run_file(file, rows):
     lines = [f"{query} Q0 {doc} 1 {score} tag\n" for query, own in rows.items() for doc, score in own.items()]
     file.write_text("".join(lines), encoding="utf-8")
     return file
@@ -118,12 +119,9 @@ def test_the_comparison_is_the_paired_test_of_the_values_by_query(files):
     comparisons = [record for record in records if record["record"] == "comparison"]
     assert len(comparisons) == 4
     for row in comparisons:
+        key = {"record": "query", "measure": row["measure"]}
         old, new = (
-            [
-                one["value"]
-                for one in records
-                if (one.get("run"), one.get("measure")) == (run, row["measure"]) and one["record"] == "query"
-            ]
+            [one["value"] for one in records if one.items() >= (key | {"run": run}).items()]
             for run in ("old", "new")
         )
         test = stats.ttest_rel(new, old)
@@ -233,9 +231,9 @@ def test_the_list_of_measures_has_all_of_them_and_needs_no_file():
 
 
 def test_runs_of_one_file_name_go_by_their_paths(files, tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    runs = [_run(tmp_path / name / "run.txt", RUNS["old"]) for name in "ab"]
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    runs = [run_file(tmp_path / name / "run.txt", RUNS["old"]) for name in "ab"]
     lines = printed(files[0], *runs, "-m", "P@1", "--format", "tsv").splitlines()
     assert [line.split("\t")[2] for line in lines[::2]] == [str(run) for run in runs]
 
@@ -251,15 +249,7 @@ def folder(files, tmp_path_factory):
     return out
 
 
-TABLES = {
-    "runs",
-    "means",
-    "per_query",
-    "comparisons",
-    "recall_precision",
-    "gain_curves",
-    "r_precision_differences",
-}
+TABLES = {table.name for table in EVALUATION_TABLES}
 
 
 def test_the_folder_has_the_report_and_every_table(folder):
@@ -278,34 +268,17 @@ def test_parquet_and_csv_have_the_very_numbers(folder, numbers):
     assert {(row["run"], row["measure"]): float(row["mean"]) for row in rows} == means(numbers)
 
 
-class Page(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.tags, self.links, self.ids, self.pictures = [], [], set(), []
-
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self.tags.append(tag)
-        self.links += [given[name] for name in ("href", "src") if name in given]
-        self.ids.add(given.get("id"))
-        if given.get("role") == "img":
-            self.pictures.append(given.get("aria-label"))
-
-
-def page_of(folder):
-    page = Page()
-    page.feed((folder / "report.html").read_text(encoding="utf-8"))
-    return page
-
-
 def test_the_page_needs_nothing_else_and_says_each_picture_in_words(folder):
     page = page_of(folder)
-    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
-    assert len(page.pictures) == 4 + 1 + 3 + 1
-    assert all(len(words) > 30 for words in page.pictures)
+    links = [value for _, key, value in page.attributes if key in ("href", "src")]
+    assert all(link.startswith("#") and link[1:] in page.ids for link in links)
+    labels = [value for tag, key, value in page.attributes if (tag, key) == ("div", "aria-label")]
+    pictures = [words for words in labels if words.endswith(".")]  # labels of tables are no sentences
+    assert len(pictures) == page.attributes.count(("div", "role", "img")) == 4 + 1 + 3 + 1
+    assert all(len(words) > 30 for words in pictures)
 
 
-def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(folder, files, tmp_path):
+def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(files, tmp_path):
     qrels, old = files[:2]
     out = tmp_path / "report"
     printed(qrels, old, "-m", "P@1", "--out", out)
@@ -449,12 +422,12 @@ def test_runs_over_different_queries_are_not_compared(files):
 
 
 def test_a_folder_among_the_files_is_refused(files, tmp_path):
-    _run(tmp_path / "run.txt", RUNS["old"])
+    run_file(tmp_path / "run.txt", RUNS["old"])
     assert str(tmp_path) in refused(files[0], tmp_path)
 
 
 def test_a_name_of_a_file_is_no_pattern(files, tmp_path):
-    run, other = _run(tmp_path / "run[12].txt", RUNS["old"]), _run(tmp_path / "run1.txt", RUNS["new"])
+    run, other = run_file(tmp_path / "run[12].txt", RUNS["old"]), run_file(tmp_path / "run1.txt", RUNS["new"])
     lines = [
         printed(files[0], one, "-m", "AP", "--format", "tsv").splitlines()[1]
         for one in (files[1], run, other)
