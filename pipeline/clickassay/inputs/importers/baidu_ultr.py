@@ -20,26 +20,25 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
-    CLICKS,
+    CONFLICTING,
+    GRADES_TO_4,
+    JUDGMENT_COUNTS,
     RANK_COUNTS,
-    SEARCHES,
+    SHOWN_COUNTS,
+    CanonicalFolder,
     Imported,
-    TableWriter,
-    count_judged_results,
-    distinct_judgments,
+    LogWriter,
+    cut_short_note,
+    importing,
     lines,
     placed,
-    publishing,
     whole_number,
-    write_judgments,
-    write_record,
 )
 
 _SEARCH_FIELDS = 3
 _DOCUMENT_FIELDS = 6  # up to Click; what follows is not used
 _LAYOUT = "'Qid Query Reformulation' or 'Pos URL_MD5 Title Abstract MediaType Click ...', tab separated"
 _LABEL_LAYOUT = "'Qid Query Title Abstract Label Bucket', tab separated, with a Label from 0 to 4"
-_GRADES = {str(grade): grade for grade in range(5)}
 _COUNTS = (
     "lines",
     "blank_lines",
@@ -56,11 +55,8 @@ _COUNTS = (
     "labels_of_queries_not_in_log",
     "labels_unmatched",
     "labels_ambiguous",
-    "judgments_repeated",
-    "judgments_conflicting",
-    "judgments",
-    "results_shown",
-    "results_shown_judged",
+    *JUDGMENT_COUNTS,
+    *SHOWN_COUNTS,
 )
 
 
@@ -75,29 +71,19 @@ def import_baidu_ultr(
         Searches, each followed by its documents.
     labels
         ``Qid Query Title Abstract Label Bucket``, joined to documents by query, title and abstract.
-    out
-        Folder to write; must not exist.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If a line is not in the layout (the message names file and line), or there is no search.
-    OutputError
-        If `out` exists or cannot be written.
     """
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
-        texts = _read_labels(labels, counts, progress) if labels else _Texts()
-        _translate(file, folder, texts, counts, progress)
+    with importing(out, _COUNTS, progress) as folder:
+        texts = _read_labels(labels, folder) if labels else _Texts()
+        _translate(file, folder, texts)
         if labels:
-            write_judgments(folder, _judgments(texts, counts))
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(counts, judged=labels is not None)))
-        inputs = {"file": file, "labels": labels}
-        write_record(folder, importer="baidu-ultr", inputs=inputs, settings={}, imported=imported)
-    return imported
+            folder.judge(_judgments(texts, folder.counts))
+        notes = _notes(folder.counts, judged=labels is not None)
+        return folder.finish("baidu-ultr", {"file": file, "labels": labels}, notes)
 
 
 @dataclass
@@ -144,39 +130,36 @@ def _digest(title: str, abstract: str) -> str:
     return hashlib.blake2b(f"{title}\t{abstract}".encode(), digest_size=16).hexdigest()
 
 
-def _read_labels(file: Path, counts: dict[str, int], progress: Progress) -> _Texts:
+def _read_labels(file: Path, folder: CanonicalFolder) -> _Texts:
     texts = _Texts()
-    for number, line in lines(file, progress=progress):
+    for number, line in lines(file, progress=folder.progress):
         fields = line.split("\t")
-        if len(fields) != 6 or fields[4] not in _GRADES or not _tokens(fields[1]):
+        if len(fields) != 6 or fields[4] not in GRADES_TO_4 or not _tokens(fields[1]):
             raise malformed(file, number, line, expected=_LABEL_LAYOUT)
         _, query, title, abstract, label, _ = fields
         # Different queries share a Qid in the published labels, so the text tells them apart.
         of_query = texts.grades.setdefault(_tokens(query), {})
-        of_query.setdefault(_digest(title, abstract), []).append(_GRADES[label])
-        counts["labels_read"] += 1
+        of_query.setdefault(_digest(title, abstract), []).append(GRADES_TO_4[label])
+        folder.counts["labels_read"] += 1
     return texts
 
 
-def _translate(file: Path, folder: Path, texts: _Texts, counts: dict[str, int], progress: Progress) -> None:
-    with (
-        TableWriter(folder / "searches.parquet", SEARCHES) as searches,
-        TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
-    ):
-        for search in _searches(file, counts, progress):
+def _translate(file: Path, folder: CanonicalFolder, texts: _Texts) -> None:
+    with folder.log() as log:
+        for search in _searches(file, folder):
             texts.see(search.query, search.documents)
-            _write(search, searches, clicks, counts)
-    if not counts["searches_read"]:
+            _write(search, log)
+    if not folder.counts["searches_read"]:
         raise InputError(f"{file} has no search; expected lines {_LAYOUT}")
 
 
-def _searches(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[_Search]:
+def _searches(file: Path, folder: CanonicalFolder) -> Iterator[_Search]:
     search: _Search | None = None
-    for number, text in lines(file, progress=progress):
-        counts["lines"] += 1
+    for number, text in lines(file, progress=folder.progress):
+        folder.counts["lines"] += 1
         fields = text.split("\t")
         if not text.strip():
-            counts["blank_lines"] += 1
+            folder.counts["blank_lines"] += 1
         elif len(fields) == _SEARCH_FIELDS and _tokens(fields[1]):
             if search is not None:
                 yield search
@@ -198,7 +181,8 @@ def _document(file: Path, number: int, text: str, fields: list[str]) -> _Documen
     return _Document(rank, url, title, abstract, click == "1")
 
 
-def _write(search: _Search, searches: TableWriter, clicks: TableWriter, counts: dict[str, int]) -> None:
+def _write(search: _Search, log: LogWriter) -> None:
+    counts = log.counts
     counts["searches_read"] += 1
     results = placed([(document.rank, document.url) for document in search.documents], counts)
     clicked = [document.url for document in search.documents if document.clicked]
@@ -208,12 +192,9 @@ def _write(search: _Search, searches: TableWriter, clicks: TableWriter, counts: 
         counts[f"searches_{kind}"] += 1
         counts["clicks_of_dropped_searches"] += len(clicked)
         return
-    counts["searches"] += 1
-    counts["searches_repeating_a_result"] += len(set(results)) < len(results)
-    counts["clicks"] += len(clicked)
-    searches.add(search.number, search.number, search.query, BASE_DAY_MS, results)
+    log.search(search.number, search.number, search.query, BASE_DAY_MS, results)
     for url in clicked:
-        clicks.add(search.number, BASE_DAY_MS, url)
+        log.click(search.number, BASE_DAY_MS, url)
 
 
 def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, int]]:
@@ -231,19 +212,13 @@ def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, in
             counts["labels_unmatched"] += len(grades) * (not urls)
             counts["labels_ambiguous"] += len(grades) * (len(urls) > 1)
             rows += [(query, min(urls) if len(urls) == 1 else f"text:{text}", grade) for grade in grades]
-    distinct = distinct_judgments(rows, counts=counts)
-    counts["judgments"] = len(distinct)
-    return distinct
+    return rows
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     yield "The log names no users: each search is a user, so sessions are searches; do not count users."
     yield "The log has no times: all searches lie on one day; do not read dates."
-    if counts["searches_cut_short"]:
-        yield (
-            f"{counts['searches_cut_short']:,} pages have a rank that is missing or held twice: their lists "
-            "end above it, and runs leave them out where they are too short."
-        )
+    yield from cut_short_note(counts)
     if not judged:
         yield "No labels were given: add judgments before a run."
         return
@@ -252,4 +227,4 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     )
     yield f"{found:,} of {counts['labels_read']:,} labels found the one URL that shows their text."
     if counts["judgments_conflicting"]:
-        yield "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+        yield CONFLICTING

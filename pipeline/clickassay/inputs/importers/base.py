@@ -1,17 +1,22 @@
-"""What every importer shares: reading lines, the canonical tables, one folder published by one rename."""
+"""What every importer shares: reading lines, the canonical tables, one folder published by one rename.
+
+All of them take ``out``, a folder that must not exist, and ``progress``, which is told what is done now and
+the part done; raise OutputError if ``out`` exists or cannot be written, and InputError for a file that is not
+in its layout (the message names file and line); and return what they did, as `Imported`.
+"""
 
 import hashlib
 import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -41,6 +46,18 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 RANK_COUNTS = ("searches_out_of_order", "searches_cut_short", "results_not_placed")
 """What `placed` counts."""
+
+JUDGMENT_COUNTS = ("judgments_repeated", "judgments_conflicting", "judgments")
+"""What `CanonicalFolder.judge` counts."""
+
+SHOWN_COUNTS = ("results_shown", "results_shown_judged")
+"""What `CanonicalFolder.finish` counts."""
+
+CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+UNJUDGED = "No judgments were given: add them before a run."
+"""Notes of several importers."""
+
+GRADES_TO_4 = {str(grade): grade for grade in range(5)}
 
 
 @dataclass(frozen=True)
@@ -141,9 +158,137 @@ class TableWriter:
             self._writer.close()
 
 
+_Judgment = TypeVar("_Judgment", bound=tuple[Any, ...])
+
+
+def distinct_judgments(rows: Sequence[_Judgment], counts: dict[str, int]) -> list[_Judgment]:
+    """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve.
+
+    Parameters
+    ----------
+    rows
+        (query, URL, grade), and perhaps the judge.
+    counts
+        ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a result)
+        grow; ``judgments`` becomes the number of those returned.
+    """
+    distinct = dict.fromkeys(rows)
+    results = {(query, url, *judge) for query, url, _, *judge in distinct}
+    counts["judgments_repeated"] += len(rows) - len(distinct)
+    counts["judgments_conflicting"] += len(distinct) - len(results)
+    counts["judgments"] = len(distinct)
+    return list(distinct)
+
+
+@dataclass(frozen=True)
+class LogWriter:
+    """Writes and counts searches and clicks."""
+
+    searches: TableWriter
+    clicks: TableWriter
+    counts: dict[str, int]
+
+    def search(
+        self, search_id: int, user: int | str, query: str, time_ms: int, results: Sequence[str]
+    ) -> None:
+        """Write one search with results; count ``searches`` and ``searches_repeating_a_result``."""
+        self.counts["searches"] += 1
+        self.counts["searches_repeating_a_result"] += len(set(results)) < len(results)
+        self.searches.add(search_id, user, query, time_ms, results)
+
+    def click(self, search_id: int, time_ms: int, url: str) -> None:
+        """Write one click; count ``clicks``."""
+        self.counts["clicks"] += 1
+        self.clicks.add(search_id, time_ms, url)
+
+
+@dataclass(frozen=True)
+class CanonicalFolder:
+    """A folder of canonical tables that is being made.
+
+    Attributes
+    ----------
+    path, out
+        Where it is written, and where it is to appear.
+    counts
+        Rows read, dropped, changed and written, by name.
+    progress
+        Whom to tell what is done.
+    """
+
+    path: Path
+    out: Path
+    counts: dict[str, int]
+    progress: Progress
+
+    def table(self, name: str, schema: Any) -> TableWriter:  # noqa: ANN401 - pyarrow has no types
+        """Open a table, by its name without ending."""
+        return TableWriter(self.path / f"{name}.parquet", schema)
+
+    @contextmanager
+    def log(self, searches: Any = SEARCHES) -> Iterator[LogWriter]:  # noqa: ANN401 - pyarrow has no types
+        """Open the tables of searches (of this schema) and clicks."""
+        with self.table("searches", searches) as rows, self.table("clicks", CLICKS) as clicks:
+            yield LogWriter(rows, clicks, self.counts)
+
+    def judge(self, rows: Sequence[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+        """Write the distinct ones of some judgments (query, URL, grade), and return them."""
+        distinct = distinct_judgments(rows, self.counts)
+        with self.table("judgments", JUDGMENTS) as writer:
+            for row in distinct:
+                writer.add(*row)
+        return distinct
+
+    def finish(
+        self,
+        importer: str,
+        inputs: Mapping[str, Path | None],
+        notes: Iterable[str],
+        settings: Mapping[str, object] | None = None,
+    ) -> Imported:
+        """Count what is shown and judged; write ``import.json``: files (name, size, digest), counts, notes.
+
+        Parameters
+        ----------
+        importer
+            Its name.
+        inputs
+            The files that were read; None for one that was not given.
+        notes
+            For the user; they are asked for when all is counted.
+        settings
+            What the user chose.
+        """
+        self.counts.update(self._shown())
+        imported = Imported(self.out, dict(self.counts), tuple(notes))
+        record = {
+            "importer": importer,
+            "inputs": {name: _fingerprint(file) for name, file in inputs.items() if file is not None},
+            "settings": settings or {},
+            "counts": imported.counts,
+            "notes": imported.notes,
+        }
+        write_json(self.path / "import.json", record, sort_keys=False)
+        return imported
+
+    def _shown(self) -> dict[str, int]:
+        """Count the results shown over all searches, and those of them that have a grade."""
+        searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
+        if not searches.exists():
+            return {}
+        results = pl.scan_parquet(searches).select("query", url="results").explode("url", empty_as_null=False)
+        counts = {"results_shown": height(results)}
+        if judgments.exists():
+            judged = results.join(pl.scan_parquet(judgments), on=["query", "url"], how="semi")
+            counts["results_shown_judged"] = height(judged)
+        return counts
+
+
 @contextmanager
-def publishing(out: Path) -> Iterator[Path]:
-    """Give a temporary sibling folder to write to; rename it to `out` at the end, or remove it on failure.
+def importing(out: Path, counts: Iterable[str], progress: Progress) -> Iterator[CanonicalFolder]:
+    """Give a temporary sibling folder to write to, these counts at 0; rename it to `out` at the end.
+
+    On failure it is removed.
 
     Raises
     ------
@@ -154,7 +299,7 @@ def publishing(out: Path) -> Iterator[Path]:
     part = out.parent / f".{out.name}.{os.getpid()}.part"
     try:
         part.mkdir(parents=True)
-        yield part
+        yield CanonicalFolder(part, out, dict.fromkeys(counts, 0), progress)
         _must_be_new(out)
         part.rename(out)
     except OSError as error:
@@ -168,68 +313,31 @@ def _must_be_new(out: Path) -> None:
         raise OutputError(f"{out} exists already; give a folder that does not exist, or remove it first")
 
 
-def distinct_judgments(
-    rows: Sequence[tuple[str, str, int]], *, counts: dict[str, int]
-) -> list[tuple[str, str, int]]:
-    """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve.
-
-    Counts ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a pair).
-    """
-    distinct = dict.fromkeys(rows)
-    pairs = {(query, url) for query, url, _ in distinct}
-    counts["judgments_repeated"] += len(rows) - len(distinct)
-    counts["judgments_conflicting"] += len(distinct) - len(pairs)
-    return list(distinct)
-
-
-def write_judgments(folder: Path, rows: Sequence[tuple[str, str, int]]) -> None:
-    """Write ``judgments.parquet``, one row per (query, url, grade)."""
-    with TableWriter(folder / "judgments.parquet", JUDGMENTS) as writer:
-        for row in rows:
-            writer.add(*row)
-
-
-def count_judged_results(folder: Path) -> dict[str, int]:
-    """Count the results shown over all searches of `folder`, and those of them that have a grade."""
-    shown = (
-        pl.scan_parquet(folder / "searches.parquet")
-        .select("query", pl.col("results").alias("url"))
-        .explode("url", empty_as_null=False)
-    )
-    counts = {"results_shown": _height(shown)}
-    if (folder / "judgments.parquet").exists():
-        graded = pl.scan_parquet(folder / "judgments.parquet")
-        counts["results_shown_judged"] = _height(shown.join(graded, on=["query", "url"], how="semi"))
-    return counts
-
-
-def _height(frame: pl.LazyFrame) -> int:
+def height(frame: pl.LazyFrame) -> int:
+    """Count rows without holding them."""
     return int(frame.select(pl.len()).collect(engine="streaming").item())
-
-
-def write_record(
-    folder: Path,
-    *,
-    importer: str,
-    inputs: dict[str, Path | None],
-    settings: dict[str, object],
-    imported: Imported,
-) -> None:
-    """Write ``import.json``: what was read (name, size, digest), with which settings, counts and notes."""
-    record = {
-        "importer": importer,
-        "inputs": {name: _fingerprint(file) for name, file in inputs.items() if file is not None},
-        "settings": settings,
-        "counts": imported.counts,
-        "notes": imported.notes,
-    }
-    write_json(folder / "import.json", record, sort_keys=False)
 
 
 def _fingerprint(file: Path) -> dict[str, object]:
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {"name": file.name, "bytes": file.stat().st_size, "sha256": digest}
+
+
+def highest_grade_note(rows: Sequence[tuple[str, str, int]]) -> str:
+    """Return the note on the scale that judgments (query, URL, grade) need."""
+    highest = max((grade for _, _, grade in rows), default=0)
+    return f"Grades go up to {highest}: the scale of the run must reach it (max_grade)."
+
+
+def cut_short_note(counts: dict[str, int]) -> list[str]:
+    """Return the note on what `placed` cut short, if anything."""
+    pages = counts["searches_cut_short"]
+    note = (
+        f"{pages:,} pages have a rank that is missing or held twice: their lists end above it, and runs "
+        "leave them out where they are too short."
+    )
+    return [note] if pages else []
 
 
 def placed(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list[str]:

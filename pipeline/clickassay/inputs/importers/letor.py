@@ -20,12 +20,11 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
+    CanonicalFolder,
     Imported,
-    TableWriter,
+    importing,
     lines,
-    publishing,
     whole_number,
-    write_record,
 )
 
 FEATURES = JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
@@ -39,6 +38,7 @@ _LARGEST_VALUE = float(np.finfo(np.float32).max)  # and so are the values
 _PAIR = f"a feature from 0 to {_LAST_FEATURE} with a finite value, at most {_LARGEST_VALUE:.2g} in size"
 _DOCUMENT = re.compile(r"\bdocid\s*=\s*(\S+)")
 _COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features")
+_NOTES = ("Nothing was clicked here: rankings of these documents can be evaluated with `clickassay plan`.",)
 
 
 def import_letor(
@@ -52,32 +52,22 @@ def import_letor(
         One document a line, those of a query together.
     sizes
         Lines of each query, one number a line, where `file` has no qid.
-    out
-        Folder to write; must not exist.
 
     Documents are called by the docid of their comment, else ``qid-n``, n being the place in the query's lines
     from 1. Raises InputError for a line that is not in the layout, a query whose lines are apart, or sizes
     that do not add up to the lines.
     """
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
+    with importing(out, _COUNTS, progress) as folder:
         with (
-            TableWriter(folder / "judgments.parquet", JUDGMENTS) as judgments,
-            TableWriter(folder / "features.parquet", FEATURES) as features,
+            folder.table("judgments", JUDGMENTS) as judgments,
+            folder.table("features", FEATURES) as features,
         ):
-            for row in _documents(file, sizes, counts, progress):
+            for row in _documents(file, sizes, folder):
                 judgments.add(row.query, row.url, row.grade)
                 features.add(row.query, row.url, row.grade, row.features, row.values)
-        if not counts["documents"]:
+        if not folder.counts["documents"]:
             raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
-        notes = (
-            "Nothing was clicked here: rankings of these documents can be evaluated with `clickassay plan`.",
-        )
-        imported = Imported(out, counts, notes)
-        write_record(
-            folder, importer="letor", inputs={"file": file, "sizes": sizes}, settings={}, imported=imported
-        )
-    return imported
+        return folder.finish("letor", {"file": file, "sizes": sizes}, _NOTES)
 
 
 @dataclass(frozen=True)
@@ -89,13 +79,12 @@ class _Document:
     values: list[float]
 
 
-def _documents(
-    file: Path, sizes: Path | None, counts: dict[str, int], progress: Progress
-) -> Iterator[_Document]:
-    queries = None if sizes is None else _queries(sizes, progress)
+def _documents(file: Path, sizes: Path | None, folder: CanonicalFolder) -> Iterator[_Document]:
+    counts = folder.counts
+    queries = None if sizes is None else _queries(sizes, folder.progress)
     seen: set[str] = set()
     current, place = "", 0
-    for number, text in lines(file, progress=progress):
+    for number, text in lines(file, progress=folder.progress):
         counts["lines"] += 1
         body, _, comment = text.partition("#")
         fields = body.split()

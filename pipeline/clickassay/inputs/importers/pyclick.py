@@ -17,13 +17,11 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
-    CLICKS,
-    SEARCHES,
+    CanonicalFolder,
     Imported,
-    TableWriter,
+    LogWriter,
+    importing,
     lines,
-    publishing,
-    write_record,
 )
 
 _LAYOUT = "'QueryID, tab, url,url,... : click , click ;', with blanks around the colon"
@@ -54,31 +52,19 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> Imp
     ----------
     file
         Pages, apart by semicolons or line ends.
-    out
-        Folder to write; must not exist.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If a page is not in the layout (the message names file and line), or there is none.
-    OutputError
-        If `out` exists or cannot be written.
     """
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
-        with (
-            TableWriter(folder / "searches.parquet", SEARCHES) as searches,
-            TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
-        ):
-            for page in _pages(file, counts, progress):
-                _write(page, searches, clicks, counts)
-        if not counts["searches"]:
+    with importing(out, _COUNTS, progress) as folder:
+        with folder.log() as log:
+            for page in _pages(file, folder):
+                _write(page, log)
+        if not folder.counts["searches"]:
             raise InputError(f"{file} has no page; expected pages {_LAYOUT}")
-        imported = Imported(out, counts, _NOTES)
-        write_record(folder, importer="pyclick", inputs={"file": file}, settings={}, imported=imported)
-    return imported
+        return folder.finish("pyclick", {"file": file}, _NOTES)
 
 
 @dataclass(frozen=True)
@@ -88,14 +74,14 @@ class _Page:
     clicks: list[str]
 
 
-def _pages(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[_Page]:
-    for number, text in lines(file, progress=progress):
-        counts["lines"] += 1
+def _pages(file: Path, folder: CanonicalFolder) -> Iterator[_Page]:
+    for number, text in lines(file, progress=folder.progress):
+        folder.counts["lines"] += 1
         for part in text.split(";"):
             if part.strip():
                 yield _page(file, number, part.strip())
             else:
-                counts["blank_parts"] += 1
+                folder.counts["blank_parts"] += 1
 
 
 def _page(file: Path, number: int, text: str) -> _Page:
@@ -109,14 +95,10 @@ def _page(file: Path, number: int, text: str) -> _Page:
     return _Page(query, results, clicked)
 
 
-def _write(page: _Page, searches: TableWriter, clicks: TableWriter, counts: dict[str, int]) -> None:
-    counts["searches"] += 1
-    number = counts["searches"]
-    searches.add(number, number, page.query, BASE_DAY_MS, page.results)
+def _write(page: _Page, log: LogWriter) -> None:
+    number = log.counts["searches"] + 1
+    log.search(number, number, page.query, BASE_DAY_MS, page.results)
     for place, url in enumerate(page.clicks, 1):
-        clicks.add(number, BASE_DAY_MS + place * _CLICK_MS, url)
-    counts["results_shown"] += len(page.results)
-    counts["searches_repeating_a_result"] += len(set(page.results)) < len(page.results)
-    counts["clicks"] += len(page.clicks)
-    counts["clicks_repeated"] += len(page.clicks) - len(set(page.clicks))
-    counts["clicks_elsewhere"] += sum(url not in page.results for url in page.clicks)
+        log.click(number, BASE_DAY_MS + place * _CLICK_MS, url)
+    log.counts["clicks_repeated"] += len(page.clicks) - len(set(page.clicks))
+    log.counts["clicks_elsewhere"] += sum(url not in page.results for url in page.clicks)

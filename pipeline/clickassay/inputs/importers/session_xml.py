@@ -4,11 +4,10 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import ClassVar, NoReturn, TypeVar
 
 from clickassay.core.errors import InputError
-from clickassay.core.progress import Progress
-from clickassay.inputs.importers.base import lines
+from clickassay.inputs.importers.base import CanonicalFolder, lines, whole_number
 
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+);)")
 
@@ -56,23 +55,79 @@ class SessionTree(ET.TreeBuilder):
         return element
 
 
+class Session:
+    """Reads one ``<session>`` element of a log of `KIND`.
+
+    Raises
+    ------
+    InputError
+        For what is not as it must be; it names the file, the session and the interaction.
+    """
+
+    KIND: ClassVar[str]
+
+    def __init__(self, source: Path, element: ET.Element, counts: dict[str, int]) -> None:
+        self._source = source
+        self._element = element
+        self._counts = counts
+        self._where = f"session {element.get('num')}"
+        self.number = self._whole(element.get("num"), "a session number")
+        counts["sessions"] += 1
+
+    def fail(self, found: str, *, expected: str) -> NoReturn:
+        """Raise the error."""
+        raise InputError(f"{self._source}, {self._where}: {found}; expected {expected}; mend or remove it")
+
+    def _interactions(self) -> Iterator[ET.Element]:
+        for interaction in self._element.findall("interaction"):
+            self._where = f"session {self.number}, interaction {interaction.get('num')}"
+            self._counts["interactions"] += 1
+            yield interaction
+
+    def _whole(self, text: str | None, what: str) -> int:
+        number = whole_number((text or "").strip())
+        return self.fail(f"{text!r}", expected=what) if number is None else number
+
+
+Read = TypeVar("Read", bound=Session)
+
+
 def sessions_of(
+    session: type[Read],
     target: SessionTree,
-    counts: dict[str, int],
-    progress: Progress,
+    folder: CanonicalFolder,
     *,
     encoding: str = "utf-8",
     hint: str = "",
-) -> Iterator[ET.Element]:
-    """Yield the ``<session>`` elements of `target`'s file; bare ``&`` are escaped and counted.
+) -> Iterator[Read]:
+    """Yield the sessions of `target`'s file, each to be read before the next.
 
-    Counts ``ampersands_escaped``. Raises InputError for text that is not well-formed XML, or as `lines` does.
+    Counts ``ampersands_escaped``, ``sessions`` and ``interactions``.
+
+    Raises
+    ------
+    InputError
+        For text that is not well-formed XML, or as `lines` does; if a session comes twice, or there is no
+        interaction.
     """
+    seen: set[int] = set()
+    for element in _elements(target, folder, encoding, hint):
+        found = session(target.source, element, folder.counts)
+        if found.number in seen:
+            found.fail("occurs twice", expected="each session once")
+        seen.add(found.number)
+        yield found
+    if not folder.counts["interactions"]:
+        raise InputError(f"{target.source} has no interaction; expected sessions of {session.KIND}")
+
+
+def _elements(target: SessionTree, folder: CanonicalFolder, encoding: str, hint: str) -> Iterator[ET.Element]:
+    """Yield the ``<session>`` elements; bare ``&`` are escaped and counted."""
     parser = ET.XMLParser(target=target)  # noqa: S314 - the target refuses a DOCTYPE
     try:
-        for _, text in lines(target.source, progress=progress, encoding=encoding, hint=hint):
+        for _, text in lines(target.source, progress=folder.progress, encoding=encoding, hint=hint):
             escaped, found = _BARE_AMPERSAND.subn("&amp;", text)
-            counts["ampersands_escaped"] += found
+            folder.counts["ampersands_escaped"] += found
             parser.feed(escaped + "\n")
             yield from _taken(target)
         parser.close()

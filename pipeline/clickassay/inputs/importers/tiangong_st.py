@@ -9,28 +9,25 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
-from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
-    CLICKS,
+    JUDGMENT_COUNTS,
     RANK_COUNTS,
-    SEARCHES,
+    SHOWN_COUNTS,
+    CanonicalFolder,
     Imported,
-    TableWriter,
-    count_judged_results,
-    distinct_judgments,
+    cut_short_note,
+    highest_grade_note,
+    importing,
     lines,
     placed,
-    publishing,
     whole_number,
-    write_judgments,
-    write_record,
 )
-from clickassay.inputs.importers.session_xml import SessionTree, sessions_of
+from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
 
 ENCODINGS = ("utf-8", "gb18030")
@@ -57,11 +54,8 @@ _COUNTS = (
     "searches_with_another_text",
     "labels_read",
     "labels_of_queries_not_in_log",
-    "judgments_repeated",
-    "judgments_conflicting",
-    "judgments",
-    "results_shown",
-    "results_shown_judged",
+    *JUDGMENT_COUNTS,
+    *SHOWN_COUNTS,
 )
 
 
@@ -81,38 +75,25 @@ def import_tiangong_st(
         The sessions.
     labels
         ``id session query_id doc_id grade``.
-    out
-        Folder to write; must not exist.
     encoding
         Of both files: one of `ENCODINGS`.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If the XML is not well-formed, declares a DOCTYPE, is in another encoding, or lacks what a search
         needs; or if a line of the labels is not in the layout.
-    OutputError
-        If `out` exists or cannot be written.
     SettingsError
         If `encoding` is unknown.
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
-        names = _QueryNames(counts)
-        _translate(xml, folder, names, encoding, counts, progress)
-        graded = _read_labels(labels, names, encoding, counts, progress) if labels else []
-        if labels:
-            write_judgments(folder, graded)
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(counts, graded, judged=labels is not None)))
-        inputs = {"xml": xml, "labels": labels}
-        settings: dict[str, object] = {"encoding": encoding}
-        write_record(folder, importer="tiangong-st", inputs=inputs, settings=settings, imported=imported)
-    return imported
+    with importing(out, _COUNTS, progress) as folder:
+        names = _QueryNames(folder.counts)
+        _translate(xml, folder, names, encoding)
+        graded = folder.judge(_read_labels(labels, folder, names, encoding)) if labels else []
+        notes = _notes(folder.counts, graded, judged=labels is not None)
+        return folder.finish("tiangong-st", {"xml": xml, "labels": labels}, notes, {"encoding": encoding})
 
 
 @dataclass
@@ -143,51 +124,25 @@ class _Search:
     clicks: list[str]
 
 
-def _translate(
-    xml: Path, folder: Path, names: _QueryNames, encoding: str, counts: dict[str, int], progress: Progress
-) -> None:
+def _translate(xml: Path, folder: CanonicalFolder, names: _QueryNames, encoding: str) -> None:
     hint = _HINTS.get(encoding, "")
-    seen: set[int] = set()
-    with (
-        TableWriter(folder / "searches.parquet", SEARCHES) as searches,
-        TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
-    ):
-        for element in sessions_of(SessionTree(xml), counts, progress, encoding=encoding, hint=hint):
-            session = _Session(xml, element, counts)
-            if session.number in seen:
-                session.fail("occurs twice", expected="each session once")
-            seen.add(session.number)
+    with folder.log() as log:
+        for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
             # The layout gives no times: steps of a second keep the order of the interactions.
             for step, search in enumerate(session.searches()):
-                search_id, time_ms = counts["interactions"], BASE_DAY_MS + step * _STEP_MS
+                search_id, time_ms = folder.counts["interactions"], BASE_DAY_MS + step * _STEP_MS
                 query = names.name(search.query_id, search.text)
-                searches.add(search_id, session.number, query, time_ms, search.results)
+                log.search(search_id, session.number, query, time_ms, search.results)
                 for document in search.clicks:
-                    clicks.add(search_id, time_ms, document)
-    if not counts["interactions"]:
-        raise InputError(f"{xml} has no interaction; expected sessions of TianGong-ST")
+                    log.click(search_id, time_ms, document)
 
 
-class _Session:
-    """Reads one ``<session>`` element."""
-
-    def __init__(self, xml: Path, element: ET.Element, counts: dict[str, int]) -> None:
-        self._xml = xml
-        self._element = element
-        self._counts = counts
-        self._where = f"session {element.get('num')}"
-        self.number = self._whole(element.get("num"), "a session number")
-        counts["sessions"] += 1
-
-    def fail(self, found: str, *, expected: str) -> NoReturn:
-        """Raise an InputError that names the file, the session and the interaction."""
-        raise InputError(f"{self._xml}, {self._where}: {found}; expected {expected}; mend or remove it")
+class _Session(Session):
+    KIND = "TianGong-ST"
 
     def searches(self) -> Iterator[_Search]:
         """Yield the interactions whose first result is known; count the others, and their clicks."""
-        for interaction in self._element.findall("interaction"):
-            self._where = f"session {self.number}, interaction {interaction.get('num')}"
-            self._counts["interactions"] += 1
+        for interaction in self._interactions():
             ranked = [self._result(result) for result in interaction.findall("results/result")]
             results = placed(ranked, self._counts)
             clicks = interaction.findall("clicked/click")
@@ -206,9 +161,6 @@ class _Session:
         held = [rank for rank, _ in ranked]
         shown = {rank: document for rank, document in ranked if held.count(rank) == 1}
         clicks = [shown[rank] for rank in clicked if rank in shown]
-        self._counts["searches"] += 1
-        self._counts["searches_repeating_a_result"] += len(set(results)) < len(results)
-        self._counts["clicks"] += len(clicks)
         self._counts["clicks_of_unknown_rank"] += len(clicked) - len(clicks)
         text = normalise_query(interaction.findtext("query") or "")
         return _Search(self._text(interaction, "query_id"), text, results, clicks)
@@ -224,41 +176,30 @@ class _Session:
         text = (element.findtext(tag) or "").strip()
         return text or self.fail(f"<{element.tag}> has no <{tag}> with text", expected="one")
 
-    def _whole(self, text: str | None, what: str) -> int:
-        number = whole_number((text or "").strip())
-        return self.fail(f"{text!r}", expected=what) if number is None else number
-
 
 def _read_labels(
-    file: Path, names: _QueryNames, encoding: str, counts: dict[str, int], progress: Progress
+    file: Path, folder: CanonicalFolder, names: _QueryNames, encoding: str
 ) -> list[tuple[str, str, int]]:
-    rows = []
-    for number, text in lines(file, progress=progress, encoding=encoding, hint=_HINTS.get(encoding, "")):
+    rows, hint = [], _HINTS.get(encoding, "")
+    for number, text in lines(file, progress=folder.progress, encoding=encoding, hint=hint):
         fields = text.split()
         grade = whole_number(fields[-1]) if len(fields) == 5 else None
         if grade is None:
             raise malformed(file, number, text, expected=_LABEL_LAYOUT)
-        counts["labels_read"] += 1
+        folder.counts["labels_read"] += 1
         if fields[2] in names.of_ids:
             rows.append((names.of_ids[fields[2]], fields[3], grade))
         else:
-            counts["labels_of_queries_not_in_log"] += 1
-    distinct = distinct_judgments(rows, counts=counts)
-    counts["judgments"] = len(distinct)
-    return distinct
+            folder.counts["labels_of_queries_not_in_log"] += 1
+    return rows
 
 
 def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]], *, judged: bool) -> Iterable[str]:
     yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
-    if counts["searches_cut_short"]:
-        yield (
-            f"{counts['searches_cut_short']:,} pages have a rank that is missing or held twice: their lists "
-            "end above it, and runs leave them out where they are too short."
-        )
+    yield from cut_short_note(counts)
     if not judged:
         yield "No labels were given: add judgments before a run."
         return
-    highest = max((grade for _, _, grade in graded), default=0)
-    yield f"Grades go up to {highest}: the scale of the run must reach it (max_grade)."
+    yield highest_grade_note(graded)
     if counts["judgments_conflicting"]:
         yield "Some pairs of query and document have two grades: choose a rule (conflicts) for the run."

@@ -9,26 +9,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
 
-from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
-    CLICKS,
-    SEARCHES,
+    JUDGMENT_COUNTS,
+    SHOWN_COUNTS,
+    CanonicalFolder,
     Imported,
-    TableWriter,
-    count_judged_results,
-    distinct_judgments,
+    importing,
     lines,
-    publishing,
-    whole_number,
-    write_judgments,
-    write_record,
 )
-from clickassay.inputs.importers.session_xml import SessionTree, sessions_of
+from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.trec import qrels_lines
 
@@ -66,11 +59,8 @@ _COUNTS = (
     "qrels_relabelled",
     "topics_without_judgments",
     "searches_of_topics_without_judgments",
-    "judgments_repeated",
-    "judgments_conflicting",
-    "judgments",
-    "results_shown",
-    "results_shown_judged",
+    *JUDGMENT_COUNTS,
+    *SHOWN_COUNTS,
 )
 
 
@@ -83,32 +73,22 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
         ``sessiontrack2012.xml`` or ``sessiontrack2013.xml``.
     qrels
         The qrels of the same year: ``topic 0 document label``.
-    out
-        Folder to write; must not exist.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
         what a search needs; or if a line of the qrels is not in the layout.
-    OutputError
-        If `out` exists or cannot be written.
     """
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
+    with importing(out, _COUNTS, progress) as folder:
         target = SessionTree(xml, GRADES)
-        searches = list(_read_searches(xml, target, counts, progress))
-        topics = _read_qrels(qrels, GRADES[target.root], counts, progress)
-        searches = _named_by_topic(searches, counts)
-        _write_log(folder, searches, counts)
-        write_judgments(folder, _judgments(searches, topics, counts))
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(counts)))
-        inputs: dict[str, Path | None] = {"xml": xml, "qrels": qrels}
-        write_record(folder, importer="trec-session", inputs=inputs, settings={}, imported=imported)
-    return imported
+        sessions = sessions_of(_Session, target, folder)
+        searches = [search for session in sessions for search in session.searches()]
+        topics = _read_qrels(qrels, GRADES[target.root], folder)
+        searches = _named_by_topic(searches, folder.counts)
+        _write_log(folder, searches)
+        folder.judge(_judgments(searches, topics, folder.counts))
+        return folder.finish("trec-session", {"xml": xml, "qrels": qrels}, _notes(folder.counts))
 
 
 @dataclass(frozen=True)
@@ -124,45 +104,20 @@ class _Search:
     clicks: tuple[tuple[int, str], ...]
 
 
-def _read_searches(
-    xml: Path, target: SessionTree, counts: dict[str, int], progress: Progress
-) -> Iterator[_Search]:
-    seen: set[int] = set()
-    for element in sessions_of(target, counts, progress):
-        session = _Session(xml, element, counts)
-        if session.number in seen:
-            session.fail("occurs twice", expected="each session once")
-        seen.add(session.number)
-        yield from session.searches()
-    if not counts["interactions"]:
-        raise InputError(f"{xml} has no interaction; expected sessions of the TREC Session Track")
+class _Session(Session):
+    KIND = "the TREC Session Track"
 
-
-class _Session:
-    """Reads one ``<session>`` element."""
-
-    def __init__(self, xml: Path, element: ET.Element, counts: dict[str, int]) -> None:
-        self._xml = xml
-        self._element = element
-        self._counts = counts
-        self._where = f"session {element.get('num')}"
-        self.number = self._whole(element.get("num"), "a session number")
+    def __init__(self, source: Path, element: ET.Element, counts: dict[str, int]) -> None:
+        super().__init__(source, element, counts)
         self.topic = self._needed(element, "topic").get("num") or self.fail(
             "has no topic num", expected="one"
         )
         self._start_ms = self._milliseconds(element, since=0)
-        counts["sessions"] += 1
-
-    def fail(self, found: str, *, expected: str) -> NoReturn:
-        """Raise an InputError that names the file, the session and the interaction."""
-        raise InputError(f"{self._xml}, {self._where}: {found}; expected {expected}")
 
     def searches(self) -> Iterator[_Search]:
         """Yield the interactions that have results; the current query, which has none, is counted."""
         self._counts["current_queries"] += len(self._element.findall("currentquery"))
-        for interaction in self._element.findall("interaction"):
-            self._where = f"session {self.number}, interaction {interaction.get('num')}"
-            self._counts["interactions"] += 1
+        for interaction in self._interactions():
             search_id = self._counts["interactions"]
             results = self._results(interaction)
             clicks = self._clicks(interaction, results)
@@ -216,16 +171,13 @@ class _Session:
         text = (self._needed(element, tag).text or "").strip()
         return text or self.fail(f"<{tag}> is empty", expected="text")
 
-    def _whole(self, text: str | None, what: str) -> int:
-        number = whole_number(text or "")
-        return self.fail(f"{text!r}", expected=what) if number is None else number
-
 
 def _read_qrels(
-    qrels: Path, grades: dict[str, int], counts: dict[str, int], progress: Progress
+    qrels: Path, grades: dict[str, int], folder: CanonicalFolder
 ) -> dict[str, list[tuple[str, int]]]:
     topics: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    rows = qrels_lines(qrels, lines(qrels, progress=progress), counts)
+    counts = folder.counts
+    rows = qrels_lines(qrels, lines(qrels, progress=folder.progress), counts)
     for topic, document, label, number, text in rows.select(
         "query", "doc", "grade", "line", "text"
     ).iter_rows():
@@ -257,19 +209,13 @@ def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Se
     return named
 
 
-def _write_log(folder: Path, searches: list[_Search], counts: dict[str, int]) -> None:
-    with (
-        TableWriter(folder / "searches.parquet", SEARCHES) as searches_out,
-        TableWriter(folder / "clicks.parquet", CLICKS) as clicks_out,
-    ):
+def _write_log(folder: CanonicalFolder, searches: list[_Search]) -> None:
+    with folder.log() as log:
         for search in searches:
-            counts["searches"] += 1
-            counts["clicks"] += len(search.clicks)
-            counts["searches_repeating_a_result"] += len(set(search.results)) < len(search.results)
             time_ms = BASE_DAY_MS + search.time_ms
-            searches_out.add(search.search_id, search.session, search.query, time_ms, search.results)
+            log.search(search.search_id, search.session, search.query, time_ms, search.results)
             for click_ms, document in search.clicks:
-                clicks_out.add(search.search_id, BASE_DAY_MS + click_ms, document)
+                log.click(search.search_id, BASE_DAY_MS + click_ms, document)
 
 
 def _judgments(
@@ -282,10 +228,7 @@ def _judgments(
     counts["searches_of_topics_without_judgments"] = sum(search.topic not in topics for search in searches)
     counts["qrels_of_topics_without_session"] = sum(len(topics[topic]) for topic in topics.keys() - used)
     queries = dict.fromkeys((search.query, search.topic) for search in searches)
-    rows = [(query, *graded) for query, topic in queries for graded in topics.get(topic, ())]
-    rows = distinct_judgments(rows, counts=counts)
-    counts["judgments"] = len(rows)
-    return rows
+    return [(query, *graded) for query, topic in queries for graded in topics.get(topic, ())]
 
 
 def _notes(counts: dict[str, int]) -> Iterable[str]:

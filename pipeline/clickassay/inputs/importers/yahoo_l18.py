@@ -21,23 +21,23 @@ from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
-    CLICKS,
+    CONFLICTING,
+    GRADES_TO_4,
+    JUDGMENT_COUNTS,
     LAST_MS,
+    SHOWN_COUNTS,
+    UNJUDGED,
+    CanonicalFolder,
     Imported,
-    TableWriter,
-    count_judged_results,
-    distinct_judgments,
+    LogWriter,
+    importing,
     lines,
-    publishing,
     whole_number,
-    write_judgments,
-    write_record,
 )
 
 _RESULTS = 10
 _LAYOUT = "'query cookie unixtime url1 ... url10 nc' and nc times 'elapsed position'"
 _JUDGMENT_LAYOUT = "'query url grade' with a grade from 0 to 4"
-_GRADES = {str(grade): grade for grade in range(5)}
 _FIRST_MS = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp()) * 1000
 _YEARS = "whole seconds that lie in 1990 to 2099"
 _ELAPSED = re.compile(r"-?[0-9]{1,9}")
@@ -65,11 +65,8 @@ _COUNTS = (
     "clicks_before_their_search",
     "clicks",
     "judgments_read",
-    "judgments_repeated",
-    "judgments_conflicting",
-    "judgments",
-    "results_shown",
-    "results_shown_judged",
+    *JUDGMENT_COUNTS,
+    *SHOWN_COUNTS,
 )
 
 
@@ -84,59 +81,40 @@ def import_yahoo_l18(
         ``search_logs-v1.txt``: a page a line.
     judgments
         ``relevance_judgments-v1.txt``: ``query url grade``, grades 0 to 4.
-    out
-        Folder to write; must not exist.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If a line is not in the layout (the message names file and line), or the log has no page.
-    OutputError
-        If `out` exists or cannot be written.
     """
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
+    with importing(out, _COUNTS, progress) as folder:
         if judgments:
-            write_judgments(folder, _read_judgments(judgments, counts, progress))
-        _translate(log, folder, counts, progress)
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(counts, judged=judgments is not None)))
-        inputs = {"log": log, "judgments": judgments}
-        write_record(folder, importer="yahoo-l18", inputs=inputs, settings={}, imported=imported)
-    return imported
+            folder.judge(_read_judgments(judgments, folder))
+        _translate(log, folder)
+        notes = _notes(folder.counts, judged=judgments is not None)
+        return folder.finish("yahoo-l18", {"log": log, "judgments": judgments}, notes)
 
 
-def _read_judgments(file: Path, counts: dict[str, int], progress: Progress) -> list[tuple[str, str, int]]:
+def _read_judgments(file: Path, folder: CanonicalFolder) -> list[tuple[str, str, int]]:
     rows = []
-    for number, text in lines(file, progress=progress):
+    for number, text in lines(file, progress=folder.progress):
         fields = text.split()
-        if len(fields) != 3 or fields[2] not in _GRADES:
+        if len(fields) != 3 or fields[2] not in GRADES_TO_4:
             raise malformed(file, number, text, expected=_JUDGMENT_LAYOUT)
-        rows.append((fields[0], fields[1], _GRADES[fields[2]]))
-    counts["judgments_read"] = len(rows)
-    distinct = distinct_judgments(rows, counts=counts)
-    counts["judgments"] = len(distinct)
-    return distinct
+        rows.append((fields[0], fields[1], GRADES_TO_4[fields[2]]))
+    folder.counts["judgments_read"] = len(rows)
+    return rows
 
 
-def _translate(log: Path, folder: Path, counts: dict[str, int], progress: Progress) -> None:
-    with (
-        TableWriter(folder / "searches.parquet", _TEXT_USERS) as searches,
-        TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
-    ):
-        for number, text in lines(log, progress=progress):
-            counts["lines"] += 1
-            if not text.strip():
-                counts["blank_lines"] += 1
-                continue
-            page = _page(log, number, text)
-            searches.add(number, page.cookie, page.query, page.time_ms, page.results)
-            for click_ms, url in page.clicks:
-                clicks.add(number, click_ms, url)
-            _count(page, counts)
-    if not counts["searches"]:
+def _translate(log: Path, folder: CanonicalFolder) -> None:
+    with folder.log(_TEXT_USERS) as writer:
+        for number, text in lines(log, progress=folder.progress):
+            folder.counts["lines"] += 1
+            if text.strip():
+                _write(number, _page(log, number, text), writer)
+            else:
+                folder.counts["blank_lines"] += 1
+    if not folder.counts["searches"]:
         raise InputError(f"{log} has no page; expected lines {_LAYOUT}")
 
 
@@ -181,13 +159,12 @@ def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
     return _ELSEWHERE[position]
 
 
-def _count(page: _Page, counts: dict[str, int]) -> None:
-    counts["searches"] += 1
-    counts["searches_repeating_a_result"] += len(set(page.results)) < _RESULTS
-    counts["clicks"] += len(page.clicks)
+def _write(number: int, page: _Page, writer: LogWriter) -> None:
+    writer.search(number, page.cookie, page.query, page.time_ms, page.results)
     for click_ms, url in page.clicks:
-        counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
-        counts["clicks_before_their_search"] += click_ms < page.time_ms
+        writer.click(number, click_ms, url)
+        writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
+        writer.counts["clicks_before_their_search"] += click_ms < page.time_ms
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
@@ -196,6 +173,6 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
         "coverage and shares of queries are those of this selection."
     )
     if not judged:
-        yield "No judgments were given: add them before a run."
+        yield UNJUDGED
     if counts["judgments_conflicting"]:
-        yield "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+        yield CONFLICTING

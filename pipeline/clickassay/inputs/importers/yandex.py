@@ -22,18 +22,18 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     BASE_DAY_MS,
-    CLICKS,
+    CONFLICTING,
+    JUDGMENT_COUNTS,
     LAST_MS,
-    SEARCHES,
+    SHOWN_COUNTS,
+    UNJUDGED,
+    CanonicalFolder,
     Imported,
-    TableWriter,
-    count_judged_results,
-    distinct_judgments,
+    LogWriter,
+    highest_grade_note,
+    importing,
     lines,
-    publishing,
     whole_number,
-    write_judgments,
-    write_record,
 )
 from clickassay.inputs.normalise import normalise_query
 
@@ -60,11 +60,8 @@ _COUNTS = (
     "queries_not_in_map",
     "searches_of_queries_not_in_map",
     "judgments_read",
-    "judgments_repeated",
-    "judgments_conflicting",
-    "judgments",
-    "results_shown",
-    "results_shown_judged",
+    *JUDGMENT_COUNTS,
+    *SHOWN_COUNTS,
 )
 
 
@@ -87,45 +84,32 @@ def import_yandex(
         CLARA's ``query url relevance`` with a header, or Yandex' ``QueryID RegionID URLID label`` without.
     query_map
         Two tab-separated columns: QueryID of the log, query of the judgments.
-    out
-        Folder to write; must not exist.
     time_unit_ms
         Milliseconds in one unit of TimePassed.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If a line is not in the layout (the message names file and line), a session comes back
         after another began, or a time leaves the years 2000 to 2100.
-    OutputError
-        If `out` exists or cannot be written.
     SettingsError
         If `time_unit_ms` is not a positive number.
     """
     if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
-        graded = _read_judgments(judgments, counts, progress) if judgments else _Judgments((), regions=False)
-        names = _query_names(query_map, graded, progress)
-        _translate(log, folder, names, time_unit_ms, counts, progress)
-        if judgments:
-            write_judgments(folder, graded.rows)
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(counts, graded, judged=judgments is not None)))
+    with importing(out, _COUNTS, progress) as folder:
+        graded = _read_judgments(judgments, folder) if judgments else _Judgments([], regions=False)
+        _translate(log, folder, _query_names(query_map, graded, progress), time_unit_ms)
         inputs = {"log": log, "judgments": judgments, "query_map": query_map}
-        settings: dict[str, object] = {"time_unit_ms": time_unit_ms}
-        write_record(folder, importer="yandex", inputs=inputs, settings=settings, imported=imported)
-    return imported
+        notes = _notes(folder.counts, graded, judged=judgments is not None)
+        return folder.finish("yandex", inputs, notes, {"time_unit_ms": time_unit_ms})
 
 
 @dataclass(frozen=True)
 class _Judgments:
     """Judgment rows (query, url, grade), and whether their queries carry a region."""
 
-    rows: tuple[tuple[str, str, int], ...]
+    rows: list[tuple[str, str, int]]
     regions: bool
 
 
@@ -134,18 +118,17 @@ def _with_region(query: str, region: str) -> str:
     return f"{query}@{region.removesuffix('.0')}"
 
 
-def _read_judgments(file: Path, counts: dict[str, int], progress: Progress) -> _Judgments:
-    numbered = ((number, text.split("\t")) for number, text in lines(file, progress=progress) if text.strip())
+def _read_judgments(file: Path, folder: CanonicalFolder) -> _Judgments:
+    numbered_lines = lines(file, progress=folder.progress)
+    numbered = ((number, text.split("\t")) for number, text in numbered_lines if text.strip())
     first = next(numbered, None)
     if first is None:
         raise InputError(f"{file} is empty; expected {_JUDGMENT_LAYOUT}")
     regions = [name.strip().lower() for name in first[1]] != _HEADER
     rest = chain([first], numbered) if regions else numbered
     rows = [_judgment(file, number, fields, regions=regions) for number, fields in rest]
-    counts["judgments_read"] = len(rows)
-    distinct = distinct_judgments(rows, counts=counts)
-    counts["judgments"] = len(distinct)
-    return _Judgments(tuple(distinct), regions)
+    folder.counts["judgments_read"] = len(rows)
+    return _Judgments(folder.judge(rows), regions)
 
 
 def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> tuple[str, str, int]:
@@ -197,19 +180,14 @@ def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     return mapping
 
 
-def _translate(
-    log: Path, folder: Path, names: _QueryNames, unit: float, counts: dict[str, int], progress: Progress
-) -> None:
-    with (
-        TableWriter(folder / "searches.parquet", SEARCHES) as searches,
-        TableWriter(folder / "clicks.parquet", CLICKS) as clicks,
-    ):
-        translator = _Translator(log, names, unit, counts, searches, clicks)
-        for number, text in lines(log, progress=progress):
+def _translate(log: Path, folder: CanonicalFolder, names: _QueryNames, unit: float) -> None:
+    with folder.log() as writer:
+        translator = _Translator(log, names, unit, writer)
+        for number, text in lines(log, progress=folder.progress):
             translator.line(number, text)
     translator.check_sessions_are_grouped()
-    counts["queries_not_in_map"] = len(names.missing)
-    if not counts["searches_read"]:
+    folder.counts["queries_not_in_map"] = len(names.missing)
+    if not folder.counts["searches_read"]:
         raise InputError(f"{log} has no search; expected lines {_LAYOUT}")
 
 
@@ -220,9 +198,7 @@ class _Translator:
     log: Path
     names: _QueryNames
     unit: float
-    counts: dict[str, int]
-    searches: TableWriter
-    clicks: TableWriter
+    writer: LogWriter
     sessions: "array[int]" = field(default_factory=lambda: array("q"))  # 8 bytes a session
     time: int = 0
     latest: int = NO_SEARCH
@@ -230,15 +206,15 @@ class _Translator:
 
     def line(self, number: int, text: str) -> None:
         """Translate one line of the log."""
-        self.counts["lines"] += 1
+        self.writer.counts["lines"] += 1
         fields = text.rstrip("\t ").split("\t")
         if fields == [""]:
-            self.counts["blank_lines"] += 1
+            self.writer.counts["blank_lines"] += 1
             return
         session, time = self._session_and_time(number, text, fields)
         if not self.sessions or session != self.sessions[-1]:
             self._begin(session)
-        self.counts["times_going_back"] += time < self.time
+        self.writer.counts["times_going_back"] += time < self.time
         self.time = time
         if fields[2] == "Q":
             self._search(number, fields)
@@ -259,29 +235,26 @@ class _Translator:
 
     def _begin(self, session: int) -> None:
         self.sessions.append(session)
-        self.counts["sessions"] += 1
+        self.writer.counts["sessions"] += 1
         self.time, self.latest, self.latest_with = 0, NO_SEARCH, {}
 
     def _search(self, number: int, fields: list[str]) -> None:
-        self.counts["searches_read"] += 1
-        results = fields[5:]
+        counts, results = self.writer.counts, fields[5:]
+        counts["searches_read"] += 1
         if not results:
-            self.counts["searches_without_results"] += 1
+            counts["searches_without_results"] += 1
             return
         query, known = self.names.name(fields[3], fields[4])
-        self.counts["searches"] += 1
-        self.counts["searches_of_queries_not_in_map"] += not known
-        self.counts["searches_repeating_a_result"] += len(set(results)) < len(results)
+        counts["searches_of_queries_not_in_map"] += not known
         self.latest = number
         self.latest_with.update(dict.fromkeys(results, number))
-        self.searches.add(number, self.sessions[-1], query, self.time, results)
+        self.writer.search(number, self.sessions[-1], query, self.time, results)
 
     def _click(self, url: str) -> None:
-        self.counts["clicks"] += 1
-        search = self.latest_with.get(url, self.latest)
-        self.counts["clicks_before_any_search"] += search == NO_SEARCH
-        self.counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
-        self.clicks.add(search, self.time, url)
+        counts, search = self.writer.counts, self.latest_with.get(url, self.latest)
+        counts["clicks_before_any_search"] += search == NO_SEARCH
+        counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
+        self.writer.click(search, self.time, url)
 
     def check_sessions_are_grouped(self) -> None:
         """Raise when a session came back after another began: its clicks went to no search."""
@@ -296,7 +269,7 @@ class _Translator:
 
 def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> Iterable[str]:
     if not judged:
-        yield "No judgments were given: add them before a run."
+        yield UNJUDGED
         return
     share = counts["results_shown_judged"] / max(1, counts["results_shown"])
     if share < _FEW_JUDGED:
@@ -304,9 +277,8 @@ def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> It
             f"Only {share:.1%} of the results shown have a grade: the query ids of the log and of the "
             "judgments may not be the same; give a query_map."
         )
-    highest = max((grade for _, _, grade in judgments.rows), default=0)
-    yield f"Grades go up to {highest}: the scale of the run must reach it (max_grade)."
+    yield highest_grade_note(judgments.rows)
     if counts["judgments_conflicting"]:
-        yield "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+        yield CONFLICTING
     if counts["times_going_back"]:
         yield "Times go back within sessions; lines, not times, decided which search a click belongs to."

@@ -13,11 +13,11 @@ from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
+    CanonicalFolder,
     Imported,
-    TableWriter,
+    distinct_judgments,
+    importing,
     lines,
-    publishing,
-    write_record,
 )
 from clickassay.inputs.importers.judgments.files import (
     FINAL,
@@ -83,8 +83,6 @@ def import_judgments(
     ----------
     files
         One or more, of one layout or several.
-    out
-        Folder to write; must not exist.
     how, choices
         What the user says of the files, and decides about the ratings.
 
@@ -98,23 +96,16 @@ def import_judgments(
     how, choices = how or HowToRead(), choices or Choices()
     _check(how, choices)
     gain_map = None if choices.gain_map is None else _gain_map(choices.gain_map, choices.max_grade)
-    counts: Counter[str] = Counter(dict.fromkeys(_COUNTS, 0))
-    with publishing(out) as folder:
+    with importing(out, _COUNTS, progress) as folder:
+        counts = folder.counts
         read = [read_judgment_file(file, how, progress=progress) for file in files]
         names = _topic_names(read, how, choices, progress)
         graded = list(_graded(read, names, gain_map, choices, counts))
-        rows = settled(graded, choices.raters or "each", counts)
-        kept = _distinct(rows, counts)
-        _write(folder, kept)
-        imported = Imported(out, dict(counts), tuple(_notes(kept, read, choices, counts)))
-        write_record(
-            folder,
-            importer="judgments",
-            inputs=_inputs(files, choices.topics),
-            settings=_settings(read, how, choices),
-            imported=imported,
-        )
-    return imported
+        kept = _written(settled(graded, choices.raters or "each", counts), folder)
+        inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
+        notes = _notes(kept, read, choices, counts)
+        settings = _settings(read, how, choices)
+        return folder.finish("judgments", {**inputs, "topics": choices.topics}, notes, settings)
 
 
 def _check(how: HowToRead, choices: Choices) -> None:
@@ -185,7 +176,7 @@ def _graded(
     names: Mapping[str, str] | None,
     gain_map: Mapping[str, int] | None,
     choices: Choices,
-    counts: Counter[str],
+    counts: dict[str, int],
 ) -> Iterator[Graded]:
     """Yield the ratings of all files as grades of one scale."""
     used = [
@@ -215,14 +206,15 @@ def _as_text(name: str) -> str:
 
 
 def _used(
-    file: JudgmentFile, gain_map: Mapping[str, int], counts: Counter[str]
+    file: JudgmentFile, gain_map: Mapping[str, int], counts: dict[str, int]
 ) -> Iterator[tuple[Rating, str]]:
     """Yield ratings and their keys; grades of qrels below 0 are no grades, unless the map names them.
 
     TREC writes -1 for a document that was pooled and not judged, and -2 (or less) for spam.
     """
     counts["files"] += 1
-    counts.update(file.counts)
+    for name, rows in file.counts.items():
+        counts[name] += rows
     counts["ratings_read"] += len(file.ratings)
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     for rating in file.ratings:
@@ -238,7 +230,7 @@ def _used(
 
 
 def _query_names(
-    file: JudgmentFile, names: Mapping[str, str] | None, counts: Counter[str]
+    file: JudgmentFile, names: Mapping[str, str] | None, counts: dict[str, int]
 ) -> Mapping[str, str]:
     """Return the query of each topic of qrels; what the file of topics lacks is marked and counted."""
     if names is None or file.format != "qrels":
@@ -256,26 +248,15 @@ def _query_names(
 _Row = tuple[str, str, int, str | None]
 
 
-def _distinct(rows: Sequence[Graded], counts: Counter[str]) -> list[_Row]:
-    """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve."""
-    distinct: dict[_Row, None] = dict.fromkeys((row.query, row.url, row.grade, row.judge) for row in rows)
-    results = {(query, url, judge) for query, url, _, judge in distinct}
-    counts["judgments_repeated"] += len(rows) - len(distinct)
-    counts["judgments_conflicting"] += len(distinct) - len(results)
-    counts["judgments"] = len(distinct)
-    counts["queries"] = len({query for query, *_ in distinct})
-    return list(distinct)
-
-
-def _write(folder: Path, rows: Sequence[_Row]) -> None:
-    by_judge = any(judge is not None for *_, judge in rows)
-    with TableWriter(folder / "judgments.parquet", BY_JUDGE if by_judge else JUDGMENTS) as writer:
-        for row in rows:
+def _written(rows: Sequence[Graded], folder: CanonicalFolder) -> list[_Row]:
+    """Write what is distinct, and return it; the judge is a column where some row has one."""
+    kept = distinct_judgments([(row.query, row.url, row.grade, row.judge) for row in rows], folder.counts)
+    folder.counts["queries"] = len({query for query, *_ in kept})
+    by_judge = any(judge is not None for *_, judge in kept)
+    with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
+        for row in kept:
             writer.add(*(row if by_judge else row[:3]))
-
-
-def _inputs(files: Sequence[Path], topics: Path | None) -> dict[str, Path | None]:
-    return {f"file_{number}": file for number, file in enumerate(files, 1)} | {"topics": topics}
+    return kept
 
 
 def _settings(read: Sequence[JudgmentFile], how: HowToRead, choices: Choices) -> dict[str, object]:

@@ -59,7 +59,7 @@ def median(grades: Sequence[int]) -> int:
 _COMBINED: dict[str, Callable[[Sequence[int]], int]] = {"majority": majority, "median": median}
 
 
-def settled(rows: Sequence[Graded], rule: str, counts: Counter[str]) -> list[Graded]:
+def settled(rows: Sequence[Graded], rule: str, counts: dict[str, int]) -> list[Graded]:
     """Apply a rule of `RULES` to rows that name raters; rows that name none stay as they are.
 
     Kept apart, each rater becomes a judge; rows of nobody are then of a judge named after their file, because
@@ -100,7 +100,7 @@ def _label(row: Graded) -> str | None:
     return row.judge or row.rater
 
 
-def _final(rows: Sequence[Graded], counts: Counter[str]) -> list[Graded]:
+def _final(rows: Sequence[Graded], counts: dict[str, int]) -> list[Graded]:
     kept = [row for row in rows if row.rater in (FINAL, None)]
     if all(row.rater is None for row in kept):
         raise InputError("--raters final: no file has a column final_rating; choose each, majority or median")
@@ -109,7 +109,7 @@ def _final(rows: Sequence[Graded], counts: Counter[str]) -> list[Graded]:
 
 
 def _by_rule(
-    rows: Sequence[Graded], heard: _Heard, rule: Callable[[Sequence[int]], int], counts: Counter[str]
+    rows: Sequence[Graded], heard: _Heard, rule: Callable[[Sequence[int]], int], counts: dict[str, int]
 ) -> list[Graded]:
     """Make one grade of each result's; a rater who gave a grade twice is heard once."""
     plain = [row for row in rows if row.rater is None]

@@ -14,13 +14,7 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.importers.base import (
-    Imported,
-    TableWriter,
-    count_judged_results,
-    publishing,
-    write_record,
-)
+from clickassay.inputs.importers.base import Imported, TableWriter, importing
 from clickassay.inputs.importers.ubi.documents import QUERY, Document, documents, files_of
 from clickassay.inputs.importers.ubi.searches import write_log
 from clickassay.inputs.normalise import normalise_query
@@ -105,41 +99,32 @@ def import_ubi(
     paths
         Files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
         (.csv); or folders of such files.
-    out
-        Folder to write; must not exist.
     click_actions
         Values of action_name that are clicks on a result.
-    progress
-        Called with what is done now and the part done.
 
     Raises
     ------
     InputError
         If a document is not in the layout (the message names file and line), or no event is a click, or no
         search is left.
-    OutputError
-        If `out` exists or cannot be written.
     SettingsError
         If a click action is the impression, or none is given.
     """
     _check_actions(click_actions)
-    counts = dict.fromkeys(_COUNTS, 0)
-    with publishing(out) as folder:
+    with importing(out, _COUNTS, progress) as folder:
+        counts = folder.counts
         files = files_of(list(paths))
-        stage = folder / "stage"
+        stage = folder.path / "stage"
         stage.mkdir()
         met = _staged(files, stage, frozenset(click_actions), counts, progress)
         _check_met(met, counts, files)
         progress(Event("putting searches together"))
-        write_log(stage, folder, counts)
+        write_log(stage, folder.path, counts)
         shutil.rmtree(stage)
         _check_written(counts, files)
-        counts.update(count_judged_results(folder))
-        imported = Imported(out, counts, tuple(_notes(met, counts)))
-        inputs: dict[str, Path | None] = {f"log {number}": file for number, file in enumerate(files, 1)}
-        settings: dict[str, object] = {"click_actions": list(click_actions)}
-        write_record(folder, importer="ubi", inputs=inputs, settings=settings, imported=imported)
-    return imported
+        inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
+        settings = {"click_actions": list(click_actions)}
+        return folder.finish("ubi", inputs, _notes(met, counts), settings)
 
 
 def _check_actions(click_actions: Sequence[str]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from clickassay.inputs.importers.base import height
+
 _ID = "query_id"
 _USERS = ("user_id", "client_id", "session_id")
 _TIME = pl.Datetime("ms", "UTC")
@@ -67,7 +69,7 @@ def _places(impressions: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
         pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
     )
     distinct = usable.group_by(_ID, "ordinal", "url").agg(pl.col("application").min())
-    counts["impressions_repeated"] = _height(usable) - _height(distinct)
+    counts["impressions_repeated"] = height(usable) - height(distinct)
     return distinct
 
 
@@ -189,7 +191,7 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
     ).drop_nulls()
     distinct = usable.unique().collect().sort("timestamp", "search_id", "url")
     counts["clicks"] = distinct.height
-    counts["clicks_repeated"] = _height(usable) - distinct.height
+    counts["clicks_repeated"] = height(usable) - distinct.height
     of_search = distinct.join(log, on="search_id", how="semi")
     counts["clicks_of_no_search"] = distinct.height - of_search.height
     on_page = of_search.join(
@@ -199,7 +201,3 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
     )
     counts["clicks_elsewhere"] = of_search.height - on_page.height
     return distinct
-
-
-def _height(frame: pl.LazyFrame) -> int:
-    return int(frame.select(pl.len()).collect(engine="streaming").item())
