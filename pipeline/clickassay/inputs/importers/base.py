@@ -12,11 +12,10 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -125,37 +124,26 @@ def _undecodable(file: Path, number: int, raw: bytes, expected: str) -> InputErr
     return malformed(file, number, repr(raw[:20]), expected=expected)
 
 
+@dataclass(frozen=True)
 class TableWriter:
     """Writes rows to one Parquet file, a batch at a time, so that memory does not grow with the log."""
 
-    def __init__(self, file: Path, schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-        self._writer = pq.ParquetWriter(file, schema, compression="zstd")
-        self._schema = schema
-        self._rows: list[tuple[Any, ...]] = []
+    file: pq.ParquetWriter
+    schema: Any
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def add(self, *row: object) -> None:
         """Add one row, its values in the order of the schema; times are integer milliseconds."""
-        self._rows.append(row)
-        if len(self._rows) >= _BATCH_ROWS:
-            self._flush()
+        self.rows.append(row)
+        if len(self.rows) >= _BATCH_ROWS:
+            self.flush()
 
-    def _flush(self) -> None:
-        values = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
-        arrays = [pa.array(column, field.type) for column, field in zip(values, self._schema, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        self._rows.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self._flush()
-        finally:
-            self._writer.close()
+    def flush(self) -> None:
+        """Write the rows that were added since."""
+        values = zip(*self.rows, strict=True) if self.rows else [()] * len(self.schema)
+        arrays = [pa.array(column, of.type) for column, of in zip(values, self.schema, strict=True)]
+        self.file.write_table(pa.Table.from_arrays(arrays, schema=self.schema))
+        self.rows.clear()
 
 
 _Judgment = TypeVar("_Judgment", bound=tuple[Any, ...])
@@ -221,9 +209,13 @@ class CanonicalFolder:
     counts: dict[str, int]
     progress: Progress
 
-    def table(self, name: str, schema: Any) -> TableWriter:  # noqa: ANN401 - pyarrow has no types
+    @contextmanager
+    def table(self, name: str, schema: Any) -> Iterator[TableWriter]:  # noqa: ANN401 - pyarrow has no types
         """Open a table, by its name without ending."""
-        return TableWriter(self.path / f"{name}.parquet", schema)
+        with pq.ParquetWriter(self.path / f"{name}.parquet", schema, compression="zstd") as file:
+            writer = TableWriter(file, schema)
+            yield writer
+            writer.flush()
 
     @contextmanager
     def log(self, searches: Any = SEARCHES) -> Iterator[LogWriter]:  # noqa: ANN401 - pyarrow has no types

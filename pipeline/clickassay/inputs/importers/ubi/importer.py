@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.importers.base import Imported, TableWriter, importing
+from clickassay.inputs.importers.base import CanonicalFolder, Imported, TableWriter, importing
 from clickassay.inputs.importers.ubi.documents import QUERY, Document, documents, files_of
 from clickassay.inputs.importers.ubi.searches import write_log
 from clickassay.inputs.normalise import normalise_query
@@ -116,7 +116,7 @@ def import_ubi(
         files = files_of(list(paths))
         stage = folder.path / "stage"
         stage.mkdir()
-        met = _staged(files, stage, frozenset(click_actions), counts, progress)
+        met = _staged(files, folder, frozenset(click_actions))
         _check_met(met, counts, files)
         progress(Event("putting searches together"))
         write_log(stage, folder.path, counts)
@@ -143,18 +143,16 @@ class _Met:
     object_id_fields: Counter[str] = field(default_factory=Counter)
 
 
-def _staged(
-    files: Sequence[Path], stage: Path, clicks: frozenset[str], counts: dict[str, int], progress: Progress
-) -> _Met:
-    met = _Met()
+def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[str]) -> _Met:
+    met, counts = _Met(), folder.counts
     with (
-        TableWriter(stage / "queries.parquet", QUERIES) as queries,
-        TableWriter(stage / "impressions.parquet", EVENTS) as impressions,
-        TableWriter(stage / "clicks.parquet", EVENTS) as clicked,
+        folder.table("stage/queries", QUERIES) as queries,
+        folder.table("stage/impressions", EVENTS) as impressions,
+        folder.table("stage/clicks", EVENTS) as clicked,
     ):
         writers = {**dict.fromkeys(clicks, clicked), IMPRESSION: impressions}
         for file in files:
-            for document in documents(file, counts, progress):
+            for document in documents(file, counts, folder.progress):
                 if document.kind == QUERY:
                     _stage_query(document, queries, counts)
                 else:
