@@ -39,75 +39,40 @@ def _read(case: Path, name: str) -> dict[str, Any]:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def _optional(case: Path, name: str) -> Path | None:
-    return case / name if (case / name).exists() else None
+def _judgments(*files: Path, out: Path, how=None, choices=None, topics=None) -> Imported:
+    how = {name: tuple(value) if isinstance(value, list) else value for name, value in (how or {}).items()}
+    return import_judgments(
+        files, out=out, how=HowToRead(**how), choices=Choices(**(choices or {}), topics=topics)
+    )
 
 
-def _yandex(case: Path, out: Path) -> Imported:
-    optional = {"judgments": case / "judgments.tsv", "query_map": case / "map.tsv"}
-    given = {name: file for name, file in optional.items() if file.exists()}
-    return import_yandex(case / "log.tsv", **given, out=out, **_read(case, "options.json"))
-
-
-def _trec_session(case: Path, out: Path) -> Imported:
-    return import_trec_session(case / "sessions.xml", case / "qrels.txt", out=out)
-
-
-def _yahoo_l18(case: Path, out: Path) -> Imported:
-    return import_yahoo_l18(case / "log.txt", judgments=_optional(case, "judgments.txt"), out=out)
-
-
-def _tiangong_st(case: Path, out: Path) -> Imported:
-    labels = _optional(case, "labels.txt")
-    return import_tiangong_st(case / "sessions.xml", labels=labels, out=out, **_read(case, "options.json"))
-
-
-def _baidu_ultr(case: Path, out: Path) -> Imported:
-    return import_baidu_ultr(case / "part.txt", labels=_optional(case, "labels.txt"), out=out)
-
-
-def _pyclick(case: Path, out: Path) -> Imported:
-    return import_pyclick(case / "pages.txt", out=out)
-
-
-def _letor(case: Path, out: Path) -> Imported:
-    return import_letor(case / "file.txt", sizes=_optional(case, "sizes.txt"), out=out)
-
-
-def _judgments(case: Path, out: Path) -> Imported:
-    asides = ("expected.json", "options.json", "topics.tsv")
-    files = sorted(file for file in case.iterdir() if file.name not in asides)
-    options = _read(case, "options.json")
-    how = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in options.get("how", {}).items()
-    }
-    topics = case / "topics.tsv" if (case / "topics.tsv").exists() else None
-    choices = Choices(**options.get("choices", {}), topics=topics)
-    return import_judgments(files, out=out, how=HowToRead(**how), choices=choices)
-
-
-def _ubi(case: Path, out: Path) -> Imported:
-    files = sorted(file for file in case.iterdir() if file.suffix != ".json")
-    return import_ubi(files, out=out, **_read(case, "options.json"))
+def _ubi(*files: Path, out: Path, **options: Any) -> Imported:
+    return import_ubi(files, out=out, **options)
 
 
 IMPORTERS = {
-    "baidu_ultr": _baidu_ultr,
-    "judgments": _judgments,
-    "letor": _letor,
-    "pyclick": _pyclick,
-    "tiangong_st": _tiangong_st,
-    "trec_session": _trec_session,
-    "yahoo_l18": _yahoo_l18,
-    "ubi": _ubi,
-    "yandex": _yandex,
+    "baidu_ultr": (import_baidu_ultr, {"labels": "labels.txt"}),
+    "judgments": (_judgments, {"topics": "topics.tsv"}),
+    "letor": (import_letor, {"sizes": "sizes.txt"}),
+    "pyclick": (import_pyclick, {}),
+    "tiangong_st": (import_tiangong_st, {"labels": "labels.txt"}),
+    "trec_session": (lambda qrels, xml, out: import_trec_session(xml, qrels, out=out), {}),
+    "yahoo_l18": (import_yahoo_l18, {"judgments": "judgments.txt"}),
+    "ubi": (_ubi, {}),
+    "yandex": (import_yandex, {"judgments": "judgments.tsv", "query_map": "map.tsv"}),
 }
-"""How the files of a case are given to its importer; its cases lie in a folder of its name."""
+"""What imports a case, whose folder lies in one of this name, and its options that are files.
+
+All other files of a case are its logs, in the order of their names.
+"""
 
 
 def _run(case: Path, out: Path) -> Imported:
-    return IMPORTERS[case.parent.name](case, out)
+    read, optional = IMPORTERS[case.parent.name]
+    given = {option: case / name for option, name in optional.items() if (case / name).exists()}
+    asides = {*given.values(), case / "expected.json", case / "options.json"}
+    logs = sorted(file for file in case.iterdir() if file not in asides)
+    return read(*logs, **given, out=out, **_read(case, "options.json"))
 
 
 def _named(case: Path) -> str:
@@ -131,25 +96,14 @@ def test_there_are_cases_of_every_importer():
         assert (IMPORTED / importer / "refusals.toml").is_file()
 
 
-@pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
 @pytest.mark.parametrize("case", GOOD, ids=_named)
-def test_a_foreign_log_becomes_the_expected_table(case, table, tmp_path):
-    _run(case, tmp_path / "out")
-    assert _rows(tmp_path / "out", table) == _read(case, "expected.json")[table]
-
-
-@pytest.mark.parametrize("case", GOOD, ids=_named)
-def test_everything_read_dropped_or_changed_is_counted(case, tmp_path):
-    imported = _run(case, tmp_path / "out")
-    expected = _read(case, "expected.json")
+def test_a_foreign_log_becomes_the_expected_tables_and_all_is_counted_and_recorded(case, tmp_path):
+    imported, expected = _run(case, tmp_path / "out"), _read(case, "expected.json")
+    for table in ("searches", "clicks", "judgments"):
+        assert _rows(tmp_path / "out", table) == expected[table]
     assert {name: count for name, count in imported.counts.items() if count} == expected["counts"]
     for part in expected["notes_say"]:
         assert part in " ".join(imported.notes)
-
-
-@pytest.mark.parametrize("case", GOOD, ids=_named)
-def test_import_json_holds_the_counts_and_notes_that_are_returned(case, tmp_path):
-    imported = _run(case, tmp_path / "out")
     record = json.loads((tmp_path / "out" / "import.json").read_text(encoding="utf-8"))
     assert imported.folder == tmp_path / "out"
     assert record["counts"] == imported.counts
