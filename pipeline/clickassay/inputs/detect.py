@@ -64,69 +64,48 @@ class Recognised:
     head: tuple[str, ...]
 
 
+def _canonical(table: str) -> Layout:
+    needed = dict.fromkeys(["searches", "clicks", "judgments", table])
+    options = " ".join(f"--{name} {'{file}' if name == table else name.upper()}" for name in needed)
+    return Layout(table, f"the canonical table of {table}", f"run {options} --out RUN")
+
+
+def _imported(name: str, what: str, arguments: str) -> Layout:
+    return Layout(name, what, f"import {arguments} --out FOLDER")
+
+
 UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
-SEARCHES = Layout(
-    "searches",
-    "the canonical table of searches",
-    "run --searches {file} --clicks CLICKS --judgments JUDGMENTS --out RUN",
+SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_canonical, columns.CANONICAL)
+QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
+QUEPID_RATERS = _imported(
+    "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
 )
-CLICKS = Layout(
-    "clicks",
-    "the canonical table of clicks",
-    "run --searches SEARCHES --clicks {file} --judgments JUDGMENTS --out RUN",
-)
-JUDGMENTS = Layout(
-    "judgments",
-    "the canonical table of judgments",
-    "run --searches SEARCHES --clicks CLICKS --judgments {file} --out RUN",
-)
-QUERIES = Layout(
-    "queries",
-    "the canonical table of queries",
-    "run --searches SEARCHES --clicks CLICKS --judgments JUDGMENTS --queries {file} --out RUN",
-)
-QUEPID = Layout("quepid", "ratings exported by Quepid", "import judgments {file} --out FOLDER")
-QUEPID_RATERS = Layout(
-    "quepid-raters", "ratings by several raters, exported by Quepid", "import judgments {file} --out FOLDER"
-)
-SRW = Layout("srw", "judgments of OpenSearch's Search Relevance Workbench", QUEPID.command)
-QRELS = Layout("qrels", "TREC qrels", "import judgments {file} --topics TOPICS.tsv --out FOLDER")
+SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench", "judgments {file}")
+QRELS = _imported("qrels", "TREC qrels", "judgments {file} --topics TOPICS.tsv")
 TREC_RUN = Layout("trec-run", "a TREC run: rankings, without clicks or grades", "")
-TREC_SESSION = Layout(
-    "trec-session", "sessions of the TREC Session Track", "import trec-session {file} QRELS --out FOLDER"
+TREC_SESSION = _imported("trec-session", "sessions of the TREC Session Track", "trec-session {file} QRELS")
+TIANGONG = _imported("tiangong-st", "sessions of TianGong-ST", "tiangong-st {file}")
+TIANGONG_LABELS = _imported(
+    "tiangong-st-labels", "human labels of TianGong-ST", "tiangong-st XML --labels {file}"
 )
-TIANGONG = Layout("tiangong-st", "sessions of TianGong-ST", "import tiangong-st {file} --out FOLDER")
-TIANGONG_LABELS = Layout(
-    "tiangong-st-labels",
-    "human labels of TianGong-ST",
-    "import tiangong-st XML --labels {file} --out FOLDER",
+YANDEX = _imported("yandex", "a log in Yandex's layout", "yandex {file}")
+YANDEX_JUDGMENTS = _imported(
+    "yandex-judgments", "judgments in Yandex's or CLARA's layout", "yandex LOG --judgments {file}"
 )
-YANDEX = Layout("yandex", "a log in Yandex's layout", "import yandex {file} --out FOLDER")
-YANDEX_JUDGMENTS = Layout(
-    "yandex-judgments",
-    "judgments in Yandex's or CLARA's layout",
-    "import yandex LOG --judgments {file} --out FOLDER",
-)
-UBI = Layout("ubi", "OpenSearch User Behavior Insights", "import ubi {file} --out FOLDER")
-LETOR = Layout("letor", "judged documents with features (LETOR)", "import letor {file} --out FOLDER")
-LIGHTGBM = Layout(
+UBI = _imported("ubi", "OpenSearch User Behavior Insights", "ubi {file}")
+LETOR = _imported("letor", "judged documents with features (LETOR)", "letor {file}")
+LIGHTGBM = _imported(
     "letor-without-qid",
     "judged documents with features, without queries (LightGBM)",
-    "import letor {file} --sizes SIZES --out FOLDER",
+    "letor {file} --sizes SIZES",
 )
-PYCLICK = Layout("pyclick", "PyClick's sample of Yandex's log", "import pyclick {file} --out FOLDER")
-YAHOO = Layout("yahoo-l18", "a log in the layout of Yahoo L18", "import yahoo-l18 {file} --out FOLDER")
-YAHOO_JUDGMENTS = Layout(
-    "yahoo-l18-judgments",
-    "judgments in the layout of Yahoo L18",
-    "import yahoo-l18 LOG --judgments {file} --out FOLDER",
+PYCLICK = _imported("pyclick", "PyClick's sample of Yandex's log", "pyclick {file}")
+YAHOO = _imported("yahoo-l18", "a log in the layout of Yahoo L18", "yahoo-l18 {file}")
+YAHOO_JUDGMENTS = _imported(
+    "yahoo-l18-judgments", "judgments in the layout of Yahoo L18", "yahoo-l18 LOG --judgments {file}"
 )
-BAIDU = Layout("baidu-ultr", "a log in the layout of Baidu-ULTR", "import baidu-ultr {file} --out FOLDER")
-BAIDU_LABELS = Layout(
-    "baidu-ultr-labels",
-    "expert labels of Baidu-ULTR",
-    "import baidu-ultr LOG --labels {file} --out FOLDER",
-)
+BAIDU = _imported("baidu-ultr", "a log in the layout of Baidu-ULTR", "baidu-ultr {file}")
+BAIDU_LABELS = _imported("baidu-ultr-labels", "expert labels of Baidu-ULTR", "baidu-ultr LOG --labels {file}")
 
 
 def recognise(file: Path) -> Recognised:

@@ -17,8 +17,8 @@ from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.truth import write_truth
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gain_map
 from clickassay.inputs.simulate.writing import (
+    CLICK_SCHEMA,
     RowGroups,
-    click_schema,
     click_table,
     search_schema,
     search_table,
@@ -126,7 +126,7 @@ def _write_log(
     as_clicks = partial(click_table, corpus=corpus)
     with (
         RowGroups(folder / "searches.parquet", search_schema(world.markets), as_searches) as search_file,
-        RowGroups(folder / "clicks.parquet", click_schema(), as_clicks) as click_file,
+        RowGroups(folder / "clicks.parquet", CLICK_SCHEMA, as_clicks) as click_file,
     ):
         for period in periods(searches):
             rng = _stream(seed, _PERIODS, period.number)

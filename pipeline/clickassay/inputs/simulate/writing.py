@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from clickassay.inputs.arrow import TIME, arrow_schema
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES
 from clickassay.inputs.simulate.corpus import DEPTH, Corpus
 from clickassay.inputs.simulate.judging import Judgments
-from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows, join
+from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, Rows, SearchRows, join
 
 ROW_GROUP = 100_000
 """A row group is written when at least this many searches are gathered."""
@@ -25,7 +25,8 @@ JUDGMENT_ROW_GROUP = 1 << 20
 
 COMPRESSION_LEVEL = 1  # of zstd: level 3 is 2 % smaller and 20 % slower here
 
-Rows = TypeVar("Rows", SearchRows, ClickRows)
+CLICK_SCHEMA = arrow_schema(CLICKS, "url")
+"""Columns of ``clicks.parquet``."""
 
 
 class RowGroups(Generic[Rows]):
@@ -113,11 +114,6 @@ def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(SEARCHES, *(["market"] if markets else []))
 
 
-def click_schema() -> Any:  # noqa: ANN401 - pyarrow
-    """Columns of ``clicks.parquet``."""
-    return arrow_schema(CLICKS, "url")
-
-
 def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     columns = [
@@ -133,9 +129,9 @@ def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> 
 
 
 def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
-    """Rows of clicks with their texts, as an Arrow table of `click_schema`."""
+    """Rows of clicks with their texts, as an Arrow table of `CLICK_SCHEMA`."""
     columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(TIME), _texts(corpus.urls, rows.document)]
-    return pa.table(columns, schema=click_schema())
+    return pa.table(columns, schema=CLICK_SCHEMA)
 
 
 def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
@@ -167,10 +163,6 @@ def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
 
 def write_queries(path: Path, corpus: Corpus) -> None:
     """Write ``queries.parquet``: query, navigational."""
-    write_table(path, pa.table({"query": corpus.queries, "navigational": pa.array(corpus.navigational)}))
-
-
-def write_table(path: Path, table: Any) -> None:  # noqa: ANN401 - pyarrow
-    """Write a small table."""
+    table = pa.table({"query": corpus.queries, "navigational": pa.array(corpus.navigational)})
     with _parquet_writer(path, table.schema) as file:
         file.write_table(table)
