@@ -1,8 +1,7 @@
 """`clickassay import`: foreign logs and judgments into canonical tables."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,29 +17,9 @@ if TYPE_CHECKING:
 imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_is_help=True)
 
 
-class Encoding(StrEnum):
-    """How the text of a file is encoded."""
-
-    utf_8 = "utf-8"
-    gb18030 = "gb18030"
-
-
-class JudgmentFormat(StrEnum):
-    """Layouts of judgments."""
-
-    table = "table"
-    quepid = "quepid"
-    srw = "srw"
-    qrels = "qrels"
-
-
-class Raters(StrEnum):
-    """What becomes of several raters of one result."""
-
-    each = "each"
-    majority = "majority"
-    median = "median"
-    final = "final"
+Encoding = Literal["utf-8", "gb18030"]
+JudgmentFormat = Literal["table", "quepid", "srw", "qrels"]
+Raters = Literal["each", "majority", "median", "final"]
 
 
 @imports.command("yandex")
@@ -128,7 +107,7 @@ def import_tiangong_st(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
     out: OUT,
     labels: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
-    encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = Encoding.utf_8,
+    encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = "utf-8",
     quiet: QUIET = False,
 ) -> None:
     """Import the sessions and human labels of TianGong-ST.
@@ -139,7 +118,7 @@ def import_tiangong_st(
     """
     from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
 
-    _import(read, xml, labels=labels, out=out, encoding=encoding.value, quiet=quiet)
+    _import(read, xml, labels=labels, out=out, encoding=encoding, quiet=quiet)
 
 
 @imports.command("baidu-ultr")
@@ -223,8 +202,8 @@ def import_judgments(
     from clickassay.inputs.importers.judgments.importer import Choices
     from clickassay.inputs.importers.judgments.importer import import_judgments as read
 
-    how = HowToRead(layout.value if layout else None, encoding, tuple(rater_column or ()))
-    choices = Choices(gain_map, max_grade, raters.value if raters else None, tuple(judge or ()), topics)
+    how = HowToRead(layout, encoding, tuple(rater_column or ()))
+    choices = Choices(gain_map, max_grade, raters, tuple(judge or ()), topics)
     _import(read, files, out=out, how=how, choices=choices, quiet=quiet)
 
 
