@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -314,6 +314,14 @@ def _fingerprint(file: Path) -> dict[str, object]:
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {"name": file.name, "bytes": file.stat().st_size, "sha256": digest}
+
+
+def unmapped_prefix(taken: Collection[str]) -> str:
+    """Return what queries without a name are to begin with: none of those `taken` begins so."""
+    prefix = "unmapped:"
+    while any(query.startswith(prefix) for query in taken):
+        prefix = "un" + prefix
+    return prefix
 
 
 def highest_grade_note(rows: Sequence[tuple[str, str, int]]) -> str:

@@ -33,6 +33,7 @@ from clickassay.inputs.importers.base import (
     highest_grade_note,
     importing,
     lines,
+    unmapped_prefix,
     whole_number,
 )
 from clickassay.inputs.normalise import normalise_query
@@ -162,10 +163,7 @@ def _query_names(query_map: Path | None, judgments: _Judgments, progress: Progre
     mapping = _read_map(query_map, progress) if query_map else None
     taken = {normalise_query(query) for query, _, _ in judgments.rows}
     taken |= {normalise_query(query) for query in (mapping or {}).values()}
-    prefix = "unmapped:"
-    while any(query.startswith(prefix) for query in taken):
-        prefix = "un" + prefix
-    return _QueryNames(mapping, prefix, judgments.regions)
+    return _QueryNames(mapping, unmapped_prefix(taken), judgments.regions)
 
 
 def _read_map(file: Path, progress: Progress) -> dict[str, str]:

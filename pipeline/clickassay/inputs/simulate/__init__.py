@@ -1,7 +1,6 @@
 """Logs from planted user models, with the truth beside them: for tests, trials and teaching.
 
-- ``simulation``: a whole log; ``worlds``: how users click.
+- ``simulation``: a whole log, and what was planted in it; ``worlds``: how users click.
 - ``corpus``, ``words``: what is searched; ``judging``: what editors say.
 - ``traffic``, ``rows``, ``writing``: who searches when; rows; files.
-- ``truth``: what was planted.
 """

@@ -2,19 +2,19 @@
 
 import os
 from collections import Counter
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from clickassay.core.errors import OutputError, SimulationError
-from clickassay.core.output import published_folder
+from clickassay.core.output import published_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.simulate.corpus import Corpus, make_corpus
+from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, make_corpus
 from clickassay.inputs.simulate.judging import judge
 from clickassay.inputs.simulate.rows import ClickRows, draw_rows
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
-from clickassay.inputs.simulate.truth import write_truth
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gain_map
 from clickassay.inputs.simulate.writing import (
     CLICK_SCHEMA,
@@ -96,9 +96,8 @@ def simulate(
         write_judgments(folder / "judgments.parquet", corpus, judgments)
         write_queries(folder / "queries.parquet", corpus)
         planted.update(_write_log(folder, chosen, corpus, searches=searches, seed=seed, progress=progress))
-        write_truth(
-            folder / "truth.json", chosen, searches=searches, queries=queries, seed=seed, planted=planted
-        )
+        asked = {"seed": seed, "searches": searches, "queries": queries}
+        write_json(folder / "truth.json", _truth(chosen, asked, planted), sort_keys=False)
     return out
 
 
@@ -143,3 +142,19 @@ def _write_log(
             )
         click_file.add(waiting)
     return planted
+
+
+def _truth(world: World, asked: dict[str, int], planted: Counter[str]) -> dict[str, object]:
+    """Return what is true of a log: its world, what was asked for, and the counts of the planted but 0."""
+    return {
+        "world": world.name,
+        "summary": world.summary,
+        **asked,
+        "markets": list(world.markets),
+        "depth": DEPTH,
+        "rankers": RANKERS,
+        "law": asdict(world.law),
+        "parameters": dict(world.parameters),
+        "flaws": asdict(world.flaws),
+        "planted": {name: count for name, count in sorted(planted.items()) if count},
+    }

@@ -8,8 +8,9 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -94,9 +95,6 @@ class JudgmentFile:
     counts: Counter[str]
 
 
-OTHER_ENCODING = " (or say which with --encoding, e.g. gb18030)"
-
-
 @dataclass(frozen=True)
 class HowToRead:
     """What a user may say of files of judgments.
@@ -114,6 +112,11 @@ class HowToRead:
     format: str | None = None
     encoding: str = "utf-8"
     rater_columns: tuple[str, ...] = ()
+
+    def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:
+        """Yield the numbered lines of a text file."""
+        hint = " (or say which with --encoding, e.g. gb18030)"
+        return lines(file, progress=progress, encoding=self.encoding, hint=hint)
 
 
 def read_judgment_file(
@@ -176,9 +179,9 @@ def _csv(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -
 
 def _csv_rows(file: Path, how: HowToRead, progress: Progress) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its last line, cells) of each row that is not blank."""
-    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
+    numbered = how.lines(file, progress)
     first = next(numbered, (1, ""))[1]
-    texts = (text + "\n" for text in _chained(first, (text for _, text in numbered)))
+    texts = (text + "\n" for text in chain([first], (text for _, text in numbered)))
     reader = csv.reader(texts, delimiter=max(",\t;", key=first.count), strict=True)
     try:
         for row in reader:
@@ -186,11 +189,6 @@ def _csv_rows(file: Path, how: HowToRead, progress: Progress) -> Iterator[tuple[
                 yield reader.line_num, row
     except csv.Error as error:
         raise malformed(file, reader.line_num, str(error), expected="a row of CSV, quotes closed") from error
-
-
-def _chained(first: str, others: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from others
 
 
 def _columns(file: Path, number: int, head: list[str], how: HowToRead) -> _Columns:
@@ -293,8 +291,7 @@ def _collected(file: Path, frame: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _srw(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
-    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
-    text = "\n".join(line for _, line in numbered)
+    text = "\n".join(line for _, line in how.lines(file, progress))
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -350,8 +347,7 @@ def _not_srw(place: str, found: object, expected: str) -> InputError:
 
 
 def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
-    numbered = lines(file, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING)
-    rows = qrels_lines(file, numbered, counts)
+    rows = qrels_lines(file, how.lines(file, progress), counts)
     for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 

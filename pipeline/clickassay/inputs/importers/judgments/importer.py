@@ -17,11 +17,10 @@ from clickassay.inputs.importers.base import (
     Imported,
     distinct_judgments,
     importing,
-    lines,
+    unmapped_prefix,
 )
 from clickassay.inputs.importers.judgments.files import (
     FINAL,
-    OTHER_ENCODING,
     HowToRead,
     JudgmentFile,
     Rating,
@@ -149,7 +148,7 @@ def _topic_names(
     if all(file.format != "qrels" for file in read):
         raise InputError(f"{choices.topics} names topics, but no file is of TREC qrels; leave --topics away")
     names: dict[str, str] = {}
-    for number, text in lines(choices.topics, progress=progress, encoding=how.encoding, hint=OTHER_ENCODING):
+    for number, text in how.lines(choices.topics, progress):
         topic, tab, query = text.partition("\t")
         if not text.strip():
             continue
@@ -158,14 +157,6 @@ def _topic_names(
         if names.setdefault(topic.strip(), query.strip()) != query.strip():
             raise malformed(choices.topics, number, text, expected="each topic with one query")
     return names
-
-
-def _unnamed(names: Mapping[str, str]) -> str:
-    """Return what topics without a query are to begin with; no query of a topic begins so."""
-    prefix = "unmapped:"
-    while any(query.startswith(prefix) for query in names.values()):
-        prefix = "un" + prefix
-    return prefix
 
 
 # ---- grades -------------------------------------------------------------------------------------
@@ -239,7 +230,7 @@ def _query_names(
     missing = times.keys() - names.keys()
     counts["topics_not_in_file"] += len(missing)
     counts["ratings_of_topics_not_in_file"] += sum(times[topic] for topic in missing)
-    prefix = _unnamed(names)
+    prefix = unmapped_prefix(names.values())
     return {topic: names.get(topic, prefix + topic) for topic in times}
 
 
