@@ -1,6 +1,7 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -114,20 +115,19 @@ class Part:
     frame: pl.LazyFrame
 
 
+_Like = tuple[str, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str | None], ...]]
+"""Format, schema and partition values, which files of one part have alike."""
+
+
 def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[Part]:
-    groups: dict[tuple[object, ...], list[Path]] = {}
-    schemas: dict[tuple[object, ...], pl.Schema] = {}
+    groups: defaultdict[_Like, list[Path]] = defaultdict(list)
     for file in files:
         format_ = format_of(file) or format_by_content(what, file)
-        schema = _schema(what, file, format_)
-        key: tuple[object, ...] = (format_, tuple(schema.items()), _partition(file, root))
-        groups.setdefault(key, []).append(file)
-        schemas[key] = schema
-    for key, members in groups.items():
-        format_, partition = str(key[0]), _partition(members[0], root)
-        frame = _scan(members, format_)
-        full = pl.Schema({**schemas[key], **{name: pl.String() for name, _ in partition}})
-        yield Part(tuple(members), format_, full, partition, _with_partition(frame, partition))
+        groups[format_, tuple(_schema(what, file, format_).items()), _partition(file, root)].append(file)
+    for (format_, schema, partition), members in groups.items():
+        frame = _with_partition(_scan(members, format_), partition)
+        full = pl.Schema(dict(schema) | {name: pl.String() for name, _ in partition})
+        yield Part(tuple(members), format_, full, partition, frame)
 
 
 def _of_one_file(part: Part, file: Path, rows: tuple[int, int] | None) -> Part:

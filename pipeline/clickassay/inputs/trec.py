@@ -1,6 +1,6 @@
 """Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def read_qrels(source: Source) -> pl.DataFrame:
     InputError
         If a line, a column or a grade is not what it must be, or a result of a query is judged twice.
     """
-    frame = _read(source, "qrels", ("query", "doc", "grade"), _QRELS_LINE, (0, 2, 3))
+    frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
     grades = _whole_grades(frame, source)
     _refuse_repeats(grades, source, "judged", "keep one of the judgments")
     return grades
@@ -67,7 +67,7 @@ def read_run(source: Source) -> pl.DataFrame:
     InputError
         If a line, a column or a score is not what it must be, or a query has a doc twice.
     """
-    frame = _read(source, "run", ("query", "doc", "score"), _RUN_LINE, (0, 2, 4))
+    frame = _read(source, "run", _RUN_LINE, ("query", "doc", "score"))
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
     _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
@@ -94,9 +94,9 @@ def qrels_lines(
         If a line does not have four fields, or none has any.
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
-    rows = _split(file, lines, "qrels", _QRELS_LINE, (0, 2, 3))
+    rows = _split(file, lines, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
     counts["blank_lines"] += lines.height - rows.height
-    return rows.rename({"field_0": "query", "field_2": "doc", "field_3": "grade"})
+    return rows
 
 
 def ranked(run: pl.DataFrame) -> pl.DataFrame:
@@ -174,8 +174,7 @@ def read_numbers(source: Source) -> pl.DataFrame:
         pairs = [(str(query), str(number)) for query, number in source.items()]
         rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
     else:
-        lines = _fields(Path(source), "expected results", "query number", (0, 1))
-        rows = lines.rename({"field_0": "query", "field_1": "number"})
+        rows = _fields(Path(source), "expected results", "query number", ("query", "number"))
     numbers = rows.select("query", pl.col("number").str.strip_chars().cast(pl.Float64, strict=False))
     usable = (pl.col("number").is_finite() & (pl.col("number") >= 0)).fill_null(False)
     _refuse(numbers, rows, ~usable, "number", source)
@@ -190,16 +189,13 @@ def read_pairs(source: Source) -> pl.DataFrame:
     if isinstance(source, Mapping):
         pairs = [(str(query), str(doc)) for query, docs in source.items() for doc in docs]
         return pl.DataFrame(pairs, {"query": pl.String, "doc": pl.String}, orient="row").unique()
-    rows = _fields(Path(source), "known results", "query doc", (0, 1))
-    return rows.select(query="field_0", doc="field_1").unique()
+    rows = _fields(Path(source), "known results", "query doc", ("query", "doc"))
+    return rows.select("query", "doc").unique()
 
 
-def _read(
-    source: Source, what: str, names: tuple[str, ...], layout: str, places: tuple[int, ...]
-) -> pl.DataFrame:
+def _read(source: Source, what: str, layout: str, names: tuple[str, ...]) -> pl.DataFrame:
     if isinstance(source, str | Path):
-        rows = _fields(Path(source), what, layout, places)
-        return rows.rename({f"field_{place}": name for place, name in zip(places, names, strict=True)})
+        return _fields(Path(source), what, layout, names)
     if isinstance(source, Mapping):
         return _of_dict(source, what, names)
     return _of_frame(source, what, names)
@@ -233,32 +229,31 @@ def _of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  
     except (TypeError, ImportError) as error:
         kinds = "a TREC file, a Polars or pandas frame, or a dict"
         raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
-    columns = {name: _column(frame, what, name) for name in names}
-    return frame.select(
-        pl.col(column).cast(pl.String) if name in ("query", "doc") else expression
-        for name, (column, expression) in columns.items()
-    ).rename({column: name for name, (column, _) in columns.items() if column != name}, strict=False)
+    return frame.select(_column(frame, what, name) for name in names)
 
 
-def _column(frame: pl.DataFrame, what: str, name: str) -> tuple[str, pl.Expr]:
+def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     found = next((column for column in _NAMES[name] if column in frame.columns), None)
     if found is not None:
-        return found, pl.col(found).alias(name)
+        return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
     rank = next((column for column in _NAMES["rank"] if column in frame.columns), None)
     if name == "score" and rank is not None:
-        return name, (-pl.col(rank)).alias("score")
+        return (-pl.col(rank)).alias("score")
     expected = " or ".join(_NAMES[name])
     raise InputError(f"{what}: no column {expected}; it has: {', '.join(frame.columns)}")
 
 
-def _fields(file: Path, what: str, layout: str, places: Iterable[int]) -> pl.DataFrame:
-    return _split(file, _lines(file, what), what, layout, places)
+def _fields(file: Path, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
+    return _split(file, _lines(file, what), what, layout, names)
 
 
-def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, places: Iterable[int]) -> pl.DataFrame:
-    """Split rows (line, text) at white space; blank lines are left out. Columns ``field_i``, line, text."""
-    number = len(layout.split())
-    wanted = [pl.col("fields").list.get(place, null_on_oob=True).alias(f"field_{place}") for place in places]
+def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
+    """Split rows (line, text) at white space: line, the fields of these names in `layout`, text.
+
+    Blank lines are left out.
+    """
+    places = layout.split()
+    wanted = [pl.col("fields").list.get(places.index(name), null_on_oob=True).alias(name) for name in names]
     rows = (
         lines.lazy()
         .with_columns(fields=pl.col("text").str.extract_all(_FIELD))
@@ -266,7 +261,7 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, places: Iter
         .select("line", *wanted, found=pl.col("fields").list.len(), text="text")
         .collect()
     )
-    odd = rows.filter(pl.col("found") != number)
+    odd = rows.filter(pl.col("found") != len(places))
     if odd.height:
         raise _malformed(file, odd, f"'{layout}' with white space between")
     if not rows.height:

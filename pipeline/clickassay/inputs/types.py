@@ -1,6 +1,5 @@
 """Columns as they were read, brought to the canonical types of method 2."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import polars as pl
@@ -34,27 +33,18 @@ def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: boo
     Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
     Int64 for an integer; null where a text spells none of these. None if the type cannot hold the kind.
     """
-    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
     if isinstance(dtype, pl.Null):
-        return column.cast(pl.List(pl.String) if kind == "texts" else _PLAIN[kind])
-    convert: dict[Kind, Callable[[], pl.Expr | None]] = {
-        "any": lambda: column,
-        "id": lambda: _id_or_text(column, dtype, is_text=is_text, text_only=False),
-        "text": lambda: _id_or_text(column, dtype, is_text=is_text, text_only=True),
-        "time": lambda: _time(column, dtype, is_text=is_text and from_text),
-        "integer": lambda: _integer(column, dtype, is_text=is_text and from_text),
-        "texts": lambda: _texts(column, dtype, is_text=is_text and from_text),
-    }
-    return convert[kind]()
+        return column.cast(_OF_NULLS.get(kind, pl.String()))
+    if kind == "any":
+        return column
+    is_text = isinstance(dtype, (pl.String, pl.Categorical, pl.Enum))
+    if kind in ("id", "text"):
+        return _id_or_text(column, dtype, is_text=is_text, text_only=kind == "text")
+    convert = {"time": _time, "integer": _integer, "texts": _texts}[kind]
+    return convert(column, dtype, is_text=is_text and from_text)
 
 
-_PLAIN: dict[Kind, type[pl.DataType]] = {
-    "id": pl.Int64,
-    "time": pl.Int64,
-    "integer": pl.Int64,
-    "text": pl.String,
-    "any": pl.String,
-}
+_OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts": pl.List(pl.String)}
 
 
 def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
