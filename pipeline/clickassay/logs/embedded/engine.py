@@ -4,7 +4,6 @@ DuckDB runs the SQL; Polars decodes the files, because it needs about two thirds
 for lists of text and lets one pass serve both the fingerprints and the texts seen first.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from clickassay.core.errors import EngineError, InputError
+from clickassay.core.machine import memory_bytes
 from clickassay.core.output import is_disk_full
 from clickassay.core.sqlfiles import sql_text
 from clickassay.core.text import first_line
@@ -137,8 +137,7 @@ class DuckDBEngine:
 
 def _own_limit() -> int:
     """Return the bytes that the engine takes unless told: beyond them it spills, so that any log fits."""
-    every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return min(_ENOUGH_BYTES, int(0.8 * every))
+    return min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))
 
 
 def _as_it_lies(column: pl.Series) -> pa.ChunkedArray:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError, SettingsError
+from clickassay.core.machine import memory_bytes
 from clickassay.logs.spark.errors import first_cause, in_words, mended_fault
 
 if TYPE_CHECKING:
@@ -178,8 +179,7 @@ def _conf(place: SparkPlace) -> dict[str, str]:
 
 def _java_memory(limit: str | None) -> str:
     if limit is None:
-        every = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        return f"{max(1024, min(8192, int(every * 0.4) >> 20))}m"
+        return f"{max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))}m"
     number, unit = re.fullmatch(r"\s*([\d.]+)\s*([A-Za-z]+)\s*", limit).groups()  # type: ignore[union-attr]
     scale = {"B": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}[unit[0].upper()]
     return f"{max(512, int(float(number) * scale) >> 20)}m"
