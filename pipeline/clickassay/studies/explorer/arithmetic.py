@@ -19,9 +19,9 @@ from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import METRICS, shown_pool
 from clickassay.metrics.click_model_metrics import MODEL_METRICS
 from clickassay.metrics.clicks import CLICKS
-from clickassay.metrics.definition import Metric, given_arguments
-from clickassay.metrics.editorial import ap, satisfaction
-from clickassay.metrics.gains import grade_gains, ideal_gains, ideal_grades, ndcg
+from clickassay.metrics.definition import Measure, Metric, given_arguments
+from clickassay.metrics.editorial import satisfaction
+from clickassay.metrics.gains import discount, grade_gains, ideal_gains, ideal_grades
 from clickassay.metrics.names import parse
 
 ROUNDING = 1e-9
@@ -82,24 +82,40 @@ class Graded:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Grades cut to a metric's depth, its parameters, and where the ideal comes from."""
+    """Grades cut to the depth of a measure, and what its value was made from."""
 
+    measure: Measure
     grades: Integers
     pool: Integers
-    given: Mapping[str, Any]
+    settings: Settings
     stored: float
-    complete: bool  # the pool is known to be all that counts
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return given_arguments(self.measure, self.settings)
 
     @property
     def ranks(self) -> Integers:
         return np.arange(1, len(self.grades) + 1)
 
-    def knows(self, metric: Callable[[Integers], Floats]) -> bool:
-        """Tell whether the pool is what the run's value was made from; a value of 0 tells nothing."""
-        return self.complete or (self.stored > 0 and _same(metric(self.pool[None])[0], self.stored))
+    @property
+    def relevant(self) -> Integers:
+        relevant: Integers = (self.grades >= self.given["rel"]).astype(np.int64)
+        return relevant
+
+    @property
+    def knows_pool(self) -> bool:
+        """Whether the pool is what the run's value was made from; a value of 0 tells nothing."""
+        if self.settings.pool == "shown":
+            return True
+        size = len(self.grades)
+        arrays = {"grades": self.grades[None], "pool": self.pool[None], "size": size, "deepest": size}
+        return self.stored > 0 and _same(self.measure.compute(arrays, self.settings)[0], self.stored)
 
 
-_Spelled = tuple[str, pl.DataFrame, Totals, str]
+_Columns = dict[str, NDArray[Any]]
+_Spelled = tuple[str, _Columns, Totals, str]
+"""Formula, columns beside rank and grade, totals, note."""
 
 
 def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arithmetic:
@@ -112,24 +128,32 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
     """
     measure = parse(name, METRICS)
     metric = measure.metric
-    given = given_arguments(measure, settings)
     cut = graded.grades[: measure.depth]
-    shown = settings.pool == "shown"
-    pool = shown_pool(cut[None], settings.max_grade)[0] if shown else graded.seen
-    ranked = _Ranked(cut, pool, given, graded.stored[name], complete=shown)
-    spelled = _STEPS.get(metric.name)
-    if spelled is None or _WITHOUT_STEPS & {(metric.name, told) for told, _ in measure.arguments}:
-        return _as_the_run_has_it(name, metric, ranked)
-    formula, steps, totals, note = spelled(ranked)
+    pool = shown_pool(cut[None], settings.max_grade)[0] if settings.pool == "shown" else graded.seen
+    ranked = _Ranked(measure, cut, pool, settings, graded.stored[name])
+    spell = _STEPS.get(metric.name)
+    if spell is None or _WITHOUT_STEPS & {(metric.name, told) for told, _ in measure.arguments}:
+        formula, columns, totals, note = _as_the_run_has_it(name, metric, ranked.stored)
+    else:
+        formula, columns, totals, note = spell(ranked)
+    steps = pl.DataFrame({"rank": ranked.ranks, "grade": cut.astype(np.int64), **columns})
     return Arithmetic(name, metric.line, formula, steps, totals, note)
 
 
+def _as_the_run_has_it(name: str, metric: Metric, stored: float) -> _Spelled:
+    if metric in MODEL_METRICS:
+        formula = "what readers of the click model do with these grades, each way to click with its chance"
+        unkept = "The model was fitted when the run was made; a run does not keep it"
+        return formula, {}, (("expected MeanRR", stored),), f"{unkept}, so the value is the run's."
+    note = f"No steps are written for this measure ({metric.source}); the value is the run's."
+    return metric.line, {}, ((name, stored),), note
+
+
 def _dcg(ranked: _Ranked) -> _Spelled:
-    gains = ranked.given.get("gains")
-    steps = _gain_steps(ranked.grades, _gained(ranked.grades, gains), gains is None)
-    gain, formula = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_listed('gain', gains)}")
-    formula = f"Σ {gain} / log2(rank + 1){formula}"
-    return formula, steps, (("DCG = sum", _sum(steps, "gain / discount")),), ""
+    gains = ranked.given["gains"]
+    gain, listed = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_listed('gain', gains)}")
+    columns = _gain_columns(_gained(ranked), gains is None)
+    return f"Σ {gain} / log2(rank + 1){listed}", columns, _summed("DCG", columns["gain / discount"]), ""
 
 
 def _listed(what: str, values: tuple[float, ...]) -> str:
@@ -137,52 +161,48 @@ def _listed(what: str, values: tuple[float, ...]) -> str:
     return f"{what}(0..{len(values) - 1}) = {', '.join(f'{value:g}' for value in values)}"
 
 
-def _gained(grades: Integers, gains: tuple[float, ...] | None) -> Floats:
-    return grade_gains("exp-log2", int(grades.max(initial=0)), gains)[grades]
+def _gained(ranked: _Ranked) -> Floats:
+    grades = ranked.grades
+    return grade_gains("exp-log2", int(grades.max(initial=0)), ranked.given["gains"])[grades]
 
 
-def _gain_steps(grades: Integers, gain: Floats, exponential: bool) -> pl.DataFrame:
-    ranks = np.arange(1, len(grades) + 1)
-    discount = np.array([math.log2(rank + 1) for rank in ranks])
-    columns = {
-        "rank": ranks,
-        "grade": grades,
+def _gain_columns(gain: Floats, exponential: bool) -> _Columns:
+    discounts = np.array([discount("exp-log2", rank) for rank in range(1, len(gain) + 1)])
+    return {
         f"gain{' 2^g - 1' * exponential}": gain,
-        "discount log2(rank + 1)": discount,
-        "gain / discount": gain / discount,
+        "discount log2(rank + 1)": discounts,
+        "gain / discount": gain / discounts,
     }
-    return pl.DataFrame(columns)
 
 
 def _ndcg(ranked: _Ranked) -> _Spelled:
-    formula, gains, depth = "DCG / DCG of the ideal list", ranked.given.get("gains"), len(ranked.grades)
-    steps = _gain_steps(ranked.grades, _gained(ranked.grades, gains), gains is None)
-    total = _sum(steps, "gain / discount")
-    if ranked.knows(lambda pool: ndcg(ranked.grades[None], pool, depth, gains=gains)):
-        best = ideal_grades(ranked.pool[None], depth)[0]
-        of_best = ideal_gains(ranked.pool[None], depth, "exp-log2", gains)[0]
-        ideal_steps = _gain_steps(best, of_best, gains is None).drop("rank", "discount log2(rank + 1)")
-        steps = steps.hstack(ideal_steps.select(pl.all().name.prefix("ideal ")))
-        ideal = _sum(steps, "ideal gain / discount")
-        return formula, steps, _quotient("NDCG", ("DCG", total), ("ideal DCG", ideal)), ""
-    return formula, steps, *_recovered("NDCG", ("DCG", total), ("ideal DCG", "DCG / NDCG"), ranked.stored)
+    gains, ideal = ranked.given["gains"], None
+    columns = _gain_columns(_gained(ranked), gains is None)
+    top = ("DCG", math.fsum(columns["gain / discount"]))
+    if ranked.knows_pool:
+        pool, depth = ranked.pool[None], len(ranked.grades)
+        of_best = _gain_columns(ideal_gains(pool, depth, "exp-log2", gains)[0], gains is None)
+        del of_best["discount log2(rank + 1)"]
+        of_best = {"grade": ideal_grades(pool, depth)[0], **of_best}
+        columns |= {f"ideal {name}": values for name, values in of_best.items()}
+        ideal = math.fsum(of_best["gain / discount"])
+    divided = _divided(ranked, "NDCG", top, ("ideal DCG", ideal, "DCG / NDCG"))
+    return "DCG / DCG of the ideal list", columns, *divided
 
 
 def _ap(ranked: _Ranked) -> _Spelled:
-    rel = int(ranked.given["rel"])
-    formula = f"(Σ precision at each result of grade ≥ {rel}) / R, R = results of grade ≥ {rel}"
-    relevant = ranked.grades >= rel
+    rel, relevant = int(ranked.given["rel"]), ranked.relevant
     found = np.cumsum(relevant)
     precision = found / ranked.ranks
-    steps = _with_ranks(ranked, {"relevant": relevant.astype(np.int64), "relevant so far": found})
-    steps = steps.with_columns(
-        pl.Series("precision", precision), pl.Series("counts", np.where(relevant, precision, 0.0))
-    )
-    total = _sum(steps, "counts")
-    if ranked.knows(lambda pool: ap(ranked.grades[None], pool, rel=rel)):
-        known = float(ranked.pool[rel:].sum())
-        return formula, steps, _quotient("AP", ("sum", total), ("R", known)), ""
-    return formula, steps, *_recovered("AP", ("sum", total), ("R", "sum / AP"), ranked.stored)
+    counts = np.where(relevant, precision, 0.0)
+    columns = {"relevant": relevant, "relevant so far": found, "precision": precision, "counts": counts}
+    known = float(ranked.pool[rel:].sum()) if ranked.knows_pool else None
+    formula = f"(Σ precision at each result of grade ≥ {rel}) / R, R = results of grade ≥ {rel}"
+    return formula, columns, *_divided(ranked, "AP", ("sum", math.fsum(counts)), ("R", known, "sum / AP"))
+
+
+def _summed(name: str, values: Floats) -> Totals:
+    return ((f"{name} = sum", math.fsum(values)),)
 
 
 def _quotient(name: str, top: tuple[str, float], bottom: tuple[str, float]) -> Totals:
@@ -190,56 +210,53 @@ def _quotient(name: str, top: tuple[str, float], bottom: tuple[str, float]) -> T
     return (top, bottom, (f"{name} = {top[0]} / {bottom[0]}", value))
 
 
-def _recovered(
-    name: str, top: tuple[str, float], bottom: tuple[str, str], stored: float
+def _divided(
+    ranked: _Ranked, name: str, top: tuple[str, float], bottom: tuple[str, float | None, str]
 ) -> tuple[Totals, str]:
-    """Return totals where what a run keeps does not tell what the sum is divided by."""
-    (what, total), (divided_by, how) = top, bottom
+    """Return the totals of a quotient, and what to note where a run does not tell what it is divided by."""
+    (what, total), (divided_by, known, how) = top, bottom
+    if known is not None:
+        return _quotient(name, top, (divided_by, known)), ""
     whole = f"{divided_by} counts every judged result of the query, and a run keeps only those that it shows"
-    if not stored:
+    if not ranked.stored:
         value = 0.0 if not total else math.nan
         return (top, (f"{name}, as {what} is 0", value)), f"{whole}; it does not matter, as {what} is 0."
-    divisor = float(round(total / stored)) if divided_by == "R" else total / stored
-    totals = (top, (divided_by, divisor), (f"{name} = {what} / {divided_by}", total / divisor))
-    return totals, f"{whole}; it is worked out backwards here, as {how}."
+    divisor = total / ranked.stored
+    divisor = float(round(divisor)) if divided_by == "R" else divisor
+    return _quotient(name, top, (divided_by, divisor)), f"{whole}; it is worked out backwards here, as {how}."
 
 
 def _rr(ranked: _Ranked) -> _Spelled:
-    rel = int(ranked.given["rel"])
-    relevant = ranked.grades >= rel
-    first = relevant & (np.cumsum(relevant) == 1)
-    steps = _with_ranks(ranked, {"relevant": relevant.astype(np.int64), "1 / rank": 1 / ranked.ranks})
-    steps = steps.with_columns(pl.Series("counts", np.where(first, 1 / ranked.ranks, 0.0)))
-    formula = f"1 / rank of the first result of grade ≥ {rel}, 0 without one"
-    return formula, steps, (("RR = sum", _sum(steps, "counts")),), ""
+    relevant, reciprocal = ranked.relevant, 1 / ranked.ranks
+    counts = np.where(relevant * np.cumsum(relevant) == 1, reciprocal, 0.0)
+    formula = f"1 / rank of the first result of grade ≥ {ranked.given['rel']}, 0 without one"
+    columns = {"relevant": relevant, "1 / rank": reciprocal, "counts": counts}
+    return formula, columns, _summed("RR", counts), ""
 
 
 def _err(ranked: _Ranked) -> _Spelled:
     chance, meaning = _chances(ranked)
     reaches = np.concatenate([[1.0], np.cumprod(1 - chance)[:-1]])
     utility, utilities = _utilities(ranked)
+    product = reaches * chance * utilities
     columns = {
-        "R(g)": chance,
-        "reaches it": reaches,
-        "stops there": reaches * chance,
-        utility: utilities,
-        "product": reaches * chance * utilities,
-    }
-    steps = _with_ranks(ranked, columns)
+        "R(g)": chance, "reaches it": reaches, "stops there": reaches * chance, utility: utilities,
+        "product": product,
+    }  # fmt: skip
     formula = f"Σ {utility.replace(' / ', '/')} · R(g) · Π above (1 - R), {meaning}"
-    return formula, steps, (("ERR = sum", _sum(steps, "product")),), ""
+    return formula, columns, _summed("ERR", product), ""
 
 
 def _chances(ranked: _Ranked) -> tuple[Floats, str]:
     """Return R of the grades, and what it is."""
-    top, gains = int(ranked.given["max_rel"]), ranked.given.get("gains")
+    top, gains = int(ranked.given["max_rel"]), ranked.given["gains"]
     meaning = f"R(g) = (2^g - 1) / 2^{top}" if gains is None else _listed("R", gains)
     return satisfaction(ranked.grades[None], top, gains)[0], meaning
 
 
 def _utilities(ranked: _Ranked) -> tuple[str, Floats]:
     """Return what the utility of a rank is called, and its values."""
-    gamma, own = ranked.given.get("gamma"), ranked.given.get("utilities")
+    gamma, own = ranked.given["gamma"], ranked.given["utilities"]
     if own is not None:
         return "φ(rank)", np.array(own)[: len(ranked.ranks)]
     if gamma is not None:
@@ -250,53 +267,27 @@ def _utilities(ranked: _Ranked) -> tuple[str, Floats]:
 def _rbp(ranked: _Ranked) -> _Spelled:
     p, (chance, meaning) = float(ranked.given["p"]), _chances(ranked)
     looks = p ** (ranked.ranks - 1.0)
-    steps = _with_ranks(
-        ranked, {"R(g)": chance, "looks at it p^(rank - 1)": looks, "product": chance * looks}
-    )
-    total = _sum(steps, "product")
+    columns = {"R(g)": chance, "looks at it p^(rank - 1)": looks, "product": chance * looks}
+    total = math.fsum(columns["product"])
     formula = f"(1 - p) Σ R(g) p^(rank - 1), p = {p:g}, {meaning}"
-    return formula, steps, (("sum", total), ("1 - p", 1 - p), ("RBP = (1 - p) · sum", (1 - p) * total)), ""
+    return formula, columns, (("sum", total), ("1 - p", 1 - p), ("RBP = (1 - p) · sum", (1 - p) * total)), ""
 
 
 def _mean_grade(ranked: _Ranked) -> _Spelled:
-    steps = _with_ranks(ranked, {})
-    return "Σ grade / results", steps, _mean("MeanGrade", _sum(steps, "grade"), ranked), ""
+    return "Σ grade / results", {}, _mean("MeanGrade", ranked.grades), ""
 
 
 def _precision(ranked: _Ranked) -> _Spelled:
-    rel = int(ranked.given["rel"])
-    steps = _with_ranks(ranked, {"relevant": (ranked.grades >= rel).astype(np.int64)})
-    formula = f"results of grade ≥ {rel} / results"
-    return formula, steps, _mean("P", _sum(steps, "relevant"), ranked), ""
+    formula = f"results of grade ≥ {ranked.given['rel']} / results"
+    return formula, {"relevant": ranked.relevant}, _mean("P", ranked.relevant), ""
 
 
-def _mean(name: str, total: float, ranked: _Ranked) -> Totals:
-    return _quotient(name, ("sum", total), ("results", float(len(ranked.grades))))
-
-
-def _with_ranks(ranked: _Ranked, columns: Mapping[str, NDArray[np.generic]]) -> pl.DataFrame:
-    return pl.DataFrame({"rank": ranked.ranks, "grade": ranked.grades.astype(np.int64), **columns})
-
-
-def _sum(steps: pl.DataFrame, column: str) -> float:
-    return math.fsum(steps[column])
+def _mean(name: str, values: Integers) -> Totals:
+    return _quotient(name, ("sum", math.fsum(values)), ("results", float(len(values))))
 
 
 def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
-
-
-def _of_a_model(ranked: _Ranked) -> _Spelled:
-    steps = pl.DataFrame({"rank": np.arange(1, len(ranked.grades) + 1), "grade": ranked.grades})
-    formula = "what readers of the click model do with these grades, each way to click with its chance"
-    note = "The model was fitted when the run was made; a run does not keep it, so the value is the run's."
-    return formula, steps, (("expected MeanRR", ranked.stored),), note
-
-
-def _as_the_run_has_it(name: str, metric: Metric, ranked: _Ranked) -> Arithmetic:
-    steps = pl.DataFrame({"rank": np.arange(1, len(ranked.grades) + 1), "grade": ranked.grades})
-    note = f"No steps are written for this measure ({metric.source}); the value is the run's."
-    return Arithmetic(name, metric.line, metric.line, steps, ((name, ranked.stored),), note)
 
 
 _WITHOUT_STEPS = {("DCG", "dcg"), ("AP", "over"), ("RBP", "rel")}
@@ -311,7 +302,6 @@ _STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
     "RBP": _rbp,
     "MeanGrade": _mean_grade,
     "P": _precision,
-    **{metric.name: _of_a_model for metric in MODEL_METRICS},
 }
 
 
@@ -348,7 +338,7 @@ def click_arithmetic(name: str, masks: Integers, sessions: Integers, good: int) 
         }
     )
     steps = steps.sort("sessions", descending=True, maintain_order=True)
-    total = _sum(steps, "sessions · value")
+    total = math.fsum(steps["sessions · value"])
     totals = _quotient(name, ("sum", total), ("sessions", float(sessions.sum())))
     return Arithmetic(name, metric.line, formula, steps, totals)
 
