@@ -13,6 +13,7 @@ import marimo
 app = marimo.App(width="full", app_title="clickassay explore")
 
 with app.setup:
+    from collections.abc import Callable
     from typing import Any
 
     import marimo as mo
@@ -29,6 +30,17 @@ with app.setup:
     from clickassay.studies.questions import ask, questions
 
     Shown = Any  # what cells hand to each other: widgets, and what belongs to a choice
+    TYPES = {"csv": "text/csv", "json": "application/json", "svg": "image/svg+xml", "png": "image/png"}
+
+
+@app.function
+def downloads(name: str, files: dict[str, tuple[str, Callable[[], bytes]]]) -> Shown:
+    """Return a row of buttons, by the ending of the file: its label, and what makes the file."""
+    buttons = [
+        mo.download(make, filename=f"{name}.{ending}", mimetype=TYPES[ending], label=label)
+        for ending, (label, make) in files.items()
+    ]
+    return mo.hstack(buttons, justify="start")
 
 
 @app.cell
@@ -214,23 +226,12 @@ def configurations_chart(scatter: Shown) -> None:
 def configurations_downloads(
     chart: Shown, click: Shown, editorial: Shown, labels: Shown, rows: Shown
 ) -> None:
-    mo.hstack(
-        [
-            mo.download(
-                lambda: pieces.points_csv(reading.labelled(rows, labels), click.value, editorial.value),
-                filename="configurations.csv",
-                mimetype="text/csv",
-                label="CSV of all points",
-            ),
-            mo.download(
-                lambda: charts.as_svg(chart), filename="chart.svg", mimetype="image/svg+xml", label="SVG"
-            ),
-            mo.download(
-                lambda: charts.as_png(chart), filename="chart.png", mimetype="image/png", label="PNG"
-            ),
-        ],
-        justify="start",
-    )
+    def _points() -> bytes:
+        return pieces.points_csv(reading.labelled(rows, labels), click.value, editorial.value)
+
+    _pictures = {"svg": ("SVG", lambda: charts.as_svg(chart)), "png": ("PNG", lambda: charts.as_png(chart))}
+    _of_points = downloads("configurations", {"csv": ("CSV of all points", _points)})
+    mo.hstack([_of_points, downloads("chart", _pictures)], justify="start")
 
 
 @app.cell
@@ -260,22 +261,12 @@ def configurations_details(
     mo.vstack(
         [
             mo.Html(pieces.configuration_html(run, key, configuration, click.value, editorial.value)),
-            mo.hstack(
-                [
-                    mo.download(
-                        lambda: pieces.configuration_json(configuration),
-                        filename="configuration.json",
-                        mimetype="application/json",
-                        label="JSON",
-                    ),
-                    mo.download(
-                        lambda: pieces.configuration_csv(configuration),
-                        filename="configuration.csv",
-                        mimetype="text/csv",
-                        label="CSV",
-                    ),
-                ],
-                justify="start",
+            downloads(
+                "configuration",
+                {
+                    "json": ("JSON", lambda: pieces.configuration_json(configuration)),
+                    "csv": ("CSV", lambda: pieces.configuration_csv(configuration)),
+                },
             ),
         ]
     )
@@ -322,28 +313,11 @@ def sql_asked(editor: Shown, go: Shown, run: Shown) -> tuple[Shown, ...]:
 @app.cell
 def sql_answer(answer: Shown, refused: Shown) -> None:
     mo.stop(answer is None, mo.Html(f'<div role="alert">{markup.line(refused, style="ca-caution")}</div>'))
-    mo.vstack(
-        [
-            mo.Html(markup.frame_table(answer, f"{answer.height:,} rows")),
-            mo.hstack(
-                [
-                    mo.download(
-                        lambda: as_csv(answer).encode(),
-                        filename="answer.csv",
-                        mimetype="text/csv",
-                        label="CSV",
-                    ),
-                    mo.download(
-                        lambda: as_json(answer).encode(),
-                        filename="answer.json",
-                        mimetype="application/json",
-                        label="JSON",
-                    ),
-                ],
-                justify="start",
-            ),
-        ]
-    )
+    _files = {
+        "csv": ("CSV", lambda: as_csv(answer).encode()),
+        "json": ("JSON", lambda: as_json(answer).encode()),
+    }
+    mo.vstack([mo.Html(markup.frame_table(answer, f"{answer.height:,} rows")), downloads("answer", _files)])
 
 
 if __name__ == "__main__":
