@@ -20,10 +20,10 @@ import polars as pl
 from benchmarks.lib.measuring import WORK, clickassay, machine, made_log, measured, middle
 from clickassay.core.records import Sample
 from clickassay.core.settings import load_settings
-from clickassay.correlation.rankers import Within, monte_carlo, within_queries
+from clickassay.correlation.rankers import Within, drawn_correlations, ranker_differences, within_queries
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import read_input
-from clickassay.judgments.join import judge_configurations
+from clickassay.judgments.join import cut_to_depth, look_up
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import formed_sessions, measure
 from clickassay.patterns.folder import read_patterns
@@ -66,7 +66,8 @@ def rankers_row(log: Path, patterns: Path) -> None:
     """Print the CPU time of Algorithm 3 and of a plain loop of it, with a correlation of both as check."""
     within = within_queries(a_sample(log, patterns))
     start = cpu_seconds()
-    found = monte_carlo(within, iterations=ITERATIONS, rng=np.random.default_rng(0)).values
+    deltas = ranker_differences(within, iterations=ITERATIONS, rng=np.random.default_rng(0))
+    found = drawn_correlations(deltas, within.n_clicks).values
     ours = cpu_seconds() - start
     start = cpu_seconds()
     loop_of_algorithm_3(within, OF_THE_LOOP)
@@ -101,7 +102,8 @@ def a_sample(log: Path, patterns: Path) -> Sample:
     table, depth = read_patterns(patterns), settings.depth[0]
     rows = read_input("judgments", str(log / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    judged = judge_configurations(table, graded, judge="all", depth=depth, max_grade=settings.max_grade)
+    looked = look_up(table, graded, judge="all", deepest=depth)
+    judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
     measured_ = measure(judged, formed_sessions(table.funnel), settings, judge="all", depth=depth)
     return measured_.samples[0]
 

@@ -33,7 +33,7 @@ sample = sample_of(rng.random((9000, 7)), rng.random((9000, 9)), sessions, index
 splits = (Split("half", ("a", "b"), np.arange(len(sample.queries)) % 2),)
 tables = (
     correlations(sample, splits),
-    differences(sample, iterations=50, rng=np.random.default_rng(1)),
+    differences(sample, iterations=50, rng=np.random.default_rng(1))[0],
     comparisons(sample),
 )
 print(json.dumps([table.write_json() for table in tables]))

@@ -16,7 +16,7 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.strata import Parts, judgments_by_rule, parted
-from clickassay.judgments.join import judge_configurations
+from clickassay.judgments.join import cut_to_depth, look_up
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.unjudged import FEWEST_DONORS, always, drawn_from_clicks, filled, unjudged_results
 from support.logs import tiny
@@ -64,7 +64,7 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
 def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
     table, judgments = table_of(), prepared()
     whole = filled(judgments, unjudged_results(table, judgments, deepest=2), always(grade))
-    judged = judge_configurations(table, whole, judge="all", depth=2, max_grade=4)
+    judged = cut_to_depth(look_up(table, whole, judge="all", deepest=2), depth=2, max_grade=4)
     row = judged.rows["query"].to_list().index("r")
     assert judged.grades[row].tolist() == shown
     assert judged.filled[row].tolist() == [False, True]

@@ -39,7 +39,7 @@ def made_table(name: str, sample: Sample, seed: int) -> pl.DataFrame:
     if name == "correlations":
         return correlations(sample, query_splits(sample)[0])
     if name == "differences":
-        return differences(sample, iterations=ITERATIONS, rng=np.random.default_rng(seed))
+        return differences(sample, iterations=ITERATIONS, rng=np.random.default_rng(seed))[0]
     return comparisons(sample)
 
 

@@ -75,7 +75,7 @@ def intervals(sample: Sample) -> dict[str, Interval]:
     whole = Split(EVERY, (EVERY,), np.zeros(len(sample.queries), dtype=np.int64))
     weighted = correlations(sample, [whole]).row(by_predicate=pl.col("editorial_metric") == FIRST, named=True)
     # Monte Carlo is not judged here, so the fewest iterations do; they draw from a stream of their own
-    rankers = differences(sample, iterations=2, rng=np.random.default_rng(0))
+    rankers, _ = differences(sample, iterations=2, rng=np.random.default_rng(0))
     within = rankers.row(by_predicate=pl.col("editorial_metric") == FIRST, named=True)
     pairs = {
         row["metric_b"]: row for row in comparisons(sample).iter_rows(named=True) if row["metric_a"] == FIRST

@@ -1,6 +1,6 @@
 """Records that several floors share: judged configurations as arrays, from metrics to correlations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -121,6 +121,32 @@ class Sample:
     editorial_values: Floats
     configuration_ids: pl.Series
     click_entropy: Floats
+
+    @property
+    def starts(self) -> Integers:
+        """(Q,) the first configuration of each query."""
+        return np.flatnonzero(np.diff(self.query_index, prepend=-1))
+
+    def narrowed(self, clicks: Sequence[str], editorial: Sequence[str]) -> "Sample":
+        """Return the sample with these click and editorial metrics only, in this order."""
+        of_clicks = [self.click_names.index(name) for name in clicks]
+        of_editorial = [self.editorial_names.index(name) for name in editorial]
+        return replace(
+            self,
+            click_names=tuple(clicks),
+            click_values=self.click_values[:, of_clicks],
+            click_variances=self.click_variances[:, of_clicks],
+            editorial_names=tuple(editorial),
+            editorial_values=self.editorial_values[:, of_editorial],
+        )
+
+
+def pairs_of(clicks: Sequence[str], editorial: Sequence[str]) -> dict[str, list[str]]:
+    """Return the columns click_metric and editorial_metric of all pairs, the click metrics outermost."""
+    return {
+        "click_metric": [click for click in clicks for _ in editorial],
+        "editorial_metric": [*editorial] * len(clicks),
+    }
 
 
 @dataclass(frozen=True)

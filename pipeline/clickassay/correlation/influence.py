@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.records import Floats, Integers, Sample, pairs_of
 from clickassay.correlation.jackknife import left_out, no_rounding
 from clickassay.correlation.tables import labelled
 from clickassay.correlation.weighted import centred_sums, sample_moments
@@ -38,7 +38,7 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     if len(sample.queries) < 2:
         return INFLUENCE.empty()
     moments = sample_moments(sample) if moments is None else moments
-    sessions = np.add.reduceat(sample.sessions, np.flatnonzero(np.diff(sample.query_index, prepend=-1)))
+    sessions = np.add.reduceat(sample.sessions, sample.starts)
     sides, squares = _most(sample, moments)
     rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
     return INFLUENCE.canonical(labelled(sample, rows))
@@ -98,12 +98,10 @@ def _side_rows(
     without = _removed(moments, moments[queries], statistic)
     together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
     named = np.array(sample.queries, dtype=object)[queries]
-    pairs = [(click, editorial) for click in sample.click_names for editorial in sample.editorial_names]
-    each = queries.shape[1]
+    pairs, each = pairs_of(sample.click_names, sample.editorial_names), queries.shape[1]
     columns = {
-        "click_metric": [click for click, _ in pairs for _ in range(each)],
-        "editorial_metric": [editorial for _, editorial in pairs for _ in range(each)],
-        "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(pairs)),
+        **{name: [metric for metric in metrics for _ in range(each)] for name, metrics in pairs.items()},
+        "rank": np.tile(np.arange(1, each + 1, dtype=np.int32), len(queries)),
         "query": named.ravel().tolist(),
         "n_sessions": sessions[queries].ravel(),
         "without": without.ravel(),

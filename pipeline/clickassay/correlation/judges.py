@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
-from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.records import Floats, Integers, Sample, pairs_of
 from clickassay.correlation.comparisons import difference_spread, tested
 from clickassay.correlation.jackknife import (
     Deviations,
@@ -180,7 +180,7 @@ class _Shared:
 def _compared(a: Sample, b: Sample) -> pl.DataFrame:
     clicks = [name for name in a.click_names if name != USES_GRADES]
     names = [name for name in a.editorial_names if name in b.editorial_names]
-    shared = _shared(a, b, clicks, names)
+    shared = _shared(a.narrowed(clicks, names), b.narrowed([], names))
     if not len(shared.sessions) or not names:
         return JUDGE_COMPARISONS.empty()
     found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
@@ -190,8 +190,7 @@ def _compared(a: Sample, b: Sample) -> pl.DataFrame:
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
-            "click_metric": [click for click in clicks for _ in names],
-            "editorial_metric": names * len(clicks),
+            **pairs_of(clicks, names),
             **{name: array.ravel() for name, array in columns.items()},
             "caution": pl.Series(doubts, dtype=pl.String),
         }
@@ -215,21 +214,14 @@ def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
     return [pl.lit(value).alias(name) for name, value in told.items()]
 
 
-def _shared(a: Sample, b: Sample, clicks: Sequence[str], names: Sequence[str]) -> _Shared:
+def _shared(a: Sample, b: Sample) -> _Shared:
     rows_a, rows_b = _common(a, b)
-    places = [a.click_names.index(click) for click in clicks]
     return _Shared(
-        a.click_values[rows_a][:, places],
-        np.concatenate([_columns(a, names)[rows_a], _columns(b, names)[rows_b]], axis=1),
+        a.click_values[rows_a],
+        np.concatenate([a.editorial_values[rows_a], b.editorial_values[rows_b]], axis=1),
         a.sessions[rows_a],
         np.unique(a.query_index[rows_a], return_inverse=True)[1],
     )
-
-
-def _columns(sample: Sample, names: Sequence[str]) -> Floats:
-    places = [sample.editorial_names.index(name) for name in names]
-    columns: Floats = sample.editorial_values[:, places]
-    return columns
 
 
 def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:

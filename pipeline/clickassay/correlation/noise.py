@@ -114,5 +114,4 @@ def _by_query(sample: Sample, terms: Sequence[NDArray[Any]]) -> Floats:
     """Return (Q, K) sums of K terms, (N,) each; added up one by one, as they lie in memory."""
     if not len(sample.queries):
         return np.zeros((0, len(terms)))
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    return np.array([np.add.reduceat(term.astype(np.float64), starts) for term in terms]).T
+    return np.array([np.add.reduceat(term.astype(np.float64), sample.starts) for term in terms]).T

@@ -75,7 +75,14 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
     SettingsError
         If a metric is not of the sample, or the difference has no standard error.
     """
-    small = _of_pair(sample, click, metric_a, metric_b)
+    for name, names, what in (
+        (click, sample.click_names, "click metric"),
+        (metric_a, sample.editorial_names, "editorial metric"),
+        (metric_b, sample.editorial_names, "editorial metric"),
+    ):
+        if name not in names:
+            raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
+    small = sample.narrowed([click], [metric_a, metric_b])
     moments = sample_moments(small)
     difference, error = _difference(small, moments)
     if not error > 0:
@@ -133,26 +140,6 @@ def _queries(pilot: Pilot, difference: float, level: float, power: float) -> flo
 
 def _reach(level: float, power: float) -> float:
     return float(ndtri(1 - level / 2) + ndtri(power))
-
-
-def _of_pair(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
-    """Return the sample with these metrics only."""
-    y = [_place(click, sample.click_names, "click metric")]
-    x = [_place(name, sample.editorial_names, "editorial metric") for name in (metric_a, metric_b)]
-    return replace(
-        sample,
-        click_names=(click,),
-        click_values=sample.click_values[:, y],
-        click_variances=sample.click_variances[:, y],
-        editorial_names=(metric_a, metric_b),
-        editorial_values=sample.editorial_values[:, x],
-    )
-
-
-def _place(name: str, names: tuple[str, ...], what: str) -> int:
-    if name not in names:
-        raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
-    return names.index(name)
 
 
 def _difference(sample: Sample, moments: Floats) -> tuple[float, float]:

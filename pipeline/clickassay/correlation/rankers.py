@@ -68,29 +68,6 @@ def within_queries(sample: Sample) -> Within:
     return Within(values, sample.click_values.shape[1], starts, sizes, rows)
 
 
-def monte_carlo(within: Within, *, iterations: int, rng: np.random.Generator) -> Correlations:
-    """Run Algorithm 3.
-
-    Per iteration every query gives two different configurations, drawn uniformly, one to engine A and
-    one to engine B; dE and dC are the differences of the means over the queries. The same draws
-    serve all metrics.
-
-    Parameters
-    ----------
-    within
-        Queries and values.
-    iterations
-        How often to draw; 1000 in the paper.
-    rng
-        Source of the draws.
-
-    Returns
-    -------
-    Pearson correlations of the (dE_i, dC_i), i = 1..iterations.
-    """
-    return drawn_correlations(ranker_differences(within, iterations=iterations, rng=rng), within.n_clicks)
-
-
 def drawn_correlations(deltas: Floats, n_clicks: int) -> Correlations:
     """Return the Pearson correlations of (dE_i, dC_i) from the (iterations, C + E) `ranker_differences`."""
     result = correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
@@ -100,7 +77,11 @@ def drawn_correlations(deltas: Floats, n_clicks: int) -> Correlations:
 
 
 def ranker_differences(within: Within, *, iterations: int, rng: np.random.Generator) -> Floats:
-    """Return the (iterations, C + E) differences between engines A and B of the means over the queries."""
+    """Return the (iterations, C + E) differences between engines A and B of the means over the queries.
+
+    Per iteration every query gives two different configurations, drawn uniformly, one to engine A and one to
+    engine B. The same draws serve all metrics.
+    """
     deltas = np.zeros((iterations, within.values.shape[1]))
     order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size
     block = max(1, CELLS // iterations)

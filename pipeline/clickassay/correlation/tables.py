@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS
-from clickassay.core.records import Floats, Integers, Sample, Split
+from clickassay.core.records import Floats, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
 from clickassay.correlation.jackknife import cautions
@@ -34,17 +33,6 @@ from clickassay.correlation.weighted import (
     null_correlations,
     sample_moments,
 )
-
-
-@dataclass(frozen=True)
-class _Part:
-    """The configurations of some queries of a sample; `n_queries` of them."""
-
-    clicks: Floats
-    editorial: Floats
-    sessions: Integers
-    null_success: Floats
-    n_queries: int
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
@@ -109,11 +97,12 @@ def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
 
 def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
     chosen = split.labels == label
-    part = _part(sample, chosen)
-    found = correlation_matrix(part.clicks, part.editorial, part.sessions)
+    kept, n_queries = chosen[sample.query_index], int(chosen.sum())
+    editorial, sessions = sample.editorial_values[kept], sample.sessions[kept]
+    found = correlation_matrix(sample.click_values[kept], editorial, sessions)
     own = contributions[chosen]
     known = estimates(found.values, own, _weighted_statistic(sample, own.sum(axis=0)))
-    null = null_correlations(part.null_success, part.editorial, part.sessions)
+    null = null_correlations(sample.null_success[kept], editorial, sessions)
     nulls = np.where([[name == "SS"] for name in sample.click_names], null, 0.0)
     columns = {
         "correlation": found.values,
@@ -123,12 +112,12 @@ def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -
     told: dict[str, str | int] = {
         "split": split.name,
         "class": split.classes[label],
-        "n_configurations": len(part.sessions),
-        "n_queries": part.n_queries,
-        "n_sessions": int(part.sessions.sum()),
+        "n_configurations": len(sessions),
+        "n_queries": n_queries,
+        "n_sessions": int(sessions.sum()),
     }
     reasons = [reason for row in found.reasons for reason in row]
-    doubts = cautions(found.values, known.low, known.degrees, part.n_queries)
+    doubts = cautions(found.values, known.low, known.degrees, n_queries)
     return _Rows(columns, {"reason": reasons, "caution": doubts}, told)
 
 
@@ -142,13 +131,9 @@ def _intervals(known: Estimates) -> dict[str, Floats]:
     }
 
 
-def _part(sample: Sample, chosen: NDArray[np.bool_]) -> _Part:
-    keep = chosen[sample.query_index]
-    values = sample.click_values[keep], sample.editorial_values[keep]
-    return _Part(*values, sample.sessions[keep], sample.null_success[keep], int(chosen.sum()))
-
-
-def differences(sample: Sample, *, iterations: int, rng: np.random.Generator) -> pl.DataFrame:
+def differences(
+    sample: Sample, *, iterations: int, rng: np.random.Generator
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Correlate the differences between two virtual rankers (Chapelle et al. 2009, Table 6).
 
     Parameters
@@ -162,22 +147,9 @@ def differences(sample: Sample, *, iterations: int, rng: np.random.Generator) ->
 
     Returns
     -------
-    Rows of contracts.correlation.DIFFERENCES. `n_queries` and `n_configurations` are those of queries with
-    two configurations or more, on which all values rest.
-    """
-    return differences_and_draws(sample, iterations=iterations, rng=rng)[0]
-
-
-def differences_and_draws(
-    sample: Sample, *, iterations: int, rng: np.random.Generator
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of `differences`, and the draws that they rest on.
-
-    Returns
-    -------
-    Rows of contracts.correlation.DIFFERENCES, and of contracts.correlation.DRAWS: one for each iteration,
-    with the difference A - B of the mean of every metric over the queries with two configurations or more;
-    no row if there is none.
+    Rows of contracts.correlation.DIFFERENCES: `n_queries` and `n_configurations` are those of queries with
+    two configurations or more, on which all values rest. And of contracts.correlation.DRAWS: one for each
+    iteration, with the difference A - B of the mean of every metric over these queries; none without any.
     """
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
@@ -231,13 +203,10 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
 
 def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:
     """Return one row per click metric and editorial metric, from (..., C, E) arrays."""
-    n_clicks, n_editorial = len(sample.click_names), len(sample.editorial_names)
+    pairs = pairs_of(sample.click_names, sample.editorial_names)
     values = {name: array.ravel() for name, array in columns.items()}
-    times = len(next(iter(values.values()))) // max(1, n_clicks * n_editorial)
-    names = {
-        "click_metric": [name for name in sample.click_names for _ in range(n_editorial)] * times,
-        "editorial_metric": list(sample.editorial_names) * n_clicks * times,
-    }
+    times = len(next(iter(values.values()))) // max(1, len(pairs["click_metric"]))
+    names = {name: metrics * times for name, metrics in pairs.items()}
     return labelled(sample, pl.DataFrame({**names, **values}))
 
 

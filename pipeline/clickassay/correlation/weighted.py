@@ -142,8 +142,7 @@ def _moment_terms(y: Floats, x: Floats, weights: Integers) -> list[Floats]:
 
 def sample_moments(sample: Sample) -> Floats:
     """Return the `query_moments` of a sample; (0, K) when it has no query."""
-    starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
-    return query_moments(sample.click_values, sample.editorial_values, sample.sessions, starts)
+    return query_moments(sample.click_values, sample.editorial_values, sample.sessions, sample.starts)
 
 
 @dataclass(frozen=True)

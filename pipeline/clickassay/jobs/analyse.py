@@ -16,7 +16,7 @@ from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
-from clickassay.correlation.tables import correlations, differences_and_draws
+from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.normalise import normalise_query
@@ -163,7 +163,7 @@ def _correlated(
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         found["correlations"].append(correlations(sample, splits, moments))
-        ranked, drawn = differences_and_draws(sample, iterations=settings.iterations, rng=rng)
+        ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
         found["differences"].append(ranked)
         found["draws"].append(drawn)
         found["comparisons"].append(comparisons(sample, moments))

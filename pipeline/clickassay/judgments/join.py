@@ -61,19 +61,11 @@ def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: i
     )
 
 
-def judge_configurations(
-    table: PatternTable, judgments: Judgments, *, judge: str, depth: int, max_grade: int
-) -> Judged:
-    """Cut the pattern table to `depth` and keep the configurations that `judge` graded fully.
+def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
+    """Cut lists to `depth`, to which their grades were looked up, and keep those that are graded fully.
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
-    looked = look_up(table, judgments, judge=judge, deepest=depth)
-    return cut_to_depth(looked, depth=depth, max_grade=max_grade)
-
-
-def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
-    """Cut lists whose grades were looked up at least to `depth`; see `judge_configurations`."""
     judgments = looked.judgments[:, :depth]
     full = np.all(judgments >= 0, axis=1)
     kept = looked.candidates.filter(pl.Series(full, dtype=pl.Boolean))

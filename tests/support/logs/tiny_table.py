@@ -14,7 +14,7 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.settings import load_settings
-from clickassay.judgments.join import judge_configurations
+from clickassay.judgments.join import cut_to_depth, look_up
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.patterns.identity import configuration_id
 from clickassay.patterns.table import PatternTable
@@ -65,4 +65,4 @@ def judged_at(depth, table=None, rows=None, *, judge="all", by_market=False, **s
     table = table_of() if table is None else table
     rows = judgment_rows(GRADES) if rows is None else rows
     judgments = prepare_judgments(rows, table.queries, load_settings(**settings), by_market=by_market)
-    return judge_configurations(table, judgments, judge=judge, depth=depth, max_grade=4)
+    return cut_to_depth(look_up(table, judgments, judge=judge, deepest=depth), depth=depth, max_grade=4)

@@ -11,16 +11,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.core.records import Split
 from clickassay.correlation.comparisons import comparisons, queries_needed
 from clickassay.correlation.comparisons import tested as columns_and_cautions
 from clickassay.correlation.jackknife import Spread
-from clickassay.correlation.tables import correlations
+from support.one_correlation import jackknife, overall
 from support.runs.given_sample import sample_of
-
-
-def overall(sample):
-    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +35,8 @@ def test_differences_errors_and_p_values_are_those_of_a_loop_over_queries(sample
         (row,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
         difference = difference_of(sample, slice(None), click, a, b)
         left_out = [difference_of(sample, sample.query_index != query, click, a, b) for query in range(60)]
-        squares = (np.array(left_out) - np.mean(left_out)) ** 2
-        error = math.sqrt(59 / 60 * squares.sum())
-        degrees = min(59, 4 * 2 / ((squares**2).sum() / squares.sum() ** 2 - 1 / 60))
+        error, degrees = jackknife(left_out)
+        degrees = min(59, 4 * degrees)
         reach = stats.t.ppf(0.975, degrees) * error
         assert row["difference"] == pytest.approx(difference, rel=1e-9)
         assert row["ci_low"] == pytest.approx(difference - reach, rel=1e-8)

@@ -11,14 +11,11 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.records import Split
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.tables import correlations, differences
+from clickassay.correlation.tables import correlations
+from support.one_correlation import ranked
 from support.runs.given_sample import rows_of
 
 ENDS = ("ci_low", "ci_high", "noise_corrected", "noise_corrected_low", "noise_corrected_high")
-
-
-def generator():
-    return np.random.default_rng(17)
 
 
 def correlate(sample, splits=None):
@@ -33,7 +30,7 @@ def sample(make_sample):
 def test_the_tables_have_the_form_of_their_contracts(sample):
     made = (
         (CORRELATIONS, correlate(sample)),
-        (DIFFERENCES, differences(sample, iterations=9, rng=generator())),
+        (DIFFERENCES, ranked(sample)),
         (COMPARISONS, comparisons(sample)),
     )
     for contract, table in made:
@@ -90,9 +87,7 @@ def test_a_further_split_changes_no_other_row(sample):
 def test_correlations_and_comparisons_depend_on_no_seed_and_the_closed_form_neither(sample):
     assert correlate(sample).equals(correlate(sample))
     assert comparisons(sample).equals(comparisons(sample))
-    here, same, other = (
-        differences(sample, iterations=20, rng=np.random.default_rng(seed)) for seed in (1, 1, 2)
-    )
+    here, same, other = (ranked(sample, iterations=20, seed=seed) for seed in (1, 1, 2))
     assert here.equals(same)
     drawn = ["monte_carlo", "monte_carlo_se"]
     assert here.drop(drawn).equals(other.drop(drawn))
@@ -101,7 +96,7 @@ def test_correlations_and_comparisons_depend_on_no_seed_and_the_closed_form_neit
 
 def test_samples_of_other_depths_draw_for_themselves(sample):
     deeper = dataclasses.replace(sample, key=dataclasses.replace(sample.key, depth=10))
-    here, there = (differences(each, iterations=20, rng=generator()) for each in (sample, deeper))
+    here, there = (ranked(each, iterations=20) for each in (sample, deeper))
     assert here["exact"].equals(there["exact"])
     assert here["ci_low"].equals(there["ci_low"])
     assert not here["monte_carlo"].equals(there["monte_carlo"])
@@ -151,25 +146,25 @@ def test_a_constant_metric_gives_null_with_a_reason_everywhere(sample):
     clicks[:, 1] = 0.3
     constant = dataclasses.replace(sample, click_values=clicks)
     table = correlate(constant).filter(pl.col("click_metric") == "C1", pl.col("split") == "all")
-    ranked = differences(constant, iterations=20, rng=generator()).filter(click_metric="C1")
+    drawn = ranked(constant).filter(click_metric="C1")
     compared = comparisons(constant).filter(click_metric="C1")
     of_ranked = ("monte_carlo", "monte_carlo_se", "exact", "sign_agreement")
     of_compared = ("difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")
     for frame, columns in (
         (table, ("correlation", "null_correlation", *ENDS)),
-        (ranked, (*of_ranked, *ENDS)),
+        (drawn, (*of_ranked, *ENDS)),
         (compared, of_compared),
     ):
         assert len(frame) == 3
         assert frame.select(columns).null_count().row(0) == (3,) * len(columns)
         assert frame["caution"].null_count() == 3
     assert table["reason"].str.contains("click metric is the same").all()
-    assert ranked["reason"].str.contains("click metric is the same").all()
+    assert drawn["reason"].str.contains("click metric is the same").all()
 
 
 def test_differences_count_the_queries_with_two_configurations(sample):
     counts = np.bincount(sample.query_index)
-    table = differences(sample, iterations=30, rng=generator())
+    table = ranked(sample)
     assert table["n_queries"].unique().to_list() == [(counts >= 2).sum()]
     assert table["n_configurations"].unique().to_list() == [counts[counts >= 2].sum()]
     assert table["reason"].null_count() == len(table) == 6
@@ -177,7 +172,7 @@ def test_differences_count_the_queries_with_two_configurations(sample):
 
 def test_one_configuration_per_query_gives_no_difference_but_a_reason(make_sample):
     sample = make_sample(1, queries=8, configurations=8)
-    table = differences(sample, iterations=5, rng=generator())
+    table = ranked(sample)
     assert table["reason"].unique().to_list() == ["no query has two configurations"]
     assert table["monte_carlo"].null_count() == table["exact"].null_count() == 6
 
@@ -186,7 +181,7 @@ def test_a_sample_without_configurations_gives_tables_without_values(make_sample
     full = make_sample(1)
     none = dataclasses.replace(rows_of(full, np.array([], dtype=int)), queries=())
     assert len(correlate(none)) == 0
-    assert differences(none, iterations=5, rng=generator())["exact"].null_count() == 6
+    assert ranked(none)["exact"].null_count() == 6
     assert comparisons(none)["difference"].null_count() == 6
 
 

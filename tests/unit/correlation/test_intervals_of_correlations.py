@@ -12,21 +12,12 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.core.records import Split
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.tables import correlations, differences
+from support.one_correlation import jackknife, overall, ranked
 from support.runs.given_sample import rows_of, sample_of
 
 NO_INTERVAL = "no interval: too few queries vary"
 ENDS = ("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high")
-
-
-def overall(sample):
-    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
-
-
-def ranked(sample):
-    return differences(sample, iterations=20, rng=np.random.default_rng(3))
 
 
 def tables_of(sample):
@@ -46,16 +37,6 @@ def without_each_query(sample):
     return [np.flatnonzero(sample.query_index != query) for query in range(len(sample.queries))]
 
 
-def fisher_error(left_out):
-    """Jackknife error of artanh r and its degrees of freedom, in loops."""
-    z = [math.atanh(value) for value in left_out]
-    centre = sum(z) / len(z)
-    squares = [(value - centre) ** 2 for value in z]
-    variance = sum(square**2 for square in squares) / sum(squares) ** 2 - 1 / len(z)
-    error = math.sqrt((len(z) - 1) / len(z) * sum(squares))
-    return error, 2 / max(variance, 2 / (len(z) - 1))
-
-
 def test_the_interval_of_a_weighted_correlation_is_that_of_a_loop_over_queries(make_sample):
     sample = make_sample(1, queries=30, configurations=75)
     table = overall(sample)
@@ -63,7 +44,7 @@ def test_the_interval_of_a_weighted_correlation_is_that_of_a_loop_over_queries(m
         for editorial in range(3):
             (row,) = table.filter(click_metric=f"C{click}", editorial_metric=f"E{editorial}").to_dicts()
             left_out = [weighted(sample, rows, click, editorial) for rows in without_each_query(sample)]
-            error, degrees = fisher_error(left_out)
+            error, degrees = jackknife(np.arctanh(left_out))
             reach = stats.t.ppf(0.975, degrees) * error
             z = math.atanh(weighted(sample, slice(None), click, editorial))
             assert row["ci_low"] == pytest.approx(math.tanh(z - reach), rel=1e-8)
@@ -83,7 +64,7 @@ def test_the_interval_is_near_that_of_scipys_bootstrap_of_queries(make_sample):
     )
     (row,) = overall(sample).filter(click_metric="C0", editorial_metric="E0").to_dicts()
     left_out = [weighted(sample, rows) for rows in without_each_query(sample)]
-    error, degrees = fisher_error(left_out)
+    error, degrees = jackknife(np.arctanh(left_out))
     low, high = math.atanh(row["ci_low"]), math.atanh(row["ci_high"])
     assert (high - low) / 2 / stats.t.ppf(0.975, degrees) == pytest.approx(error, rel=1e-7)
     assert found.standard_error == pytest.approx(error, rel=0.2)
@@ -101,7 +82,7 @@ def test_the_interval_of_the_closed_form_is_that_of_a_loop_over_queries(make_sam
         (s_cc, s_ec), (_, s_ee) = sum(each)
         return s_ec / math.sqrt(s_cc * s_ee)
 
-    error, degrees = fisher_error([closed_form(set(range(25)) - {query}) for query in range(25)])
+    error, degrees = jackknife(np.arctanh([closed_form(set(range(25)) - {query}) for query in range(25)]))
     reach = stats.t.ppf(0.975, degrees) * error
     z = math.atanh(closed_form(range(25)))
     (row,) = ranked(sample).filter(click_metric="C1", editorial_metric="E2").to_dicts()

@@ -20,6 +20,7 @@ from clickassay.correlation.jackknife import (
     no_rounding,
     p_value,
 )
+from support.one_correlation import jackknife as by_definition
 
 VALUES = arrays(np.float64, st.integers(3, 30), elements=st.integers(-50, 50).map(lambda n: n / 8))
 
@@ -41,16 +42,6 @@ def spread_of(sums, statistic):
     for found in left_out(sums, statistic):
         gathered.add(found - statistic(sums.sum(axis=0)))
     return gathered.spread()
-
-
-def by_loops(left_out_values):
-    """Error and Satterthwaite's degrees of freedom of the Q values without one query each."""
-    q = len(left_out_values)
-    centre = sum(left_out_values) / q
-    squares = [(value - centre) ** 2 for value in left_out_values]
-    error = math.sqrt((q - 1) / q * sum(squares))
-    variance = sum(square**2 for square in squares) / sum(squares) ** 2 - 1 / q
-    return error, 2 / max(variance, 2 / (q - 1))
 
 
 @given(VALUES)
@@ -107,7 +98,7 @@ def test_errors_and_degrees_of_any_statistic_are_those_of_a_loop(sums):
     values = [float(statistic(np.delete(sums, query, axis=0).sum(axis=0))) for query in range(len(sums))]
     assume(np.std(values) > 1e-3)
     spread = spread_of(sums, statistic)
-    assert (spread.error, spread.degrees) == pytest.approx(by_loops(values), rel=1e-6)
+    assert (spread.error, spread.degrees) == pytest.approx(by_definition(values), rel=1e-6)
 
 
 @given(

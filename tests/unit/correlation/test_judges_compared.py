@@ -1,15 +1,19 @@
 """Agreement of judges against scikit-learn, and the paired comparison of judges against plain loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from clickassay.core.contracts.judges import AGREEMENT, JUDGE_COMPARISONS
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons, kappa
-from support.one_correlation import weighted_correlation
+from support.one_correlation import jackknife, weighted_correlation
+from support.runs.given_sample import rows_of
 
 TOP = 4
 
@@ -123,34 +127,17 @@ def test_judges_who_always_give_the_same_grade_have_no_kappa():
 
 def two_samples(make_sample):
     """Two judges of one log: the second judged other configurations too, and not all of the first's."""
-    from dataclasses import replace
-
     whole = make_sample(3, queries=60, configurations=150, clicks=2, editorial=2)
     whole = replace(whole, click_names=("MeanRR", "SS"))
     rng = np.random.default_rng(8)
-    a = rows_of(whole, np.flatnonzero(rng.random(150) < 0.8), "human")
-    b = rows_of(whole, np.flatnonzero(rng.random(150) < 0.8), "model")
+    a = of_judge(whole, np.flatnonzero(rng.random(150) < 0.8), "human")
+    b = of_judge(whole, np.flatnonzero(rng.random(150) < 0.8), "model")
     noisy = b.editorial_values + rng.normal(size=b.editorial_values.shape)
     return whole, a, replace(b, editorial_values=noisy)
 
 
-def rows_of(sample, rows, judge):
-    from dataclasses import replace
-
-    kept, index = np.unique(sample.query_index[rows], return_inverse=True)
-    return replace(
-        sample,
-        key=replace(sample.key, judge=judge),
-        queries=tuple(sample.queries[place] for place in kept),
-        query_index=index,
-        sessions=sample.sessions[rows],
-        click_values=sample.click_values[rows],
-        click_variances=sample.click_variances[rows],
-        null_success=sample.null_success[rows],
-        editorial_values=sample.editorial_values[rows],
-        configuration_ids=sample.configuration_ids[rows],
-        click_entropy=sample.click_entropy[kept],
-    )
+def of_judge(sample, rows, judge):
+    return replace(rows_of(sample, rows), key=replace(sample.key, judge=judge))
 
 
 def test_judges_are_compared_on_the_configurations_that_both_judged(make_sample):
@@ -188,12 +175,8 @@ def test_the_error_of_the_comparison_is_that_of_leaving_out_each_query_from_scra
         return r_a - r_b
 
     values = np.array([difference(query != left) for left in np.unique(query)])
-    q = len(values)
-    deviations = values - values.mean()
-    error = np.sqrt((q - 1) / q * (deviations**2).sum())
-    degrees = min(4 * 2 / ((deviations**4).sum() / (deviations**2).sum() ** 2 - 1 / q), q - 1)
-    from scipy.stats import t
-
+    error, degrees = jackknife(values)
+    degrees = min(4 * degrees, len(values) - 1)
     row = judge_comparisons([a, b]).row(0, named=True)
     reach = t.ppf(0.975, degrees) * error
     assert row["ci_high"] - row["difference"] == pytest.approx(reach, rel=1e-6)
@@ -201,16 +184,12 @@ def test_the_error_of_the_comparison_is_that_of_leaving_out_each_query_from_scra
 
 
 def test_a_judge_who_agrees_with_another_in_all_makes_no_difference(make_sample):
-    from dataclasses import replace
-
     _, a, _ = two_samples(make_sample)
     row = judge_comparisons([a, replace(a, key=replace(a.key, judge="model"))]).row(0, named=True)
     assert (row["difference"], row["p_value"], row["queries_needed"]) == (0.0, 1.0, None)
 
 
 def test_samples_of_other_depths_or_markets_are_not_compared(make_sample):
-    from dataclasses import replace
-
     _, a, b = two_samples(make_sample)
     for key in (replace(b.key, depth=10), replace(b.key, market="south")):
         assert judge_comparisons([a, replace(b, key=key)]).equals(JUDGE_COMPARISONS.empty())
@@ -218,5 +197,5 @@ def test_samples_of_other_depths_or_markets_are_not_compared(make_sample):
 
 def test_judges_without_a_configuration_in_common_give_no_row(make_sample):
     whole, _, _ = two_samples(make_sample)
-    a, b = rows_of(whole, np.arange(70), "human"), rows_of(whole, np.arange(70, 150), "model")
+    a, b = of_judge(whole, np.arange(70), "human"), of_judge(whole, np.arange(70, 150), "model")
     assert judge_comparisons([a, b]).is_empty()

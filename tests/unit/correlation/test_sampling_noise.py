@@ -16,16 +16,9 @@ from clickassay.correlation.noise import (
     within_noise,
     within_reliability,
 )
-from clickassay.correlation.tables import correlations, differences
+from clickassay.correlation.tables import correlations
+from support.one_correlation import jackknife, overall, ranked
 from support.runs.given_sample import rows_of, sample_of
-
-
-def overall(sample):
-    return correlations(sample, (Split("all", ("all",), np.zeros(len(sample.queries), dtype=int)),))
-
-
-def ranked(sample):
-    return differences(sample, iterations=10, rng=np.random.default_rng(0))
 
 
 def variances_by_loops(sample, click):
@@ -88,14 +81,6 @@ def test_noise_corrected_correlations_are_divided_by_the_root_of_the_reliability
             root = math.sqrt(by_loops(sample, int(row["click_metric"][1])))
             assert row["noise_corrected"] == pytest.approx(row[value] / root, rel=1e-10)
             assert abs(row["noise_corrected"]) > abs(row[value])
-
-
-def jackknife(values):
-    """Error and Satterthwaite's degrees of freedom of the Q values without one query each."""
-    q = len(values)
-    squares = (np.array(values) - np.mean(values)) ** 2
-    variance = (squares**2).sum() / squares.sum() ** 2 - 1 / q
-    return math.sqrt((q - 1) / q * squares.sum()), 2 / max(variance, 2 / (q - 1))
 
 
 def test_the_ends_of_the_corrected_interval_are_t_errors_away_by_a_loop_over_queries(make_sample):

@@ -10,9 +10,9 @@ from scipy.stats import pearsonr
 from clickassay.correlation import rankers
 from clickassay.correlation.rankers import (
     covariance_contributions,
+    drawn_correlations,
     drawn_pairs,
     exact_correlations,
-    monte_carlo,
     query_covariances,
     ranker_differences,
     within_queries,
@@ -46,11 +46,16 @@ def exact(sample):
 
 
 def drawn(sample, *, iterations=50, seed=0):
-    return monte_carlo(within_queries(sample), iterations=iterations, rng=np.random.default_rng(seed)).values
+    return drawn_within(within_queries(sample), iterations, seed).values
+
+
+def drawn_within(within, iterations, seed):
+    deltas = ranker_differences(within, iterations=iterations, rng=np.random.default_rng(seed))
+    return drawn_correlations(deltas, within.n_clicks)
 
 
 def table(sample, *, iterations=50, seed=0):
-    return differences(sample, iterations=iterations, rng=np.random.default_rng(seed))
+    return differences(sample, iterations=iterations, rng=np.random.default_rng(seed))[0]
 
 
 def array(frame, column):
@@ -220,7 +225,7 @@ def test_draws_that_never_differ_have_no_correlation(make_sample):
     seeds = [
         seed for seed in range(50) if len(set((np.random.default_rng(seed).random(2) < 0.5).tolist())) == 1
     ]
-    found = monte_carlo(within, iterations=2, rng=np.random.default_rng(seeds[0]))
+    found = drawn_within(within, 2, seeds[0])
     assert np.isnan(found.values).all()
     assert "every draw" in found.reasons[0][0]
 

@@ -5,7 +5,7 @@ queries, where the errors of both add up, and two runs over the same queries, wh
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,20 +60,6 @@ class _Half:
     queries: tuple[str, ...]
     contributions: Floats  # (Q, K)
     correlations: Pairwise
-
-
-def narrowed(sample: Sample, clicks: Sequence[str], editorial: Sequence[str]) -> Sample:
-    """Return the sample with these click and editorial metrics only, in this order."""
-    some_clicks = [sample.click_names.index(name) for name in clicks]
-    some_editorial = [sample.editorial_names.index(name) for name in editorial]
-    return replace(
-        sample,
-        click_names=tuple(clicks),
-        click_values=sample.click_values[:, some_clicks],
-        click_variances=sample.click_variances[:, some_clicks],
-        editorial_names=tuple(editorial),
-        editorial_values=sample.editorial_values[:, some_editorial],
-    )
 
 
 def weighted_changes(a: Sample, b: Sample) -> Judged:

@@ -9,10 +9,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey
+from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.multiplicity import holm
-from clickassay.studies.runs_compared.noise import from_intervals, narrowed, weighted_changes, within_changes
+from clickassay.studies.runs_compared.noise import from_intervals, weighted_changes, within_changes
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, ComparedRun
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
@@ -194,14 +194,13 @@ def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
     )
     if not clicks or not editorial:
         return
-    a, b = (narrowed(sample, clicks, editorial) for sample in (a, b))
+    a, b = (sample.narrowed(clicks, editorial) for sample in (a, b))
     place = {**a.key.columns, "split": EVERY, "class": EVERY}
     for table, judge in (("correlations", weighted_changes), ("differences", within_changes)):
         found = judge(a, b)
         columns = {
             **{name: [value] * len(found.p) for name, value in {"table": table, **place}.items()},
-            "click_metric": [click for click in clicks for _ in editorial],
-            "editorial_metric": editorial * len(clicks),
+            **pairs_of(clicks, editorial),
             **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
             "doubt": found.cautions,
         }
