@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
 from clickassay.click_models.cascade.model import fit_cascade
-from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.factorised import (
     fit_product,
     fit_rate,
@@ -47,14 +47,6 @@ class ClickModelKind:
     tells_satisfaction: bool = False
 
 
-def _fit_pbm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    return fit_product(log, by_last_click=False, smoothing=smoothing)
-
-
-def _fit_ubm(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    return fit_product(log, by_last_click=True, smoothing=smoothing)
-
-
 CLICK_MODELS = (
     ClickModelKind(
         "GCTR", "one rate of clicks for all", "baseline", fit_rate,
@@ -68,7 +60,8 @@ CLICK_MODELS = (
         "DCTR", "a rate of clicks by document", "baseline", fit_rates_by_document, tells_examination=False
     ),
     ClickModelKind(
-        "PBM", "position-based: each position has its chance to be examined", "Craswell et al. 2008", _fit_pbm
+        "PBM", "position-based: each position has its chance to be examined", "Craswell et al. 2008",
+        partial(fit_product, by_last_click=False),
     ),
     ClickModelKind(
         "CM", "cascade: readers go down the list and end with their first click", "Craswell et al. 2008",
@@ -87,7 +80,7 @@ CLICK_MODELS = (
     ),
     ClickModelKind(
         "UBM", "user browsing: examination depends on position and last click",
-        "Dupret and Piwowarski 2008", _fit_ubm,
+        "Dupret and Piwowarski 2008", partial(fit_product, by_last_click=True),
     ),
     ClickModelKind(
         "CCM", "click chain: what a click does depends on relevance", "Guo et al. 2009", fit_ccm

@@ -22,6 +22,11 @@ def summed(index: Ints, weights: Ints | Floats, size: int) -> Floats:
     return np.asarray(np.bincount(index, weights, size), dtype=np.float64)
 
 
+def shown_values(values: Floats, documents: Ints) -> Floats:
+    """Return the value, of (D,), of each document; 0 where there is none."""
+    return np.asarray(np.where(documents == NO_DOCUMENT, 0.0, values[documents]))
+
+
 def total(weights: Ints | Floats, values: Floats) -> float:
     """Return the sum of weights times values: the same to the last bit whatever the number of threads."""
     return float(np.sum(weights * values))

@@ -4,7 +4,7 @@ from typing import Protocol, TypedDict
 
 import numpy as np
 
-from clickassay.click_models.click_log import Floats, total
+from clickassay.click_models.click_log import ClickLog, Floats, total
 from clickassay.click_models.model import ClickModel, Fit
 
 ROUNDS = 200
@@ -12,7 +12,16 @@ TOLERANCE = 1e-7
 
 
 class Limits(TypedDict, total=False):
-    """When rounds end, and whether they leap: see `fit_rounds`."""
+    """When rounds end, and whether they leap.
+
+    Attributes
+    ----------
+    rounds, tolerance
+        They end when the objective per session grows by less than `tolerance`, or after so many rounds.
+    leaps
+        Whether two rounds foretell a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland 2008); a leap
+        that lowers the objective is taken back. Without it, plain expectation maximisation.
+    """
 
     rounds: int
     tolerance: float
@@ -33,34 +42,20 @@ class State(Protocol):
         """Return the model of the parameters so far."""
         ...
 
+    def untied(self) -> frozenset[str]:
+        """Return the names of shared parameters that the clicks do not tell."""
+        ...
 
-def fit_rounds(
-    state: State,
-    sessions: float,
-    *,
-    rounds: int = ROUNDS,
-    tolerance: float = TOLERANCE,
-    leaps: bool = True,
-) -> Fit:
-    """Improve parameters round by round.
 
-    Parameters
-    ----------
-    sessions
-        Sessions of the log.
-    rounds, tolerance
-        Ends when the objective per session grows by less than `tolerance`, or after so many rounds.
-    leaps
-        Whether two rounds foretell a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland 2008); a leap
-        that lowers the objective is taken back. Without it, plain expectation maximisation.
-    """
-    climb = _Climb(state)
-    while climb.rounds < rounds:
+def fit_rounds(state: State, log: ClickLog, limits: Limits) -> Fit:
+    """Improve parameters round by round, as long as `limits` say."""
+    climb, converged = _Climb(state), False
+    least = limits.get("tolerance", TOLERANCE) * float(log.sessions.sum())
+    while climb.rounds < limits.get("rounds", ROUNDS) and not converged:
         before = climb.best
-        climb.stride(leaps=leaps)
-        if climb.best - before < tolerance * sessions and before > -np.inf:
-            return Fit(state.model(), tuple(climb.objectives), converged=True)
-    return Fit(state.model(), tuple(climb.objectives), converged=False)
+        climb.stride(leaps=limits.get("leaps", True))
+        converged = climb.best - before < least and before > -np.inf
+    return Fit(state.model(), tuple(climb.objectives), bool(converged), state.untied())
 
 
 class _Climb:

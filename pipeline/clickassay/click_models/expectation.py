@@ -8,7 +8,7 @@ expectation of the sum of 1/r in it; where a session ends, the sum is divided by
 import numpy as np
 
 from clickassay.click_models.cascade.model import Chain
-from clickassay.click_models.click_log import NO_DOCUMENT, Floats, Ints
+from clickassay.click_models.click_log import Floats, Ints, shown_values
 from clickassay.click_models.factorised import Product
 from clickassay.click_models.model import ClickModel
 
@@ -62,8 +62,7 @@ def _of_product(model: Product, lists: Ints) -> Floats:
     chance, total = np.zeros((2, size, depth + 1, depth + 1))  # by last click, and by clicks so far
     chance[:, 0, 0] = 1.0
     for place in range(depth):
-        documents = lists[:, place]
-        attracted = np.where(documents == NO_DOCUMENT, 0.0, model.attraction[documents])
+        attracted = shown_values(model.attraction, lists[:, place])
         click = (attracted[:, None] * model.examination[place, : place + 1])[:, :, None]
         clicked, of_clicked = (click * values[:, : place + 1] for values in (chance, total))
         chance[:, : place + 1] -= clicked

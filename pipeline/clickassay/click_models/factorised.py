@@ -7,15 +7,25 @@ click before r (Dupret and Piwowarski 2008). The rates of clicks by document, by
 factor at 1. Only products are seen, so gamma of the first position is 1: a page is read from its top.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from clickassay.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed, total
-from clickassay.click_models.em import ROUNDS, TOLERANCE, divided, dot_log, fit_rounds, log_prior, share
+from clickassay.click_models.click_log import (
+    NO_DOCUMENT,
+    Bools,
+    ClickLog,
+    Floats,
+    Ints,
+    shown_values,
+    summed,
+    total,
+)
+from clickassay.click_models.em import Limits, divided, dot_log, fit_rounds, log_prior, share
 from clickassay.click_models.model import Clicked, Fit
 
 
@@ -58,7 +68,7 @@ class Product:
         chances = np.zeros(lists.shape)
         last = np.zeros(len(lists), dtype=np.int64)
         for place in range(lists.shape[1]):
-            attracted = _of(self.attraction, lists[:, place])
+            attracted = shown_values(self.attraction, lists[:, place])
             chances[:, place] = attracted * self.examination[place, last]
             last[clicked(place, chances[:, place])] = place + 1
         return chances
@@ -71,7 +81,8 @@ class Product:
         last[:, 0] = 1.0
         for place in range(depth):
             gamma = self.examination[place, : place + 1]
-            clicked = _of(self.attraction, lists[:, place])[:, None] * last[:, : place + 1] * gamma
+            attracted = shown_values(self.attraction, lists[:, place])
+            clicked = attracted[:, None] * last[:, : place + 1] * gamma
             found[:, place] = last[:, : place + 1] @ gamma
             last[:, : place + 1] -= clicked
             last[:, place + 1] = clicked.sum(axis=1)
@@ -79,17 +90,11 @@ class Product:
 
     def marginal(self, lists: Ints) -> Floats:
         """Return (L, K) chance of each click, whatever is clicked before it."""
-        attraction = np.stack([_of(self.attraction, column) for column in lists.T], axis=1)
-        return np.asarray(self.examined(lists) * attraction)
+        return np.asarray(self.examined(lists) * shown_values(self.attraction, lists))
 
 
 def _name(place: int, last: int, *, by_last_click: bool) -> str:
     return f"gamma[{place + 1},{last}]" if by_last_click else f"gamma[{place + 1}]"
-
-
-def _of(values: Floats, documents: Ints) -> Floats:
-    """Return the value of each document; 0 where there is none."""
-    return np.asarray(np.where(documents == NO_DOCUMENT, 0.0, values[documents]))
 
 
 @dataclass(frozen=True)
@@ -124,13 +129,7 @@ def _counted(documents: Ints, kinds: Ints, sessions: Ints, clicked: Bools) -> pl
 
 
 def fit_product(
-    log: ClickLog,
-    *,
-    by_last_click: bool,
-    smoothing: float = 1.0,
-    rounds: int = ROUNDS,
-    tolerance: float = TOLERANCE,
-    leaps: bool = True,
+    log: ClickLog, *, by_last_click: bool, smoothing: float = 1.0, **limits: Unpack[Limits]
 ) -> Fit:
     """Fit alpha and gamma by expectation maximisation.
 
@@ -142,17 +141,15 @@ def fit_product(
         Whether gamma depends on the last click (UBM) or on the position alone (PBM).
     smoothing
         Pseudo-observations: so many clicks and so many skips are added to each parameter; 0 = none.
-    rounds, tolerance, leaps
-        As in `rounds.fit_rounds`.
+    limits
+        Rounds, tolerance and leaps as in `em.fit_rounds`.
 
     Returns
     -------
     The objective is the log-likelihood plus the logarithm of the Beta(1 + smoothing, 1 + smoothing) densities
     but for their constants; it never falls (Dempster, Laird and Rubin 1977).
     """
-    state = _Rounds(log, smoothing, by_last_click=by_last_click)
-    fit = fit_rounds(state, float(log.sessions.sum()), rounds=rounds, tolerance=tolerance, leaps=leaps)
-    return replace(fit, untied=state.untied())
+    return fit_rounds(_Rounds(log, smoothing, by_last_click=by_last_click), log, limits)
 
 
 class _Rounds:

@@ -70,7 +70,8 @@ def learn(
     from clickassay.core.output import check_place
     from clickassay.core.records import SampleChoice
     from clickassay.core.tables import write_tables
-    from clickassay.studies.gain_learning.on_run import Wish, learn_from_run, learned_tables, metric_of_map
+    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
+    from clickassay.studies.gain_learning.validation import Wish
 
     if utilities and gamma:
         raise SettingsError("give --utilities or --gamma, not both")

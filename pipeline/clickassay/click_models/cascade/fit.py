@@ -6,7 +6,6 @@ where the rounds start.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -174,47 +173,42 @@ class _CcmRounds(_Rounds):
 def fit_dcm(log: ClickLog, *, smoothing: float = 1.0, **limits: Unpack[Limits]) -> Fit:
     """Fit the dependent click model (Guo, Liu and Wang 2009), lambda of all places but the last.
 
-    Parameters as in `product.fit_product`.
+    Parameters as in `factorised.fit_product`.
     """
     found = counts(log)
     start = counted_dcm(found, smoothing=_inside(smoothing))
-    return _fitted(_DcmRounds(ends(log, found), smoothing, start), log, limits)
+    return fit_rounds(_DcmRounds(ends(log, found), smoothing, start), log, limits)
 
 
 def fit_sdbn(log: ClickLog, *, smoothing: float = 1.0, **limits: Unpack[Limits]) -> Fit:
     """Fit the simplified DBN (Chapelle and Zhang 2009, section 5).
 
-    Parameters as in `product.fit_product`.
+    Parameters as in `factorised.fit_product`.
     """
     found = counts(log)
     start = counted_sdbn(found, smoothing=_inside(smoothing))
     state = _SdbnRounds(ends(log, found), smoothing, start.attraction, start.satisfaction)
-    return _fitted(state, log, limits)
+    return fit_rounds(state, log, limits)
 
 
 def fit_dbn(log: ClickLog, *, smoothing: float = 1.0, **limits: Unpack[Limits]) -> Fit:
     """Fit the DBN (Chapelle and Zhang 2009, section 4), gamma with the rest.
 
-    Parameters as in `product.fit_product`.
+    Parameters as in `factorised.fit_product`.
     """
     a, s = np.full((2, len(log.documents)), 0.5)
-    return _fitted(_DbnRounds(ends(log, counts(log)), smoothing, a, s, np.array([0.9])), log, limits)
+    return fit_rounds(_DbnRounds(ends(log, counts(log)), smoothing, a, s, np.array([0.9])), log, limits)
 
 
 def fit_ccm(log: ClickLog, *, smoothing: float = 1.0, **limits: Unpack[Limits]) -> Fit:
     """Fit the click chain model (Guo et al. 2009), the alphas with the rest.
 
-    Parameters as in `product.fit_product`.
+    Parameters as in `factorised.fit_product`.
     """
     a, alpha = np.full(len(log.documents), 0.5), np.array([0.9, 0.8, 0.5])
-    return _fitted(_CcmRounds(ends(log, counts(log)), smoothing, a, alpha), log, limits)
+    return fit_rounds(_CcmRounds(ends(log, counts(log)), smoothing, a, alpha), log, limits)
 
 
 def _inside(smoothing: float) -> float:
     """Return a smoothing that keeps what rounds start with off 0 and 1: they would not leave them again."""
     return max(smoothing, 1.0)
-
-
-def _fitted(state: _Rounds, log: ClickLog, limits: Limits) -> Fit:
-    fit = fit_rounds(state, float(log.sessions.sum()), **limits)
-    return replace(fit, untied=state.untied())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, summed
+from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, shown_values, summed
 from clickassay.click_models.em import share
 from clickassay.click_models.model import Clicked, Fit
 
@@ -51,8 +51,7 @@ class Chain:
 
     def at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
         """Return the chance of a click, and to go on after one, of documents at a position."""
-        attracted = np.where(documents == NO_DOCUMENT, 0.0, self.attraction[documents])
-        return attracted, self.going_on(documents, place)
+        return shown_values(self.attraction, documents), self.going_on(documents, place)
 
     def going_on(self, documents: Ints, place: int) -> Floats:
         """Return the chance to go on after a click on documents at a position, from 0."""
@@ -84,8 +83,7 @@ class Chain:
 
     def marginal(self, lists: Ints) -> Floats:
         """Return (L, K) chance of each click, whatever is clicked before it."""
-        attracted = np.stack([self.at(column, place)[0] for place, column in enumerate(lists.T)], axis=1)
-        return np.asarray(self.examined(lists) * attracted)
+        return np.asarray(self.examined(lists) * shown_values(self.attraction, lists))
 
 
 @dataclass(frozen=True)

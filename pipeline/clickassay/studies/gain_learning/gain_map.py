@@ -20,6 +20,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from clickassay.core.records import Floats
+from clickassay.metrics.editorial import expected_utility, satisfaction
 from clickassay.studies.gain_learning.agreement import Agreement, Grades
 
 Positions = Literal["fixed", "free", "gamma"]
@@ -46,19 +47,12 @@ class GradeMap:
 
     def values(self, grades: Grades) -> Floats:
         """Return (N,) E of (N, K) grades."""
-        total, goes_on = np.zeros(len(grades)), np.ones(len(grades))
-        for grade, utility in zip(grades.T, self.utilities, strict=True):
-            stops = self.chances[grade]
-            total += utility * goes_on * stops
-            goes_on *= 1 - stops
-        return total
+        return expected_utility(self.chances[grades], tuple(self.utilities))
 
 
 def paper_map(max_grade: int, depth: int) -> GradeMap:
     """Return the map of ERR: R(g) = (2^g - 1) / 2^g_max, phi(r) = 1/r."""
-    grades = np.arange(max_grade + 1, dtype=np.float64)
-    chances: Floats = np.ldexp(np.exp2(grades) - 1, -max_grade)
-    return GradeMap(chances, 1 / np.arange(1, depth + 1))
+    return GradeMap(satisfaction(np.arange(max_grade + 1), max_grade), 1 / np.arange(1, depth + 1))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Values of grades and positions learned from a run: read, studied, as tables."""
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -12,12 +11,12 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
-from clickassay.metrics.definition import Measure
+from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.gain_learning.agreement import Observed
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
-from clickassay.studies.gain_learning.validation import Interval, Study, study
+from clickassay.studies.gain_learning.validation import Interval, Study, Wish, study
 
 LEARNED_VALUES = Table(
     "learned_values",
@@ -52,29 +51,6 @@ LEARNED_GAIN = Table(
 )
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What is to be learned.
-
-    Attributes
-    ----------
-    click
-        The click metric to agree with.
-    aim
-        A name in `agreement.AIMS`.
-    positions
-        What is learned of phi.
-    parts, seed
-        Parts of the queries that are left out in turn, and how queries are dealt to them.
-    """
-
-    click: str
-    aim: str
-    positions: Positions = "fixed"
-    parts: int = 20
-    seed: int = 0
-
-
 def learn_from_run(
     folder: Path,
     wish: Wish,
@@ -99,16 +75,7 @@ def learn_from_run(
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
     values = sample.click_values[:, sample.click_names.index(wish.click)]
     observed = Observed(graded.grades, sample.query_index, sample.sessions.astype(float), values)
-    found = study(
-        observed,
-        fixed,
-        aim=wish.aim,
-        positions=wish.positions,
-        parts=wish.parts,
-        seed=wish.seed,
-        progress=progress,
-    )
-    return sample, found, fixed
+    return sample, study(observed, fixed, wish, progress), fixed
 
 
 def metric_of_map(found: GradeMap, positions: Positions) -> str:
@@ -116,13 +83,13 @@ def metric_of_map(found: GradeMap, positions: Positions) -> str:
 
     Utilities are for one depth only, so a name that has them is cut there.
     """
-    arguments = (("gains", _rounded(found.chances)),)
+    arguments: dict[str, Value] = {"gains": _rounded(found.chances)}
+    depth = None
     if found.gamma is not None:
-        return str(Measure(parse("ERR", METRICS).metric, (*arguments, ("gamma", round(found.gamma, 4)))))
-    if positions == "fixed":
-        return str(Measure(parse("ERR", METRICS).metric, arguments))
-    both = (*arguments, ("utilities", _rounded(found.utilities)))
-    return str(Measure(parse("ERR", METRICS).metric, both, len(found.utilities)))
+        arguments["gamma"] = round(found.gamma, 4)
+    elif positions != "fixed":
+        arguments["utilities"], depth = _rounded(found.utilities), len(found.utilities)
+    return str(Measure(parse("ERR", METRICS).metric, tuple(arguments.items()), depth))
 
 
 def _rounded(values: Floats) -> tuple[float, ...]:

@@ -62,45 +62,56 @@ class Study:
     warnings: tuple[str, ...]
 
 
-def study(
-    observed: Observed,
-    fixed: GradeMap,
-    *,
-    aim: str,
-    positions: Positions = "fixed",
-    parts: int = 20,
-    seed: int = 0,
-    progress: Progress = silent,
-) -> Study:
-    """Learn a map on all queries, and once more without each part of them.
+@dataclass(frozen=True)
+class Wish:
+    """What is to be learned.
 
-    Parameters
+    Attributes
     ----------
-    fixed
-        The map that the learned one is held against, and begins from.
+    click
+        The click metric to agree with.
     aim
         A name in `AIMS`.
     positions
         Whether phi or its gamma is learned too; R(0) is then 0.
-    parts
-        Parts into which queries are drawn, 2 or more.
+    parts, seed
+        Parts of the queries that are left out in turn, 2 or more, and how queries are dealt to them.
+    """
+
+    click: str
+    aim: str
+    positions: Positions = "fixed"
+    parts: int = 20
+    seed: int = 0
+
+
+def study(observed: Observed, fixed: GradeMap, wish: Wish, progress: Progress = silent) -> Study:
+    """Learn a map on all queries, and once more without each part of them.
+
+    Parameters
+    ----------
+    observed
+        Its clicks are those of the wish.
+    fixed
+        The map that the learned one is held against, and begins from.
 
     Raises
     ------
     LearningError
         If there are fewer queries than two a part, or nothing varies.
     """
+    aim, parts = wish.aim, wish.parts
     rows, agreement = AIMS[aim](observed)
     _check(rows, parts, aim)
     progress(Event("learning"))
-    whole = learn(rows.grades, agreement, fixed, positions=positions)
+    whole = learn(rows.grades, agreement, fixed, positions=wish.positions)
     if np.isnan(whole.rho):
         raise LearningError(f"learn: neither clicks nor grades may be the same everywhere (aim {aim})")
     maps, gains = [], []
-    for number, (rest, held_out) in enumerate(_split(rows, parts, seed)):
+    for number, (rest, held_out) in enumerate(_split(rows, parts, wish.seed)):
         progress(Event("learning without a part", number / parts))
         kept, own = AIMS[aim](rest)
-        found = learn(kept.grades, own, whole.map, positions=positions, afresh=False).map
+        found = learn(kept.grades, own, whole.map, positions=wish.positions, afresh=False).map
         maps.append(_numbers(found))
         gains.append([_agreement(held_out, aim, map_) for map_ in (found, fixed)])
     return _told(whole.map, fixed, rows, aim, np.array(maps), np.array(gains))

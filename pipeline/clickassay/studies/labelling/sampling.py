@@ -1,6 +1,6 @@
 """How often to draw each query: the distributions of Derivation 1 and their variants (Sawade et al. 2012)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, sqrt
 from types import MappingProxyType
@@ -85,7 +85,7 @@ def sampling_distribution(
     if variant == "uniform relevance":
         moments = measure_moments(pool.uninformed(), measure)
     spreads = _spreads(pool, moments or measure_moments(pool, measure))
-    best = pool.weights * _PULLS[variant](spreads, pool.costs)
+    best = pool.weights * _pulls(variant, spreads, pool.costs)
     total = float(best.sum())
     if total <= 0:
         return Sampling(pool.weights, spreads, flat=True)
@@ -137,24 +137,8 @@ def _asymptotic(p: Floats, q: Floats, squares: Floats) -> float:
     return float(np.sum(p[matters] ** 2 / q[matters] * squares[matters]))
 
 
-def _cheap(spreads: Floats, costs: Floats) -> Floats:
-    return np.asarray(spreads / np.sqrt(costs))
-
-
-def _whatever_the_cost(spreads: Floats, _: Floats) -> Floats:
-    return spreads
-
-
-def _as_asked(spreads: Floats, _: Floats) -> Floats:
-    return np.ones_like(spreads)
-
-
-_PULLS: Mapping[str, Callable[[Floats, Floats], Floats]] = MappingProxyType(
-    {
-        "active": _cheap,
-        "uniform relevance": _cheap,
-        "uniform cost": _whatever_the_cost,
-        "passive": _as_asked,
-    }
-)
-"""By how much more often than p each variant draws a query."""
+def _pulls(variant: str, spreads: Floats, costs: Floats) -> Floats:
+    """Return by how much more often than p a variant draws each query."""
+    if variant == "passive":
+        return np.ones_like(spreads)
+    return spreads if variant == "uniform cost" else spreads / np.sqrt(costs)

@@ -1,6 +1,7 @@
 """Learned maps: gradients, agreement against the package's own correlations, planted values found again."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from clickassay.core.errors import LearningError
 from clickassay.metrics.editorial import err
 from clickassay.studies.gain_learning.agreement import AIMS, Observed, two_rankers, weighted
 from clickassay.studies.gain_learning.gain_map import GradeMap, _Free, learn, paper_map
-from clickassay.studies.gain_learning.validation import study
+from clickassay.studies.gain_learning.validation import Wish, study
 
 DEPTH, LEVELS = 5, 5
 SEEDS = st.integers(0, 2**32 - 1)
@@ -24,6 +25,10 @@ def observed(seed, *, size=400, queries=60, noise=0.0, truth=PLANTED):
     grades = rng.integers(0, LEVELS, (size, DEPTH))
     clicks = truth.values(grades) + noise * rng.standard_normal(size)
     return Observed(grades, np.sort(rng.integers(0, queries, size)), rng.integers(1, 99, size) * 1.0, clicks)
+
+
+def studied(rows, aim="correlation", positions="fixed"):
+    return study(rows, paper_map(4, DEPTH), Wish("MeanRR", aim, positions))
 
 
 def naive_weighted(one, other, weights):
@@ -143,18 +148,16 @@ def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
 def test_an_interval_holds_a_planted_gamma():
     truth = GradeMap(PLANTED.chances, 0.8 ** np.arange(DEPTH), 0.8)
     rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
-    found = study(rows, paper_map(4, DEPTH), aim="correlation", positions="gamma")
+    found = studied(rows, positions="gamma")
     assert found.gamma.low <= 0.8 <= found.gamma.high
     assert found.gamma.high - found.gamma.low < 0.3
     assert len(found.utilities) == DEPTH
-    assert study(rows, paper_map(4, DEPTH), aim="correlation").gamma is None
+    assert studied(rows).gamma is None
 
 
 def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
     truth = GradeMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
-    found = study(
-        observed(4, size=6000, queries=600, noise=0.1, truth=truth), paper_map(4, DEPTH), aim="correlation"
-    )
+    found = studied(observed(4, size=6000, queries=600, noise=0.1, truth=truth))
     for one, value in zip(found.chances, truth.chances, strict=True):
         assert one.low <= value <= one.high
         assert one.high - one.low < 0.2
@@ -167,19 +170,14 @@ def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
 def test_without_anything_to_learn_the_gain_is_noise():
     rows = observed(6, size=3000, queries=300)
     noise = np.random.default_rng(6).standard_normal(3000)
-    found = study(
-        Observed(rows.grades, rows.queries, rows.sessions, noise), paper_map(4, DEPTH), aim="rankers"
-    )
+    found = studied(replace(rows, clicks=noise), "rankers")
     assert found.gain.low < 0 < found.gain.high
     assert found.fitted > found.held_out
 
 
 def test_a_grade_that_is_nowhere_is_told():
     rows = observed(7, size=2000, queries=200)
-    grades = np.where(rows.grades == 3, 2, rows.grades)
-    found = study(
-        Observed(grades, rows.queries, rows.sessions, rows.clicks), paper_map(4, DEPTH), aim="correlation"
-    )
+    found = studied(replace(rows, grades=np.where(rows.grades == 3, 2, rows.grades)))
     assert "no configuration shows grade 3: R(3) is any number between its neighbours" in found.warnings
     assert found.configurations[3] == 0
 
@@ -188,8 +186,7 @@ def test_a_grade_that_is_nowhere_is_told():
 def test_clicks_that_do_not_suffice_are_refused(aim):
     few = observed(8, size=60, queries=10)
     with pytest.raises(LearningError, match=r"queries.* are too few for 20 parts"):
-        study(few, paper_map(4, DEPTH), aim=aim)
-    rows = observed(9)
-    flat = Observed(rows.grades, rows.queries, rows.sessions, np.ones(len(rows.clicks)))
+        studied(few, aim)
+    flat = replace(observed(9), clicks=np.ones(400))
     with pytest.raises(LearningError, match="neither clicks nor grades may be the same everywhere"):
-        study(flat, paper_map(4, DEPTH), aim=aim)
+        studied(flat, aim)
