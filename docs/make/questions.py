@@ -29,7 +29,7 @@ NO_ROWS = {
 TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: do not edit by hand. -->
 # Ready questions
 
-Questions to a run, each with its SQL and its answer on the sample run `reports/sample`.
+Questions to a run, each with a link to its SQL, and its answer on the sample run `reports/sample`.
 Ask them of any run by name:
 
     clickassay query reports/june --list
@@ -71,9 +71,8 @@ def _overview(known: tuple[Question, ...]) -> str:
 
 
 def _section(question: Question, frame: pl.DataFrame) -> str:
-    _, _, statement = question.sql.partition("\n")  # the first line is the question itself
-    sql = f"```sql\n{statement.strip()}\n```"
-    return f"## {question.name}\n\n{question.answers}\n\n{sql}\n\n{_answer(question, frame)}"
+    sql = f"[Its SQL](../../sql/{question.file}.sql)."
+    return f"## {question.name}\n\n{question.answers} {sql}\n\n{_answer(question, frame)}"
 
 
 def _answer(question: Question, frame: pl.DataFrame) -> str:

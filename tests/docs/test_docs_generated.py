@@ -120,14 +120,14 @@ def test_the_committed_page_of_questions_is_that_of_today():
     assert page == script("questions").questions_page(), AGAIN
 
 
-def test_the_page_has_every_question_with_its_words_and_its_sql():
+def test_the_page_has_every_question_with_its_words_and_a_link_to_its_sql():
     parts = sections("questions.md")
     files = sorted((ROOT / "sql" / "questions").rglob("*.sql"), key=lambda file: file.stem)
     assert list(parts) == [file.stem for file in files]
     for file in files:
-        first, _, statement = file.read_text(encoding="utf-8").partition("\n")
-        assert first.removeprefix("-- ") in parts[file.stem]
-        assert f"```sql\n{statement.strip()}\n```" in parts[file.stem]
+        first, _, _ = file.read_text(encoding="utf-8").partition("\n")
+        link = f"(../../{file.relative_to(ROOT).as_posix()})"
+        assert f"{first.removeprefix('-- ')} [Its SQL]{link}." in parts[file.stem]
 
 
 def test_the_answer_on_coverage_is_what_the_table_holds():
@@ -169,7 +169,7 @@ def test_a_question_without_an_answer_says_so(tmp_path):
     empty.write_parquet(run / "statistics.parquet")
     page = script("questions").questions_page(run)
     part = page.split("\n## coverage\n")[1].split("\n## ")[0]
-    assert part.endswith("```\n\nNo rows.\n")
+    assert part.endswith(".sql).\n\nNo rows.\n")
 
 
 def test_the_answers_here_are_those_of_duckdb_alone():

@@ -31,12 +31,15 @@ class Question:
         What the command line calls it: the name of its file.
     answers
         What it answers, in words: the first comment line of the file.
+    file
+        Folder and name of the file, as `sql_text` takes them.
     sql
         The whole text of the file: one SELECT.
     """
 
     name: str
     answers: str
+    file: str
     sql: str
 
 
@@ -57,7 +60,7 @@ def question(name: str) -> Question:
     if name not in files:
         raise QueryError(f"no question {terminal(name)!r}; {advice(name, sorted(files))}")
     sql = sql_text(files[name])
-    return Question(name, sql.splitlines()[0].removeprefix("--").strip(), sql)
+    return Question(name, sql.splitlines()[0].removeprefix("--").strip(), files[name], sql)
 
 
 def _files() -> dict[str, str]:
