@@ -3,7 +3,7 @@
 import re
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -148,9 +148,13 @@ def _type_words(parameter: Parameter, command: Parameter) -> str:
     (kind,) = (one for one in kinds if one is not type(None))
     if typing.get_origin(kind) is list:
         return f"{WORDS[typing.get_args(kind)[0]]}, repeatable"
-    if issubclass(kind, Enum):
-        return "one of " + ", ".join(f"`{member.value}`" for member in kind)
-    return WORDS[kind]
+    if typing.get_origin(kind) is typing.Literal:
+        return _one_of(typing.get_args(kind))
+    return _one_of(member.value for member in kind) if issubclass(kind, Enum) else WORDS[kind]
+
+
+def _one_of(values: Iterable[str]) -> str:
+    return "one of " + ", ".join(f"`{value}`" for value in values)
 
 
 def _default(parameter: Parameter) -> str:
