@@ -6,7 +6,6 @@ Log, tab separated: a row per search, then one per document::
     Pos  URL_MD5  Title  Abstract  MediaType  Click  ...
 
 Labels, tab separated, without URLs: ``Qid  Query  Title  Abstract  Label  Bucket``.
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import hashlib
@@ -18,22 +17,7 @@ from pathlib import Path
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    BASE_DAY_MS,
-    CONFLICTING,
-    GRADES_TO_4,
-    JUDGMENT_COUNTS,
-    RANK_COUNTS,
-    SHOWN_COUNTS,
-    CanonicalFolder,
-    Imported,
-    LogWriter,
-    cut_short_note,
-    importing,
-    lines,
-    placed,
-    whole_number,
-)
+from clickassay.inputs.importers import base
 
 _SEARCH_FIELDS = 3
 _DOCUMENT_FIELDS = 6  # up to Click; what follows is not used
@@ -45,7 +29,7 @@ _COUNTS = (
     "searches_read",
     "searches_without_results",
     "searches_without_a_first_result",
-    *RANK_COUNTS,
+    *base.RANK_COUNTS,
     "searches_repeating_a_result",
     "searches",
     "clicks_read",
@@ -55,14 +39,14 @@ _COUNTS = (
     "labels_of_queries_not_in_log",
     "labels_unmatched",
     "labels_ambiguous",
-    *JUDGMENT_COUNTS,
-    *SHOWN_COUNTS,
+    *base.JUDGMENT_COUNTS,
+    *base.SHOWN_COUNTS,
 )
 
 
 def import_baidu_ultr(
     file: Path, *, labels: Path | None = None, out: Path, progress: Progress = silent
-) -> Imported:
+) -> base.Imported:
     """Translate searches, and the expert labels if they are given, into a folder of canonical tables.
 
     Parameters
@@ -77,7 +61,7 @@ def import_baidu_ultr(
     InputError
         If a line is not in the layout (the message names file and line), or there is no search.
     """
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         texts = _read_labels(labels, folder) if labels else _Texts()
         _translate(file, folder, texts)
         if labels:
@@ -130,21 +114,21 @@ def _digest(title: str, abstract: str) -> str:
     return hashlib.blake2b(f"{title}\t{abstract}".encode(), digest_size=16).hexdigest()
 
 
-def _read_labels(file: Path, folder: CanonicalFolder) -> _Texts:
+def _read_labels(file: Path, folder: base.CanonicalFolder) -> _Texts:
     texts = _Texts()
-    for number, line in lines(file, progress=folder.progress):
+    for number, line in base.lines(file, progress=folder.progress):
         fields = line.split("\t")
-        if len(fields) != 6 or fields[4] not in GRADES_TO_4 or not _tokens(fields[1]):
+        if len(fields) != 6 or fields[4] not in base.GRADES_TO_4 or not _tokens(fields[1]):
             raise malformed(file, number, line, expected=_LABEL_LAYOUT)
         _, query, title, abstract, label, _ = fields
         # Different queries share a Qid in the published labels, so the text tells them apart.
         of_query = texts.grades.setdefault(_tokens(query), {})
-        of_query.setdefault(_digest(title, abstract), []).append(GRADES_TO_4[label])
+        of_query.setdefault(_digest(title, abstract), []).append(base.GRADES_TO_4[label])
         folder.counts["labels_read"] += 1
     return texts
 
 
-def _translate(file: Path, folder: CanonicalFolder, texts: _Texts) -> None:
+def _translate(file: Path, folder: base.CanonicalFolder, texts: _Texts) -> None:
     with folder.log() as log:
         for search in _searches(file, folder):
             texts.see(search.query, search.documents)
@@ -153,9 +137,9 @@ def _translate(file: Path, folder: CanonicalFolder, texts: _Texts) -> None:
         raise InputError(f"{file} has no search; expected lines {_LAYOUT}")
 
 
-def _searches(file: Path, folder: CanonicalFolder) -> Iterator[_Search]:
+def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:
     search: _Search | None = None
-    for number, text in lines(file, progress=folder.progress):
+    for number, text in base.lines(file, progress=folder.progress):
         folder.counts["lines"] += 1
         fields = text.split("\t")
         if not text.strip():
@@ -174,17 +158,17 @@ def _searches(file: Path, folder: CanonicalFolder) -> Iterator[_Search]:
 
 def _document(file: Path, number: int, text: str, fields: list[str]) -> _Document:
     position, url, title, abstract, _, click = fields[:_DOCUMENT_FIELDS]
-    rank, url = whole_number(position), url.strip()
+    rank, url = base.whole_number(position), url.strip()
     if not rank or not url or click not in ("0", "1"):
         expected = f"{_LAYOUT}, with a Pos from 1, a URL_MD5 and a Click of 0 or 1"
         raise malformed(file, number, text, expected=expected)
     return _Document(rank, url, title, abstract, click == "1")
 
 
-def _write(search: _Search, log: LogWriter) -> None:
+def _write(search: _Search, log: base.LogWriter) -> None:
     counts = log.counts
     counts["searches_read"] += 1
-    results = placed([(document.rank, document.url) for document in search.documents], counts)
+    results = base.placed([(document.rank, document.url) for document in search.documents], counts)
     clicked = [document.url for document in search.documents if document.clicked]
     counts["clicks_read"] += len(clicked)
     if not results:
@@ -192,9 +176,9 @@ def _write(search: _Search, log: LogWriter) -> None:
         counts[f"searches_{kind}"] += 1
         counts["clicks_of_dropped_searches"] += len(clicked)
         return
-    log.search(search.number, search.number, search.query, BASE_DAY_MS, results)
+    log.search(search.number, search.number, search.query, base.BASE_DAY_MS, results)
     for url in clicked:
-        log.click(search.number, BASE_DAY_MS, url)
+        log.click(search.number, base.BASE_DAY_MS, url)
 
 
 def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, int]]:
@@ -218,7 +202,7 @@ def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, in
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     yield "The log names no users: each search is a user, so sessions are searches; do not count users."
     yield "The log has no times: all searches lie on one day; do not read dates."
-    yield from cut_short_note(counts)
+    yield from base.cut_short_note(counts)
     if not judged:
         yield "No labels were given: add judgments before a run."
         return
@@ -227,4 +211,4 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     )
     yield f"{found:,} of {counts['labels_read']:,} labels found the one URL that shows their text."
     if counts["judgments_conflicting"]:
-        yield CONFLICTING
+        yield base.CONFLICTING

@@ -3,6 +3,7 @@
 All of them take ``out``, a folder that must not exist, and ``progress``, which is told what is done now and
 the part done; raise OutputError if ``out`` exists or cannot be written, and InputError for a file that is not
 in its layout (the message names file and line); and return what they did, as `Imported`.
+docs/reference/formats.md says what each of them maps, drops and assumes, and what its counts mean.
 """
 
 import hashlib

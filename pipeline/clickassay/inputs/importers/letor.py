@@ -3,7 +3,6 @@
     grade qid:N feature:value feature:value ... # comment
 
 or without qid, and a second file that tells how many lines each query has.
-docs/reference/formats.md says what is mapped and what each count means.
 """
 
 import re
@@ -18,16 +17,9 @@ import pyarrow as pa
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    JUDGMENTS,
-    CanonicalFolder,
-    Imported,
-    importing,
-    lines,
-    whole_number,
-)
+from clickassay.inputs.importers import base
 
-FEATURES = JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
+FEATURES = base.JUDGMENTS.append(pa.field("features", pa.list_(pa.int32()))).append(
     pa.field("values", pa.list_(pa.float32()))
 )
 """One row per document; `features` are numbers of features, `values` theirs; what is not named is 0."""
@@ -43,7 +35,7 @@ _NOTES = ("Nothing was clicked here: rankings of these documents can be evaluate
 
 def import_letor(
     file: Path, *, sizes: Path | None = None, out: Path, progress: Progress = silent
-) -> Imported:
+) -> base.Imported:
     """Translate a file of judged documents into ``judgments.parquet`` and ``features.parquet``.
 
     Parameters
@@ -57,9 +49,9 @@ def import_letor(
     from 1. Raises InputError for a line that is not in the layout, a query whose lines are apart, or sizes
     that do not add up to the lines.
     """
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         with (
-            folder.table("judgments", JUDGMENTS) as judgments,
+            folder.table("judgments", base.JUDGMENTS) as judgments,
             folder.table("features", FEATURES) as features,
         ):
             for row in _documents(file, sizes, folder):
@@ -79,12 +71,12 @@ class _Document:
     values: list[float]
 
 
-def _documents(file: Path, sizes: Path | None, folder: CanonicalFolder) -> Iterator[_Document]:
+def _documents(file: Path, sizes: Path | None, folder: base.CanonicalFolder) -> Iterator[_Document]:
     counts = folder.counts
     queries = None if sizes is None else _queries(sizes, folder.progress)
     seen: set[str] = set()
     current, place = "", 0
-    for number, text in lines(file, progress=folder.progress):
+    for number, text in base.lines(file, progress=folder.progress):
         counts["lines"] += 1
         body, _, comment = text.partition("#")
         fields = body.split()
@@ -111,12 +103,13 @@ def _documents(file: Path, sizes: Path | None, folder: CanonicalFolder) -> Itera
 def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
     """Yield the name of the query of each line: queries are numbered from 1."""
     return chain.from_iterable(
-        repeat(str(number), _size(sizes, number, text)) for number, text in lines(sizes, progress=progress)
+        repeat(str(number), _size(sizes, number, text))
+        for number, text in base.lines(sizes, progress=progress)
     )
 
 
 def _size(sizes: Path, number: int, text: str) -> int:
-    size = whole_number(text.strip())
+    size = base.whole_number(text.strip())
     if size is None or size == 0:
         raise malformed(sizes, number, text, expected="the number of lines of a query, 1 or more")
     return size
@@ -135,7 +128,7 @@ def _query(file: Path, number: int, text: str, fields: list[str], queries: Itera
 
 
 def _document(file: Path, number: int, text: str, fields: list[str], query: str, url: str) -> _Document:
-    grade = whole_number(fields[0])
+    grade = base.whole_number(fields[0])
     try:
         pairs = [(int(name), float(value)) for name, _, value in (part.partition(":") for part in fields[1:])]
     except ValueError:

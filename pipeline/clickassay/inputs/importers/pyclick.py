@@ -3,8 +3,6 @@
 Pages are apart by semicolons and line ends::
 
     QueryID_k TAB url,url,... : click , click ; QueryID_k TAB ...
-
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import re
@@ -15,14 +13,7 @@ from pathlib import Path
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    BASE_DAY_MS,
-    CanonicalFolder,
-    Imported,
-    LogWriter,
-    importing,
-    lines,
-)
+from clickassay.inputs.importers import base
 
 _LAYOUT = "'QueryID, tab, url,url,... : click , click ;', with blanks around the colon"
 # URLs may hold colons, so the one before the clicks is known by its blanks.
@@ -45,7 +36,7 @@ _NOTES = (
 )
 
 
-def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> Imported:
+def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
     """Translate a file of pages into a folder of canonical searches and clicks.
 
     Parameters
@@ -58,7 +49,7 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> Imp
     InputError
         If a page is not in the layout (the message names file and line), or there is none.
     """
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         with folder.log() as log:
             for page in _pages(file, folder):
                 _write(page, log)
@@ -74,8 +65,8 @@ class _Page:
     clicks: list[str]
 
 
-def _pages(file: Path, folder: CanonicalFolder) -> Iterator[_Page]:
-    for number, text in lines(file, progress=folder.progress):
+def _pages(file: Path, folder: base.CanonicalFolder) -> Iterator[_Page]:
+    for number, text in base.lines(file, progress=folder.progress):
         folder.counts["lines"] += 1
         for part in text.split(";"):
             if part.strip():
@@ -95,10 +86,10 @@ def _page(file: Path, number: int, text: str) -> _Page:
     return _Page(query, results, clicked)
 
 
-def _write(page: _Page, log: LogWriter) -> None:
+def _write(page: _Page, log: base.LogWriter) -> None:
     number = log.counts["searches"] + 1
-    log.search(number, number, page.query, BASE_DAY_MS, page.results)
+    log.search(number, number, page.query, base.BASE_DAY_MS, page.results)
     for place, url in enumerate(page.clicks, 1):
-        log.click(number, BASE_DAY_MS + place * _CLICK_MS, url)
+        log.click(number, base.BASE_DAY_MS + place * _CLICK_MS, url)
     log.counts["clicks_repeated"] += len(page.clicks) - len(set(page.clicks))
     log.counts["clicks_elsewhere"] += sum(url not in page.results for url in page.clicks)

@@ -1,8 +1,8 @@
 """TianGong-ST: sessions of a Chinese search engine as XML, and human labels, into canonical tables.
 
-    session@num > interaction@num > query, query_id, results/result@rank/docid, clicked/click/rank
+Sessions::
 
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
+    session@num > interaction@num > query, query_id, results/result@rank/docid, clicked/click/rank
 """
 
 import xml.etree.ElementTree as ET
@@ -13,20 +13,7 @@ from pathlib import Path
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    BASE_DAY_MS,
-    JUDGMENT_COUNTS,
-    RANK_COUNTS,
-    SHOWN_COUNTS,
-    CanonicalFolder,
-    Imported,
-    cut_short_note,
-    highest_grade_note,
-    importing,
-    lines,
-    placed,
-    whole_number,
-)
+from clickassay.inputs.importers import base
 from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
 
@@ -41,7 +28,7 @@ _COUNTS = (
     "interactions",
     "interactions_without_results",
     "interactions_without_a_first_result",
-    *RANK_COUNTS,
+    *base.RANK_COUNTS,
     "searches_repeating_a_result",
     "searches",
     "clicks_read",
@@ -54,8 +41,8 @@ _COUNTS = (
     "searches_with_another_text",
     "labels_read",
     "labels_of_queries_not_in_log",
-    *JUDGMENT_COUNTS,
-    *SHOWN_COUNTS,
+    *base.JUDGMENT_COUNTS,
+    *base.SHOWN_COUNTS,
 )
 
 
@@ -66,7 +53,7 @@ def import_tiangong_st(
     out: Path,
     encoding: str = "utf-8",
     progress: Progress = silent,
-) -> Imported:
+) -> base.Imported:
     """Translate the sessions, and the human labels if they are given, into a folder of canonical tables.
 
     Parameters
@@ -88,7 +75,7 @@ def import_tiangong_st(
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         names = _QueryNames(folder.counts)
         _translate(xml, folder, names, encoding)
         graded = folder.judge(_read_labels(labels, folder, names, encoding)) if labels else []
@@ -124,13 +111,13 @@ class _Search:
     clicks: list[str]
 
 
-def _translate(xml: Path, folder: CanonicalFolder, names: _QueryNames, encoding: str) -> None:
+def _translate(xml: Path, folder: base.CanonicalFolder, names: _QueryNames, encoding: str) -> None:
     hint = _HINTS.get(encoding, "")
     with folder.log() as log:
         for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
             # The layout gives no times: steps of a second keep the order of the interactions.
             for step, search in enumerate(session.searches()):
-                search_id, time_ms = folder.counts["interactions"], BASE_DAY_MS + step * _STEP_MS
+                search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS
                 query = names.name(search.query_id, search.text)
                 log.search(search_id, session.number, query, time_ms, search.results)
                 for document in search.clicks:
@@ -144,7 +131,7 @@ class _Session(Session):
         """Yield the interactions whose first result is known; count the others, and their clicks."""
         for interaction in self._interactions():
             ranked = [self._result(result) for result in interaction.findall("results/result")]
-            results = placed(ranked, self._counts)
+            results = base.placed(ranked, self._counts)
             clicks = interaction.findall("clicked/click")
             clicked = [self._place(self._text(click, "rank"), "the rank of a click") for click in clicks]
             self._counts["clicks_read"] += len(clicked)
@@ -178,12 +165,12 @@ class _Session(Session):
 
 
 def _read_labels(
-    file: Path, folder: CanonicalFolder, names: _QueryNames, encoding: str
+    file: Path, folder: base.CanonicalFolder, names: _QueryNames, encoding: str
 ) -> list[tuple[str, str, int]]:
     rows, hint = [], _HINTS.get(encoding, "")
-    for number, text in lines(file, progress=folder.progress, encoding=encoding, hint=hint):
+    for number, text in base.lines(file, progress=folder.progress, encoding=encoding, hint=hint):
         fields = text.split()
-        grade = whole_number(fields[-1]) if len(fields) == 5 else None
+        grade = base.whole_number(fields[-1]) if len(fields) == 5 else None
         if grade is None:
             raise malformed(file, number, text, expected=_LABEL_LAYOUT)
         folder.counts["labels_read"] += 1
@@ -196,10 +183,10 @@ def _read_labels(
 
 def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]], *, judged: bool) -> Iterable[str]:
     yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
-    yield from cut_short_note(counts)
+    yield from base.cut_short_note(counts)
     if not judged:
         yield "No labels were given: add judgments before a run."
         return
-    yield highest_grade_note(graded)
+    yield base.highest_grade_note(graded)
     if counts["judgments_conflicting"]:
         yield "Some pairs of query and document have two grades: choose a rule (conflicts) for the run."

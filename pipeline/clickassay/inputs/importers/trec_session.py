@@ -1,7 +1,4 @@
-"""TREC Session Track 2012 and 2013 (NIST): session XML and qrels into canonical tables.
-
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
-"""
+"""TREC Session Track 2012 and 2013 (NIST): session XML and qrels into canonical tables."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -12,15 +9,7 @@ from pathlib import Path
 
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    BASE_DAY_MS,
-    JUDGMENT_COUNTS,
-    SHOWN_COUNTS,
-    CanonicalFolder,
-    Imported,
-    importing,
-    lines,
-)
+from clickassay.inputs.importers import base
 from clickassay.inputs.importers.session_xml import Session, SessionTree, sessions_of
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.trec import qrels_lines
@@ -59,12 +48,12 @@ _COUNTS = (
     "qrels_relabelled",
     "topics_without_judgments",
     "searches_of_topics_without_judgments",
-    *JUDGMENT_COUNTS,
-    *SHOWN_COUNTS,
+    *base.JUDGMENT_COUNTS,
+    *base.SHOWN_COUNTS,
 )
 
 
-def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress = silent) -> Imported:
+def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
     """Translate the sessions and qrels of one year of the track into a folder of canonical tables.
 
     Parameters
@@ -80,7 +69,7 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
         If the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
         what a search needs; or if a line of the qrels is not in the layout.
     """
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         target = SessionTree(xml, GRADES)
         sessions = sessions_of(_Session, target, folder)
         searches = [search for session in sessions for search in session.searches()]
@@ -173,11 +162,11 @@ class _Session(Session):
 
 
 def _read_qrels(
-    qrels: Path, grades: dict[str, int], folder: CanonicalFolder
+    qrels: Path, grades: dict[str, int], folder: base.CanonicalFolder
 ) -> dict[str, list[tuple[str, int]]]:
     topics: dict[str, list[tuple[str, int]]] = defaultdict(list)
     counts = folder.counts
-    rows = qrels_lines(qrels, lines(qrels, progress=folder.progress), counts)
+    rows = qrels_lines(qrels, base.lines(qrels, progress=folder.progress), counts)
     for topic, document, label, number, text in rows.select(
         "query", "doc", "grade", "line", "text"
     ).iter_rows():
@@ -209,13 +198,13 @@ def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Se
     return named
 
 
-def _write_log(folder: CanonicalFolder, searches: list[_Search]) -> None:
+def _write_log(folder: base.CanonicalFolder, searches: list[_Search]) -> None:
     with folder.log() as log:
         for search in searches:
-            time_ms = BASE_DAY_MS + search.time_ms
+            time_ms = base.BASE_DAY_MS + search.time_ms
             log.search(search.search_id, search.session, search.query, time_ms, search.results)
             for click_ms, document in search.clicks:
-                log.click(search.search_id, BASE_DAY_MS + click_ms, document)
+                log.click(search.search_id, base.BASE_DAY_MS + click_ms, document)
 
 
 def _judgments(

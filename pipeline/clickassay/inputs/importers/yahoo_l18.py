@@ -3,8 +3,6 @@
 Log, a page a line, fields apart by white space::
 
     query cookie unixtime url1 ... url10 nc elapsed1 pos1 ... elapsed_nc pos_nc
-
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import re
@@ -20,20 +18,7 @@ from clickassay.core.progress import Progress, silent
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    CONFLICTING,
-    GRADES_TO_4,
-    JUDGMENT_COUNTS,
-    LAST_MS,
-    SHOWN_COUNTS,
-    UNJUDGED,
-    CanonicalFolder,
-    Imported,
-    LogWriter,
-    importing,
-    lines,
-    whole_number,
-)
+from clickassay.inputs.importers import base
 
 _RESULTS = 10
 _LAYOUT = "'query cookie unixtime url1 ... url10 nc' and nc times 'elapsed position'"
@@ -65,14 +50,14 @@ _COUNTS = (
     "clicks_before_their_search",
     "clicks",
     "judgments_read",
-    *JUDGMENT_COUNTS,
-    *SHOWN_COUNTS,
+    *base.JUDGMENT_COUNTS,
+    *base.SHOWN_COUNTS,
 )
 
 
 def import_yahoo_l18(
     log: Path, *, judgments: Path | None = None, out: Path, progress: Progress = silent
-) -> Imported:
+) -> base.Imported:
     """Translate the log, and its judgments if they are given, into a folder of canonical tables.
 
     Parameters
@@ -87,7 +72,7 @@ def import_yahoo_l18(
     InputError
         If a line is not in the layout (the message names file and line), or the log has no page.
     """
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         if judgments:
             folder.judge(_read_judgments(judgments, folder))
         _translate(log, folder)
@@ -95,20 +80,20 @@ def import_yahoo_l18(
         return folder.finish("yahoo-l18", {"log": log, "judgments": judgments}, notes)
 
 
-def _read_judgments(file: Path, folder: CanonicalFolder) -> list[tuple[str, str, int]]:
+def _read_judgments(file: Path, folder: base.CanonicalFolder) -> list[tuple[str, str, int]]:
     rows = []
-    for number, text in lines(file, progress=folder.progress):
+    for number, text in base.lines(file, progress=folder.progress):
         fields = text.split()
-        if len(fields) != 3 or fields[2] not in GRADES_TO_4:
+        if len(fields) != 3 or fields[2] not in base.GRADES_TO_4:
             raise malformed(file, number, text, expected=_JUDGMENT_LAYOUT)
-        rows.append((fields[0], fields[1], GRADES_TO_4[fields[2]]))
+        rows.append((fields[0], fields[1], base.GRADES_TO_4[fields[2]]))
     folder.counts["judgments_read"] = len(rows)
     return rows
 
 
-def _translate(log: Path, folder: CanonicalFolder) -> None:
+def _translate(log: Path, folder: base.CanonicalFolder) -> None:
     with folder.log(_TEXT_USERS) as writer:
-        for number, text in lines(log, progress=folder.progress):
+        for number, text in base.lines(log, progress=folder.progress):
             folder.counts["lines"] += 1
             if text.strip():
                 _write(number, _page(log, number, text), writer)
@@ -132,11 +117,11 @@ class _Page:
 def _page(log: Path, number: int, text: str) -> _Page:
     fields = text.split()
     results, tail = fields[3 : _RESULTS + 3], fields[_RESULTS + 3 :]
-    n_clicks = whole_number(tail[0]) if tail else None
+    n_clicks = base.whole_number(tail[0]) if tail else None
     if n_clicks is None or len(tail) != 1 + 2 * n_clicks:
         raise malformed(log, number, text, expected=_LAYOUT)
     query, cookie, issued = fields[:3]
-    time_ms = _milliseconds(log, number, issued, whole_number(issued))
+    time_ms = _milliseconds(log, number, issued, base.whole_number(issued))
     clicks = []
     for elapsed, position in zip(tail[1::2], tail[2::2], strict=True):
         after = int(elapsed) if _ELAPSED.fullmatch(elapsed) else None
@@ -146,7 +131,7 @@ def _page(log: Path, number: int, text: str) -> _Page:
 
 
 def _milliseconds(log: Path, number: int, found: str, seconds: int | None) -> int:
-    if seconds is None or not _FIRST_MS <= seconds * 1000 < LAST_MS:
+    if seconds is None or not _FIRST_MS <= seconds * 1000 < base.LAST_MS:
         raise malformed(log, number, found, expected=_YEARS)
     return seconds * 1000
 
@@ -159,7 +144,7 @@ def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
     return _ELSEWHERE[position]
 
 
-def _write(number: int, page: _Page, writer: LogWriter) -> None:
+def _write(number: int, page: _Page, writer: base.LogWriter) -> None:
     writer.search(number, page.cookie, page.query, page.time_ms, page.results)
     for click_ms, url in page.clicks:
         writer.click(number, click_ms, url)
@@ -173,6 +158,6 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
         "coverage and shares of queries are those of this selection."
     )
     if not judged:
-        yield UNJUDGED
+        yield base.UNJUDGED
     if counts["judgments_conflicting"]:
-        yield CONFLICTING
+        yield base.CONFLICTING

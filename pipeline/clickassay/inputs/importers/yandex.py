@@ -4,8 +4,6 @@ Log, tab separated, grouped by session::
 
     SessionID  TimePassed  Q  QueryID  RegionID  URL ...
     SessionID  TimePassed  C  URL
-
-docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
 """
 
 import math
@@ -20,22 +18,7 @@ import numpy as np
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    BASE_DAY_MS,
-    CONFLICTING,
-    JUDGMENT_COUNTS,
-    LAST_MS,
-    SHOWN_COUNTS,
-    UNJUDGED,
-    CanonicalFolder,
-    Imported,
-    LogWriter,
-    highest_grade_note,
-    importing,
-    lines,
-    unmapped_prefix,
-    whole_number,
-)
+from clickassay.inputs.importers import base
 from clickassay.inputs.normalise import normalise_query
 
 NO_SEARCH = 0
@@ -61,8 +44,8 @@ _COUNTS = (
     "queries_not_in_map",
     "searches_of_queries_not_in_map",
     "judgments_read",
-    *JUDGMENT_COUNTS,
-    *SHOWN_COUNTS,
+    *base.JUDGMENT_COUNTS,
+    *base.SHOWN_COUNTS,
 )
 
 
@@ -74,7 +57,7 @@ def import_yandex(
     out: Path,
     time_unit_ms: float = 1.0,
     progress: Progress = silent,
-) -> Imported:
+) -> base.Imported:
     """Translate a log, and its judgments if there are any, into a folder of canonical tables.
 
     Parameters
@@ -98,7 +81,7 @@ def import_yandex(
     """
     if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")
-    with importing(out, _COUNTS, progress) as folder:
+    with base.importing(out, _COUNTS, progress) as folder:
         graded = _read_judgments(judgments, folder) if judgments else _Judgments([], regions=False)
         _translate(log, folder, _query_names(query_map, graded, progress), time_unit_ms)
         inputs = {"log": log, "judgments": judgments, "query_map": query_map}
@@ -119,8 +102,8 @@ def _with_region(query: str, region: str) -> str:
     return f"{query}@{region.removesuffix('.0')}"
 
 
-def _read_judgments(file: Path, folder: CanonicalFolder) -> _Judgments:
-    numbered_lines = lines(file, progress=folder.progress)
+def _read_judgments(file: Path, folder: base.CanonicalFolder) -> _Judgments:
+    numbered_lines = base.lines(file, progress=folder.progress)
     numbered = ((number, text.split("\t")) for number, text in numbered_lines if text.strip())
     first = next(numbered, None)
     if first is None:
@@ -133,7 +116,7 @@ def _read_judgments(file: Path, folder: CanonicalFolder) -> _Judgments:
 
 
 def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> tuple[str, str, int]:
-    grade = whole_number(fields[-1])
+    grade = base.whole_number(fields[-1])
     if len(fields) != (4 if regions else 3) or grade is None or "" in fields:
         raise malformed(file, number, "\t".join(fields), expected=_JUDGMENT_LAYOUT)
     query = _with_region(fields[0], fields[1]) if regions else fields[0]
@@ -163,12 +146,12 @@ def _query_names(query_map: Path | None, judgments: _Judgments, progress: Progre
     mapping = _read_map(query_map, progress) if query_map else None
     taken = {normalise_query(query) for query, _, _ in judgments.rows}
     taken |= {normalise_query(query) for query in (mapping or {}).values()}
-    return _QueryNames(mapping, unmapped_prefix(taken), judgments.regions)
+    return _QueryNames(mapping, base.unmapped_prefix(taken), judgments.regions)
 
 
 def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     mapping: dict[str, str] = {}
-    for number, text in lines(file, progress=progress):
+    for number, text in base.lines(file, progress=progress):
         fields = text.split("\t")
         if len(fields) != 2 or "" in fields:
             raise malformed(file, number, text, expected=_MAP_LAYOUT)
@@ -178,10 +161,10 @@ def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     return mapping
 
 
-def _translate(log: Path, folder: CanonicalFolder, names: _QueryNames, unit: float) -> None:
+def _translate(log: Path, folder: base.CanonicalFolder, names: _QueryNames, unit: float) -> None:
     with folder.log() as writer:
         translator = _Translator(log, names, unit, writer)
-        for number, text in lines(log, progress=folder.progress):
+        for number, text in base.lines(log, progress=folder.progress):
             translator.line(number, text)
     translator.check_sessions_are_grouped()
     folder.counts["queries_not_in_map"] = len(names.missing)
@@ -196,7 +179,7 @@ class _Translator:
     log: Path
     names: _QueryNames
     unit: float
-    writer: LogWriter
+    writer: base.LogWriter
     sessions: "array[int]" = field(default_factory=lambda: array("q"))  # 8 bytes a session
     time: int = 0
     latest: int = NO_SEARCH
@@ -222,11 +205,11 @@ class _Translator:
     def _session_and_time(self, number: int, text: str, fields: list[str]) -> tuple[int, int]:
         kind = fields[2] if len(fields) > 2 else ""
         fits = len(fields) >= 5 if kind == "Q" else kind == "C" and len(fields) == 4
-        session, time = (whole_number(value) for value in [*fields, ""][:2])
+        session, time = (base.whole_number(value) for value in [*fields, ""][:2])
         if not fits or session is None or time is None or "" in fields:
             raise malformed(self.log, number, text, expected=_LAYOUT)
-        timestamp = BASE_DAY_MS + round(time * self.unit)
-        if timestamp >= LAST_MS:
+        timestamp = base.BASE_DAY_MS + round(time * self.unit)
+        if timestamp >= base.LAST_MS:
             expected = f"a time before 2100 counted from 2000-01-01 in units of {self.unit} ms (time_unit_ms)"
             raise malformed(self.log, number, text, expected=expected)
         return session, timestamp
@@ -267,7 +250,7 @@ class _Translator:
 
 def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> Iterable[str]:
     if not judged:
-        yield UNJUDGED
+        yield base.UNJUDGED
         return
     share = counts["results_shown_judged"] / max(1, counts["results_shown"])
     if share < _FEW_JUDGED:
@@ -275,8 +258,8 @@ def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> It
             f"Only {share:.1%} of the results shown have a grade: the query ids of the log and of the "
             "judgments may not be the same; give a query_map."
         )
-    yield highest_grade_note(judgments.rows)
+    yield base.highest_grade_note(judgments.rows)
     if counts["judgments_conflicting"]:
-        yield CONFLICTING
+        yield base.CONFLICTING
     if counts["times_going_back"]:
         yield "Times go back within sessions; lines, not times, decided which search a click belongs to."

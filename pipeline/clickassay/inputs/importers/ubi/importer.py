@@ -1,7 +1,7 @@
 """OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables.
 
 Documents are read in a stream and staged as Parquet; what they say of a query_id is then put together by
-Polars. docs/reference/formats.md says what is mapped, dropped and assumed, and what each count means.
+Polars.
 """
 
 import shutil
