@@ -22,7 +22,21 @@ WHOLE, EMPTY, NULL_INSIDE = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class SearchRows:
+class _Rows:
+    """Rows of a table; each array is (rows,)."""
+
+    search: Integers
+
+    def __len__(self) -> int:
+        return len(self.search)
+
+    def take(self, rows: Integers | Bools) -> Self:
+        """Select rows."""
+        return type(self)(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+
+@dataclass(frozen=True)
+class SearchRows(_Rows):
     """Rows of ``searches`` as indices into the corpus; each array is (rows,).
 
     Attributes
@@ -37,7 +51,6 @@ class SearchRows:
         WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
     """
 
-    search: Integers
     user: Integers
     time_ms: Integers
     query: Integers
@@ -45,12 +58,9 @@ class SearchRows:
     page: Integers
     state: NDArray[np.int8]
 
-    def __len__(self) -> int:
-        return len(self.search)
-
 
 @dataclass(frozen=True)
-class ClickRows:
+class ClickRows(_Rows):
     """Rows of ``clicks``, in order of time; each array is (rows,).
 
     Attributes
@@ -61,16 +71,8 @@ class ClickRows:
         Index of the URL; NULL is a null.
     """
 
-    search: Integers
     time_ms: Integers
     document: Integers
-
-    def __len__(self) -> int:
-        return len(self.search)
-
-    def take(self, rows: Integers | Bools) -> Self:
-        """Select rows."""
-        return type(self)(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     def then(self, others: "ClickRows") -> "ClickRows":
         """Join two lots of clicks and order them by time."""
@@ -154,8 +156,7 @@ def _search_rows(
         pages,
         (EMPTY * empty + NULL_INSIDE * null_inside).astype(np.int8),
     )
-    times = 1 + again
-    delivered = SearchRows(*(np.repeat(getattr(rows, column.name), times) for column in fields(rows)))
+    delivered = rows.take(np.repeat(np.arange(len(rows)), 1 + again))
     return delivered, usable, _count_searches(traffic, flaw, again, usable)
 
 

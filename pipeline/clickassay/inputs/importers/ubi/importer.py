@@ -114,13 +114,12 @@ def import_ubi(
     with importing(out, _COUNTS, progress) as folder:
         counts = folder.counts
         files = files_of(list(paths))
-        stage = folder.path / "stage"
-        stage.mkdir()
+        (folder.path / "stage").mkdir()
         met = _staged(files, folder, frozenset(click_actions))
         _check_met(met, counts, files)
         progress(Event("putting searches together"))
-        write_log(stage, folder.path, counts)
-        shutil.rmtree(stage)
+        write_log(folder)
+        shutil.rmtree(folder.path / "stage")
         _check_written(counts, files)
         inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
         settings = {"click_actions": list(click_actions)}
@@ -208,20 +207,14 @@ def _event_row(
 
 def _keys(
     document: Document, counts: dict[str, int]
-) -> tuple[str | None, int | None, str | None, str | None, str | None, str | None]:
+) -> tuple[str | None, int | None, *tuple[str | None, ...]]:
     """Return query_id, milliseconds, query, user_id, client_id, session_id."""
+    text = document.text
     time_ms, no_zone = document.time_ms()
     counts["times_without_zone"] += no_zone
-    query = normalise_query(document.text("user_query") or "")
-    session = document.text("session_id") or document.text("event_attributes", "session_id")
-    return (
-        document.text("query_id"),
-        time_ms,
-        query or None,
-        document.text("user_id"),
-        document.text("client_id"),
-        session,
-    )
+    query = normalise_query(text("user_query") or "") or None
+    session = text("session_id") or text("event_attributes", "session_id")
+    return text("query_id"), time_ms, query, text("user_id"), text("client_id"), session
 
 
 def _check_met(met: _Met, counts: dict[str, int], files: Sequence[Path]) -> None:

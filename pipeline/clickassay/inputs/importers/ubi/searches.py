@@ -3,38 +3,29 @@
 A result list is that of the hits, or the known beginning of the page that impressions tell.
 """
 
-from pathlib import Path
-
 import polars as pl
 
-from clickassay.inputs.importers.base import height
+from clickassay.inputs.importers.base import CanonicalFolder, height
 
 _ID = "query_id"
 _USERS = ("user_id", "client_id", "session_id")
 _TIME = pl.Datetime("ms", "UTC")
 
 
-def write_log(stage: Path, folder: Path, counts: dict[str, int]) -> None:
-    """Write ``searches.parquet`` and ``clicks.parquet`` from what was staged.
-
-    Parameters
-    ----------
-    stage
-        Folder with ``queries``, ``impressions`` and ``clicks``, in the forms of `importer`.
-    folder
-        Folder to write to.
-    counts
-        What becomes of searches, pages, impressions and clicks is added.
-    """
+def write_log(folder: CanonicalFolder) -> None:
+    """Write and count the searches and clicks of the folder's ``stage``, which `importer` wrote."""
+    counts = folder.counts
     queries, impressions, clicks = (
-        pl.scan_parquet(stage / f"{name}.parquet") for name in ("queries", "impressions", "clicks")
+        pl.scan_parquet(folder.path / "stage" / f"{name}.parquet")
+        for name in ("queries", "impressions", "clicks")
     )
     hits = _hit_lists(queries, counts)
     shown = _places(impressions, counts)
     rebuilt = _rebuilt(shown.join(hits.lazy(), on=_ID, how="anti"), counts)
     known = _known(queries, pl.concat([impressions, clicks]), hits)
     searches = _searches(known, pl.concat([hits, rebuilt]), counts)
-    _count_pages(searches, hits, rebuilt, counts)
+    counts["pages_from_hits"] = searches.join(hits, on=_ID, how="semi").height
+    counts["pages_from_impressions"] = searches.join(rebuilt, on=_ID, how="semi").height
     log = searches.select(
         pl.col(_ID).alias("search_id"),
         "user_id",
@@ -42,8 +33,8 @@ def write_log(stage: Path, folder: Path, counts: dict[str, int]) -> None:
         pl.col("time_ms").cast(_TIME).alias("timestamp"),
         "results",
     ).sort("timestamp", "search_id")
-    log.write_parquet(folder / "searches.parquet")
-    _clicks(clicks, log, counts).write_parquet(folder / "clicks.parquet")
+    log.write_parquet(folder.path / "searches.parquet")
+    _clicks(clicks, log, counts).write_parquet(folder.path / "clicks.parquet")
 
 
 def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
@@ -175,13 +166,6 @@ def _searches(known: pl.DataFrame, lists: pl.DataFrame, counts: dict[str, int]) 
     repeating = pl.col("results").list.n_unique() < pl.col("results").list.len()
     counts["searches_repeating_a_result"] = left.filter(repeating).height
     return left
-
-
-def _count_pages(
-    searches: pl.DataFrame, hits: pl.DataFrame, rebuilt: pl.DataFrame, counts: dict[str, int]
-) -> None:
-    counts["pages_from_hits"] = searches.join(hits, on=_ID, how="semi").height
-    counts["pages_from_impressions"] = searches.join(rebuilt, on=_ID, how="semi").height
 
 
 def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:
