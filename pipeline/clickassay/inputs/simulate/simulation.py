@@ -18,8 +18,8 @@ from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gain_map
 from clickassay.inputs.simulate.writing import (
     CLICK_SCHEMA,
-    RowGroups,
     click_table,
+    row_groups,
     search_schema,
     search_table,
     write_judgments,
@@ -124,8 +124,8 @@ def _write_log(
     as_searches = partial(search_table, corpus=corpus, markets=world.markets)
     as_clicks = partial(click_table, corpus=corpus)
     with (
-        RowGroups(folder / "searches.parquet", search_schema(world.markets), as_searches) as search_file,
-        RowGroups(folder / "clicks.parquet", CLICK_SCHEMA, as_clicks) as click_file,
+        row_groups(folder / "searches.parquet", search_schema(world.markets), as_searches) as search_file,
+        row_groups(folder / "clicks.parquet", CLICK_SCHEMA, as_clicks) as click_file,
     ):
         for period in periods(searches):
             rng = _stream(seed, _PERIODS, period.number)

@@ -1,10 +1,10 @@
 """Parquet files in the canonical form of method 2, written row group by row group."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Self
+from typing import Any, Generic
 
 import numpy as np
 import pyarrow as pa
@@ -34,43 +34,27 @@ class RowGroups(Generic[Rows]):
 
     At most one row group is being written while the next one is gathered, so memory does not grow
     with the file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    schema
-        Its columns.
-    arrow
-        Turns rows into a table of that schema.
     """
 
-    def __init__(self, path: Path, schema: Any, arrow: Callable[[Rows], Any]) -> None:  # noqa: ANN401 - pyarrow
-        self._file = _parquet_writer(path, schema)
+    def __init__(
+        self, file: pq.ParquetWriter, thread: ThreadPoolExecutor, arrow: Callable[[Rows], Any]
+    ) -> None:
+        self._file = file
+        self._thread = thread
         self._arrow: Callable[[Rows], Any] = arrow
         self._gathered: list[Rows] = []
-        self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._flush()
-                self._wait()
-        finally:
-            self._thread.shutdown()
-            self._file.close()
 
     def add(self, rows: Rows) -> None:
         """Take rows; write a row group when enough are gathered."""
         self._gathered.append(rows)
         if sum(map(len, self._gathered)) >= ROW_GROUP:
             self._flush()
+
+    def finish(self) -> None:
+        """Write what is left."""
+        self._flush()
+        self._wait()
 
     def _flush(self) -> None:
         if sum(map(len, self._gathered)):
@@ -85,6 +69,15 @@ class RowGroups(Generic[Rows]):
     def _write(self, rows: Rows) -> None:
         table = self._arrow(rows)
         self._file.write_table(table, row_group_size=len(table))
+
+
+@contextmanager
+def row_groups(path: Path, schema: Any, arrow: Callable[[Rows], Any]) -> Iterator[RowGroups[Rows]]:  # noqa: ANN401
+    """Open a file of these columns; `arrow` turns rows into a table of them."""
+    with _parquet_writer(path, schema) as file, ThreadPoolExecutor(max_workers=1) as thread:
+        groups = RowGroups(file, thread, arrow)
+        yield groups
+        groups.finish()
 
 
 def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
