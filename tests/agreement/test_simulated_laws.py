@@ -35,7 +35,7 @@ def cascade_variance(grades):
     for position, grade in enumerate(grades, start=1):
         second += reached * satisfies(grade) / position**2
         reached *= 1 - satisfies(grade)
-    return second - err(grades) ** 2
+    return second - EDITORIAL["ERR"](grades) ** 2
 
 
 def persistent_variance(grades, persistence=0.8):
@@ -94,10 +94,10 @@ def test_the_law_of_the_world_holds_within_sampling_error_in_every_configuration
 @pytest.mark.parametrize(
     ("world", "click_metric", "wrong"),
     [
-        ("cascade", "MeanRR", lambda grades: 1.03 * err(grades)),
-        ("rbp", "QCTR", lambda grades: 5.15 * rbp(grades)),
-        ("dcg", "QCTR", lambda grades: 1.03 * dcg(grades) / 16),
-        ("rbp", "QCTR", lambda grades: dcg(grades) / 16),
+        ("cascade", "MeanRR", lambda grades: 1.03 * EDITORIAL["ERR"](grades)),
+        ("rbp", "QCTR", lambda grades: 5.15 * EDITORIAL["RBP"](grades)),
+        ("dcg", "QCTR", lambda grades: 1.03 * EDITORIAL["DCG"](grades) / 16),
+        ("rbp", "QCTR", lambda grades: EDITORIAL["DCG"](grades) / 16),
     ],
 )
 def test_the_check_of_a_law_notices_a_law_that_is_three_percent_off(world, click_metric, wrong, pages):

@@ -15,6 +15,7 @@ from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
 from support.logs import tiny
+from support.pages import parts
 from support.reports.report_runs import page_of
 
 MEASURE = "P@2 AP nDCG@3 DCG"
@@ -155,14 +156,13 @@ def test_json_lines_parse_back_to_the_very_numbers(files, numbers):
 
 
 def markdown_tables(text):
-    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)[1:]
     return {
         title: [
             [cell.strip() for cell in line.strip("|").split(" | ")]
             for line in body.splitlines()
             if "|" in line
         ]
-        for title, body in zip(parts[::2], parts[1::2], strict=True)
+        for title, body in parts(text).items()
     }
 
 

@@ -15,6 +15,7 @@ from clickassay.inputs.columns import CANONICAL, CLICKED, required
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
+from support.pages import parts
 from support.places import ROOT, SAMPLES
 
 FOLDERS = ("", "docs/**", "pipeline", "reports", "benchmarks", "data_samples", "requirements")
@@ -25,12 +26,6 @@ FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring
 
 def text_of(name):
     return (ROOT / name).read_text(encoding="utf-8")
-
-
-def parts(text, marker):
-    """Return the parts of a document by the headings of one level, without what stands before the first."""
-    pieces = re.split(rf"^{marker} (.+)$", text, flags=re.MULTILINE)[1:]
-    return list(zip(pieces[::2], pieces[1::2], strict=True))
 
 
 def cells(text):
@@ -47,9 +42,9 @@ def cells(text):
 
 def documented_tables(chapter):
     """Return the tables of one chapter: name, key, and rows (column, type, meaning)."""
-    body = dict(parts(text_of("docs/reference/tables.md"), "##"))[chapter]
+    body = parts(text_of("docs/reference/tables.md"))[chapter]
     found = []
-    for name, text in parts(body, "###"):
+    for name, text in parts(body, "###").items():
         key = re.findall(r"`(\w+)`", text.split("Key:")[1].split("\n")[0])
         found.append((name, key, [(row[0].strip("`"), *row[1:]) for row in cells(text)]))
     return found
@@ -80,8 +75,8 @@ def test_the_page_on_tables_has_every_table_column_type_and_meaning_of_the_contr
 @pytest.fixture(scope="module")
 def documented_steps():
     """Return the (source, step, reason) that the page on the funnel explains."""
-    chapters = parts(text_of("docs/reference/funnel.md"), "##")
-    rows = [(title.lower(), row) for title, text in chapters for row in cells(text)]
+    chapters = parts(text_of("docs/reference/funnel.md"))
+    rows = [(title.lower(), row) for title, text in chapters.items() for row in cells(text)]
     assert all(len(row) == 3 and row[2] for _, row in rows)
     return {(source, row[0], row[1]) for source, row in rows}
 

@@ -11,10 +11,11 @@ from clickassay.metrics.names import RULES, parse_measure
 from clickassay.studies.evaluation.catalogue import listing
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
+from support.pages import parts
 from support.places import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "evaluate.md").read_text(encoding="utf-8")
-PARTS = dict(zip(*[iter(re.split(r"^## (.+)$", PAGE, flags=re.MULTILINE)[1:])] * 2, strict=True))
+PARTS = parts(PAGE)
 
 
 def rows(part):

@@ -1,6 +1,5 @@
 """The pages of docs/ that scripts write are what the scripts write today, and hold what they should."""
 
-import importlib.util
 import re
 import shutil
 
@@ -10,26 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
+from support.pages import parts, script
 from support.places import ROOT
 
-MAKE, REFERENCE = ROOT / "docs" / "make", ROOT / "docs" / "reference"
+REFERENCE = ROOT / "docs" / "reference"
 SAMPLE = ROOT / "reports" / "sample"
 AGAIN = "make it again with `make pages` and commit it"
 GROUPS = ("clicks", "import", "store")
 
 
-def script(name):
-    """Return a script of docs/make, which is no package, as a module."""
-    spec = importlib.util.spec_from_file_location(name, MAKE / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def sections(name):
     """Return the parts of a committed page by their headings of the second level."""
-    pieces = re.split(r"^## (.+)$", (REFERENCE / name).read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return dict(zip(pieces[::2], pieces[1::2], strict=True))
+    return parts((REFERENCE / name).read_text(encoding="utf-8"))
 
 
 def rows_of(text):

@@ -6,7 +6,7 @@ import math
 import operator
 import re
 import shutil
-import statistics
+from statistics import fmean as mean
 
 import ir_measures
 import numpy as np
@@ -34,6 +34,9 @@ from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.metrics.names import parse
 from support.one_correlation import weighted_correlation
+from support.oracle.oracle_correlation import weighted_correlation as oracle_correlation
+from support.oracle.oracle_metrics import err as err_of
+from support.pages import parts
 from support.places import ROOT
 from support.runs.given_sample import sample_of
 
@@ -52,12 +55,6 @@ CLICKED = [()] * 3 + [(2,)] * 3 + [(3,)] + [(1, 4)] * 2 + [(2, 5)]
 SOME = [clicked for clicked in CLICKED if clicked]
 
 
-def parts(text, marker):
-    """Return {heading: text} of one level of headings."""
-    pieces = re.split(rf"^{marker} (.+)$", text, flags=re.MULTILINE)[1:]
-    return dict(zip(pieces[::2], pieces[1::2], strict=True))
-
-
 def rows(text):
     """Return the cells of the rows of pipe tables, rules left out."""
     lines = [line.strip().strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
@@ -65,7 +62,7 @@ def rows(text):
     return [row for row in stripped if set("".join(row)) - set("-:")]
 
 
-CHAPTERS = parts(PAGE, "##")
+CHAPTERS = parts(PAGE)
 SECTIONS = {
     name: text
     for chapter in ("Click metrics", "Editorial metrics", "Baselines")
@@ -282,15 +279,6 @@ def patience(gains, p=0.8):
     return (1 - p) * sum(gain * p**place for place, gain in enumerate(gains))
 
 
-def stops(grades, top):
-    """ERR as a user who goes down the list: the chance to reach each rank, times the chance to stop there."""
-    reached, total = 1.0, 0.0
-    for rank, grade in enumerate(grades, start=1):
-        chance = (2**grade - 1) / 2**top
-        total, reached = total + reached * chance / rank, reached * (1 - chance)
-    return total
-
-
 def by_trec_eval(measure, level=1):
     evaluator = pytrec_eval.RelevanceEvaluator(qrels(), {measure}, relevance_level=level)
     return evaluator.evaluate(run())["1"][measure]
@@ -319,10 +307,6 @@ def run():
 
 def by_scikit_learn(score, gains):
     return score([gains], [[-place for place in range(DEPTH)]])
-
-
-def mean(values):
-    return statistics.fmean(values)
 
 
 RAN = {
@@ -383,9 +367,9 @@ BY_RULE = {
     ("AP", "divided by the relevant results shown"): (1 / 2 + 2 / 4) / sum(grade >= 3 for grade in SHOWN),
     ("RR", "ranx `mrr`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
     ("RR", "Elasticsearch `mean_reciprocal_rank`"): 1 / (1 + [grade >= 1 for grade in SHOWN].index(True)),
-    ("ERR", "Elasticsearch `expected_reciprocal_rank`"): stops(SHOWN, 4),
-    ("ERR", "Quepid `err@10` cut at 5"): stops(SHOWN, 4),
-    ("ERR", "g_max 5"): stops(SHOWN, 5),
+    ("ERR", "Elasticsearch `expected_reciprocal_rank`"): err_of(SHOWN, 4),
+    ("ERR", "Quepid `err@10` cut at 5"): err_of(SHOWN, 4),
+    ("ERR", "g_max 5"): err_of(SHOWN, 5),
     ("RBP", "ir_measures `RBP(p=0.8,rel=3)`, cwl_eval"): patience([grade >= 3 for grade in SHOWN]),
     ("RBP", "trec_eval 10 `rbp` with p = 0.8"): patience([grade / 4 for grade in SHOWN]),
     ("RBP", "ranx `rbp.80`, trectools with graded relevance"): patience(SHOWN),
@@ -438,7 +422,7 @@ def test_the_names_for_ir_measures_give_our_values():
 
 # ---- docs/explanation/why.md: made-up examples ------------------------------------------------
 
-REASONS = parts(WHY, "##")
+REASONS = parts(WHY)
 
 
 def reason(word):
@@ -462,15 +446,7 @@ def number_or(cell):
 
 def plain_correlation(x, y, weights=None):
     """The weighted Pearson correlation, as loops from the definition."""
-    weights = [1.0] * len(x) if weights is None else weights
-    size = sum(weights)
-    m_x = sum(w * a for w, a in zip(weights, x, strict=True)) / size
-    m_y = sum(w * b for w, b in zip(weights, y, strict=True)) / size
-    triples = list(zip(weights, x, y, strict=True))
-    s_xy = sum(w * (a - m_x) * (b - m_y) for w, a, b in triples)
-    return s_xy / math.sqrt(
-        sum(w * (a - m_x) ** 2 for w, a, _ in triples) * sum(w * (b - m_y) ** 2 for w, _, b in triples)
-    )
+    return oracle_correlation(list(x), list(y), [1] * len(x) if weights is None else list(weights))
 
 
 def overall(sample):
@@ -495,7 +471,7 @@ def test_configurations_tell_the_metrics_apart_and_means_over_queries_do_not():
     lists, found = tables(reason("configurations"))
     for _, grades, err, mean_grade, _ in lists:
         levels = [int(grade) for grade in grades.split(",")]
-        assert err == pytest.approx(stops(levels, 4), abs=5e-5)
+        assert err == pytest.approx(err_of(levels, 4), abs=5e-5)
         assert err == pytest.approx(ours("ERR", levels), abs=5e-5)
         assert mean_grade == mean(levels)
     columns = [[row[column] for row in lists] for column in (2, 3, 4)]

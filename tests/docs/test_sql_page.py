@@ -1,10 +1,10 @@
 """sql/README.md is what its script writes today, and names every file of sql/."""
 
-import importlib.util
 import re
 
 import pytest
 
+from support import pages
 from support.places import ROOT
 
 SQL = ROOT / "sql"
@@ -12,11 +12,7 @@ SQL = ROOT / "sql"
 
 @pytest.fixture(scope="module")
 def script():
-    """Return the script that writes the page, which is in no package, as a module."""
-    spec = importlib.util.spec_from_file_location("make_sql", ROOT / "docs" / "make" / "sql.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return pages.script("sql")
 
 
 def test_the_page_is_what_the_script_writes_today(script):

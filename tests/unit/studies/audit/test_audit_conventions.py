@@ -1,7 +1,5 @@
 """Each convention of the table gives what the tool that has it gives."""
 
-import importlib.util
-
 import ir_measures
 import numpy as np
 import pytest
@@ -16,6 +14,8 @@ from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.studies.audit.conventions import CONVENTIONS, conventions
 from clickassay.studies.audit.one_list import audited_list, one_list, read_grades
 from clickassay.studies.audit.tool_formulas import Reading
+from support.oracle.oracle_metrics import dcg, err
+from support.pages import script
 from support.places import ROOT
 
 READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)
@@ -235,16 +235,6 @@ def test_conventions_that_coincide_are_one_and_keep_all_tools():
     assert "Elasticsearch" in one.tools
 
 
-def expected_reciprocal_rank(grades, top):
-    """ERR as a reader goes down the list, in plain numbers."""
-    total, reached = 0.0, 1.0
-    for rank, grade in enumerate(grades, start=1):
-        chance = (2**grade - 1) / 2**top
-        total += reached * chance / rank
-        reached *= 1 - chance
-    return total
-
-
 LISTS = st.lists(st.integers(0, 4), min_size=1, max_size=7)
 
 
@@ -255,16 +245,15 @@ def test_what_names_refuse_is_what_a_plain_loop_gives(shown, others):
     found, top5 = values(shown, others, reading), shown[:5]
     weights = [0.4 * 0.6**place for place in range(5)]
     judged = sorted((*shown, *others), reverse=True)
-    ideal = sum((2**grade - 1) / np.log2(place + 2) for place, grade in enumerate(judged[: len(top5)]))
-    gained = sum((2**grade - 1) / np.log2(place + 2) for place, grade in enumerate(top5))
+    ideal = dcg(judged[: len(top5)])
     expected = {
-        "ERR@5 on 0..5": expected_reciprocal_rank(top5, 5),
-        "ERR@5 on 0..3": expected_reciprocal_rank(top5, 3),
-        "ERR@5 on the seen scale": expected_reciprocal_rank(top5, max(judged)),
+        "ERR@5 on 0..5": err(top5, 5),
+        "ERR@5 on 0..3": err(top5, 3),
+        "ERR@5 on the seen scale": err(top5, max(judged)),
         "RBP(p=0.6)@5 of grades": sum(w * g for w, g in zip(weights, top5, strict=False)),
         "RBP(p=0.6)@5 of grades from 3": sum(w * g for w, g in zip(weights, top5, strict=False) if g >= 3),
         "P(rel=3)@5 of the hits": sum(grade >= 3 for grade in top5) / len(top5),
-        "nDCG(dcg='exp-log2')@5 to the hits": gained / ideal if ideal else 0.0,
+        "nDCG(dcg='exp-log2')@5 to the hits": dcg(top5) / ideal if ideal else 0.0,
         "SDCG@5": sum(g / 4 / np.log2(i + 2) for i, g in enumerate(top5))
         / sum(1 / np.log2(i + 2) for i in range(5)),
         "DCG@5 with ln": sum((2**g - 1) / np.log(i + 2) for i, g in enumerate(top5)),
@@ -300,23 +289,16 @@ def test_a_grade_off_the_scale_is_refused():
 # ---- the page -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("audit_page", ROOT / "docs" / "make" / "audit.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+PAGE = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
 
 
-def test_the_tables_of_the_page_are_those_of_today(script):
-    page = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
-    assert page == script.with_tables(page), "make it again with `make pages` and commit it"
+def test_the_tables_of_the_page_are_those_of_today():
+    assert script("audit").with_tables(PAGE) == PAGE, "make it again with `make pages` and commit it"
 
 
 @pytest.mark.parametrize(("name", "figures"), [("holes", HOLES), ("whole", NO_HOLES)])
-def test_the_page_prints_the_figures_of_the_tools_line_by_line(script, name, figures):
-    page = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
-    shown = page.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
+def test_the_page_prints_the_figures_of_the_tools_line_by_line(name, figures):
+    shown = PAGE.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
     rows = [line.split(" | ") for line in shown.splitlines() if " | `" in line]
     printed = {row[1].strip("`"): float(row[2]) for row in rows}
     assert len(printed) == len(rows) > 40
