@@ -8,9 +8,8 @@ from clickassay.core.records import Judged, Sample
 from clickassay.core.settings import Settings
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.studies.audit.conventions import conventions
-from clickassay.studies.audit.tables import audit_tables, one_click, with_conventions
-from clickassay.studies.audit.tool_formulas import Reading
-from clickassay.studies.evaluation.lists import NO_GRADE, Lists
+from clickassay.studies.audit.tables import audit_tables, lists_of, one_click, reading_of, with_conventions
+from clickassay.studies.evaluation.lists import NO_GRADE
 
 
 def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Settings) -> pl.DataFrame:
@@ -34,16 +33,11 @@ def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Set
 
 
 def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFrame:
-    reading = Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    reading = reading_of(sample, settings)
     found = conventions(reading)
-    lists = _lists(judged, sample)
+    rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
+    grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
+    lists = lists_of(sample, grades, judged.pool[rows])
     columns = {one.measure: one.values(lists, reading) for one in found}
     headline = one_click(sample, sample.click_names.index(HEADLINE_CLICK))
     return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]
-
-
-def _lists(judged: Judged, sample: Sample) -> Lists:
-    rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
-    grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows]).astype(np.int16)
-    starts = np.arange(len(rows) + 1) * sample.key.depth
-    return Lists(tuple(sample.configuration_ids), grades.ravel(), starts, judged.pool[rows])

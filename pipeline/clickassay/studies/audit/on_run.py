@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import ANY_SAMPLE, Floats, Integers, Sample, SampleChoice
+from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
@@ -16,7 +16,7 @@ from clickassay.judgments.prepare import Judgments, prepare_judgments
 from clickassay.judgments.shown import judged_pool, judgment_rows
 from clickassay.metrics.catalogue import shown_pool
 from clickassay.studies.audit.conventions import Convention, conventions
-from clickassay.studies.audit.tables import audit_tables, with_conventions
+from clickassay.studies.audit.tables import audit_tables, lists_of, reading_of, with_conventions
 from clickassay.studies.audit.tool_formulas import Reading
 from clickassay.studies.evaluation.lists import NO_GRADE, Lists
 from clickassay.studies.finished_run import FinishedRun, GradedSample
@@ -87,11 +87,13 @@ def audit_run(
         progress(Event("reading judgments"))
         known = _Known.of_judgments(run, graded, judgments)
     progress(Event("computing conventions"))
-    reading = Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    reading = reading_of(sample, settings)
     found = conventions(reading)
     reasons = {one.measure: why for one in found if (why := _why_not(one, sample, known, settings))}
     columns = {
-        one.measure: _values(one, sample, known, reading, settings)
+        one.measure: _stored(one, sample)
+        if _is_stored(one, sample, settings)
+        else one.values(known.lists, reading)
         for one in found
         if one.measure not in reasons
     }
@@ -114,7 +116,7 @@ class _Known:
     def of_run(cls, graded: GradedSample, settings: Settings) -> "_Known":
         holes = 0 if settings.unjudged != "zero" else None
         pool = shown_pool(graded.grades, settings.max_grade)
-        return cls(_lists(graded.sample, graded.grades, pool), False, holes)
+        return cls(lists_of(graded.sample, graded.grades, pool), False, holes)
 
     @classmethod
     def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_Known":
@@ -129,12 +131,7 @@ class _Known:
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _not_its(run.folder)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
-        return cls(_lists(graded.sample, judged, pool), True, int((~there).sum()))
-
-
-def _lists(sample: Sample, grades: Integers, pool: Integers) -> Lists:
-    starts = np.arange(len(grades) + 1) * sample.key.depth
-    return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
+        return cls(lists_of(graded.sample, judged, pool), True, int((~there).sum()))
 
 
 def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:
@@ -158,12 +155,6 @@ def _why_not(one: Convention, sample: Sample, known: _Known, settings: Settings)
 
 def _is_stored(one: Convention, sample: Sample, settings: Settings) -> bool:
     return settings.pool in one.own and one.column in sample.editorial_names
-
-
-def _values(one: Convention, sample: Sample, known: _Known, reading: Reading, settings: Settings) -> Floats:
-    if not _is_stored(one, sample, settings):
-        return one.values(known.lists, reading)
-    return _stored(one, sample)
 
 
 def _stored(one: Convention, sample: Sample) -> Floats:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.contracts.form import Table
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import Floats, Sample
+from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.settings import Settings
 from clickassay.correlation.classes import everything
 from clickassay.correlation.tables import correlations
 from clickassay.correlation.weighted import sample_moments
@@ -23,6 +24,8 @@ from clickassay.studies.audit.compare import (
     weighted_means,
 )
 from clickassay.studies.audit.conventions import Convention
+from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.evaluation.lists import Lists
 
 Row = dict[str, object]
 
@@ -31,6 +34,17 @@ def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
     """Return the sample with conventions, by name, in place of its editorial metrics."""
     values = np.column_stack([*columns.values()])
     return replace(sample, editorial_names=tuple(columns), editorial_values=values)
+
+
+def lists_of(sample: Sample, grades: Integers, pool: Integers) -> Lists:
+    """Return the configurations of a sample as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
+    starts = np.arange(len(grades) + 1) * sample.key.depth
+    return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
+
+
+def reading_of(sample: Sample, settings: Settings) -> Reading:
+    """Return the cut and the scale of a sample."""
+    return Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
 
 
 def audit_tables(
@@ -131,12 +145,7 @@ def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[
 
 def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
     ends = {name: gap.value[at], f"{name}_low": gap.low[at], f"{name}_high": gap.high[at]}
-    return {key: known(float(value)) for key, value in ends.items()}
-
-
-def known(value: float) -> float | None:
-    """Return a number, None for NaN."""
-    return None if np.isnan(value) else value
+    return {key: None if np.isnan(value) else float(value) for key, value in ends.items()}
 
 
 def _told(sample: Sample, moments: Floats) -> dict[str, Row]:

@@ -1,13 +1,12 @@
 """`evaluate`: judgments and runs in, values by query, means with intervals and comparisons out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Event, Progress, silent
@@ -48,6 +47,12 @@ class Evaluation:
     means: pl.DataFrame
     per_query: pl.DataFrame
     comparisons: pl.DataFrame
+
+    @property
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """The frames by the names of their forms."""
+        names = ("runs", "means", "per_query", "comparisons")
+        return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
         """Return the mean of a measure, when there is one run."""
@@ -248,19 +253,12 @@ class _Part:
         frame = pl.DataFrame(
             {"measure": list(map(str, measures)), "mean": mean, "ci_low": low, "ci_high": high}
         )
-        ends = {
-            end: pl.lit(None) if values is None else pl.Series(values.mean(axis=0))
-            for end, values in (("low", self.low), ("high", self.high))
-        }
-        frame = frame.with_columns(run=pl.lit(name), n_queries=len(self.values), **ends)
+        bounds = self.bounds(lambda values: values.mean(axis=0))
+        frame = frame.with_columns(run=pl.lit(name), n_queries=len(self.values), **bounds)
         return in_form(MEANS, frame.with_columns(pl.col(pl.Float64).fill_nan(None)))
 
     def per_query(self, name: str, names: tuple[str, ...]) -> pl.DataFrame:
         number = len(names)
-        ends = {
-            end: pl.lit(None) if values is None else pl.Series(values.ravel())
-            for end, values in (("low", self.low), ("high", self.high))
-        }
         frame = pl.DataFrame(
             {
                 "query": np.repeat(np.array(self.lists.queries, dtype=object), number),
@@ -268,8 +266,15 @@ class _Part:
                 "value": self.values.ravel(),
             },
             schema_overrides={"query": pl.String},
-        ).with_columns(run=pl.lit(name), **ends)
+        ).with_columns(run=pl.lit(name), **self.bounds(np.ravel))
         return in_form(PER_QUERY, frame)
+
+    def bounds(self, each: Callable[[Floats], Floats]) -> dict[str, pl.Expr | pl.Series]:
+        """Return the columns of the bounds, as `each` makes them of (Q, E) values; null without bounds."""
+        ends = {"low": self.low, "high": self.high}
+        return {
+            end: pl.lit(None) if values is None else pl.Series(each(values)) for end, values in ends.items()
+        }
 
 
 def _no_query_in_both(judged: set[str], there: set[str]) -> str:
@@ -309,16 +314,11 @@ def _with_told(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, wish: _Wis
         known = ranked_lists(run, marks, lists.queries, max_grade=1).grades == 1
         judged = grades.join(told.known, on=["query", "doc"], how="semi").join(numbers, on="query")
         counted = {
-            rel: _per_query(judged.filter(pl.col("grade") >= rel), len(lists.queries))
+            rel: np.bincount(judged.filter(pl.col("grade") >= rel)["q"].to_numpy(), minlength=numbers.height)
             for rel in {int(str(dict(one.arguments).get("rel", 1))) for one in wish.measures}
         }
         lists = replace(lists, known=known, known_relevant=counted)
     return lists
-
-
-def _per_query(rows: pl.DataFrame, number: int) -> NDArray[np.int64]:
-    counts: NDArray[np.int64] = np.bincount(rows["q"].to_numpy(), minlength=number)
-    return counts
 
 
 def _refuse_different_queries(parts: Mapping[str, _Part]) -> None:

@@ -5,6 +5,11 @@ import polars as pl
 from clickassay.core.contracts.form import Column, Table
 
 _RUN = Column("run", pl.String, "name of the run")
+_PAIR = (
+    Column("run", pl.String, "the first run"),
+    Column("other", pl.String, "the run it is compared with"),
+)
+_QUERY = Column("query", pl.String, "name of the query")
 _MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
 _LOW = Column("ci_low", pl.Float64, "lower end of the 95 % interval; null without two queries")
 _HIGH = Column("ci_high", pl.Float64, "upper end of the 95 % interval; null without two queries")
@@ -14,7 +19,7 @@ PER_QUERY = Table(
     "one row per run, query and measure",
     (
         _RUN,
-        Column("query", pl.String, "name of the query"),
+        _QUERY,
         _MEASURE,
         Column("value", pl.Float64, "value of the measure"),
         Column("low", pl.Float64, "worst case over unjudged results; null unless bounds were asked for"),
@@ -41,8 +46,7 @@ COMPARISONS = Table(
     "comparisons",
     "one row per two runs and measure",
     (
-        Column("run", pl.String, "the first run"),
-        Column("other", pl.String, "the run it is compared with"),
+        *_PAIR,
         _MEASURE,
         Column("difference", pl.Float64, "mean of the other run - mean of the first"),
         _LOW,
@@ -99,9 +103,8 @@ R_PRECISIONS = Table(
     "r_precision_differences",
     "one row per query, where there are two runs",
     (
-        Column("run", pl.String, "the first run"),
-        Column("other", pl.String, "the run it is compared with"),
-        Column("query", pl.String, "name of the query"),
+        *_PAIR,
+        _QUERY,
         Column("difference", pl.Float64, "R-precision of the other run - that of the first"),
     ),
     key=("run", "other", "query"),

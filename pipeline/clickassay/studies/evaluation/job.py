@@ -164,14 +164,7 @@ def as_latex(found: Evaluated, *, per_query: bool) -> str:
 
 def shown_tables(found: Evaluated, *, per_query: bool) -> tuple[Table, ...]:
     """Return the tables that people read."""
-    one = found.evaluation
-    frames = {
-        "runs": one.runs,
-        "means": one.means,
-        "per_query": one.per_query,
-        "comparisons": one.comparisons,
-    }
-    return evaluation_tables(frames, per_query=per_query)
+    return evaluation_tables(found.evaluation.frames, per_query=per_query)
 
 
 # ---- as a folder ------------------------------------------------------------------------------
@@ -219,11 +212,11 @@ def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:
     """Return the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name, the curves among them."""
     one, rel = found.evaluation, found.choices.relevant_grade
     depth = _depth(one.measures)
-    frames = {
-        "runs": one.runs, "means": one.means, "per_query": one.per_query, "comparisons": one.comparisons,
-        "recall_precision": _recall_precision(one, rel), "gain_curves": _gain_curves(one, depth),
+    frames = one.frames | {
+        "recall_precision": _recall_precision(one, rel),
+        "gain_curves": _gain_curves(one, depth),
         "r_precision_differences": _r_precisions(one, rel),
-    }  # fmt: skip
+    }
     return {table.name: frames[table.name] for table in EVALUATION_TABLES}
 
 
@@ -233,9 +226,7 @@ def _depth(measures: tuple[Measure, ...]) -> int:
 
 def _recall_precision(found: Evaluation, rel: int) -> pl.DataFrame:
     parts = [
-        pl.DataFrame({"recall": RECALLS, "precision": recall_precision(lists, rel=rel)}).with_columns(
-            run=pl.lit(name)
-        )
+        pl.DataFrame({"run": name, "recall": RECALLS, "precision": recall_precision(lists, rel=rel)})
         for name, lists in found.lists.items()
     ]
     return in_form(RECALL_PRECISION, pl.concat(parts))
@@ -246,8 +237,7 @@ def _gain_curves(found: Evaluation, depth: int) -> pl.DataFrame:
     for name, lists in found.lists.items():
         curves = gain_curves(lists, depth=depth)
         values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
-        ranks = pl.DataFrame({"rank": np.arange(1, depth + 1), **values})
-        parts.append(ranks.with_columns(run=pl.lit(name)))
+        parts.append(pl.DataFrame({"run": name, "rank": np.arange(1, depth + 1), **values}))
     return in_form(GAIN_CURVES, pl.concat(parts))
 
 
@@ -255,10 +245,7 @@ def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
     if len(found.lists) != 2:
         return R_PRECISIONS.empty()
     (first, one), (other, two) = found.lists.items()
-    frame = pl.DataFrame(
-        {"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)},
-        schema_overrides={"query": pl.String},
-    )
+    frame = pl.DataFrame({"query": one.queries, "difference": r_precision_differences(one, two, rel=rel)})
     return in_form(R_PRECISIONS, frame.with_columns(run=pl.lit(first), other=pl.lit(other)))
 
 

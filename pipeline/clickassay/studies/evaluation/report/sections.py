@@ -74,16 +74,16 @@ def _comparison_row(row: Mapping[str, Any]) -> Row:
 
 def per_query_table(frame: pl.DataFrame) -> Table:
     """Return the value of each measure, run and query."""
-    bounded = frame["low"].count() > 0
+    bounds = ("low", "high") if frame["low"].count() else ()
     rows = tuple(
         Row(
             f"{row['run']}, {row['measure']}",
             row["query"],
-            tuple(_fixed(row[name], "no bound") for name in ("value", *(("low", "high") if bounded else ()))),
+            tuple(_fixed(row[name], "no bound") for name in ("value", *bounds)),
         )
         for row in frame.sort("run", "measure", maintain_order=True).iter_rows(named=True)
     )
-    heads = ("Value", *(("worst", "best") if bounded else ()))
+    heads = ("Value", "worst", "best")[: 1 + len(bounds)]
     return Table(
         "per_query", "Values by query", "Query", heads, rows,
         data=frame, for_papers=False, group_head="Run and measure", explained=False,
