@@ -84,10 +84,13 @@ def ours(name, grades=None, judged=None):
     """The metrics of the package for one list, or for the sessions of the example."""
     if name in CLICK_METRICS:
         return of_clicks([sum(1 << (place - 1) for place in clicked) for clicked in CLICKED])[name]
-    grades = SHOWN if grades is None else grades
     pool = np.bincount(JUDGED if judged is None else judged, minlength=5)[None]
-    names, found = editorial_values(np.array([grades], dtype=np.int8), pool, SETTINGS)
-    return dict(zip(names, found[0], strict=True))[name]
+    return of_grades(SHOWN if grades is None else grades, pool, SETTINGS)[name]
+
+
+def of_grades(grades, pool, *settings):
+    names, found = editorial_values(np.array([grades], dtype=np.int8), pool, *settings)
+    return dict(zip(names, found[0], strict=True))
 
 
 def of_clicks(masks):
@@ -192,10 +195,8 @@ def test_the_example_on_the_page_is_the_example_of_these_tests():
     said = dict(rows(CHAPTERS["One example for all"])[1:])
     numbers = {what: [int(number) for number in re.findall(r"\d+", text)] for what, text in said.items()}
     assert numbers.pop("grades of its results, first to fifth") == SHOWN
-    assert numbers.pop("two more judged results of the query, which this configuration does not show") == [
-        4,
-        2,
-    ]
+    more = numbers.pop("two more judged results of the query, which this configuration does not show")
+    assert SHOWN + more == JUDGED
     sessions = []
     for what, (count,) in numbers.items():
         sessions += [tuple(map(int, re.findall(r"\d", what)))] * count
@@ -221,9 +222,7 @@ def test_edge_cases_with_numbers_hold():
 
 
 def ours_with(**settings):
-    chosen = Settings(pool="shown", **settings)
-    names, found = editorial_values(np.array([SHOWN], dtype=np.int8), None, chosen)
-    return dict(zip(names, found[0], strict=True))
+    return of_grades(SHOWN, None, Settings(pool="shown", **settings))
 
 
 def test_without_a_relevant_result_nothing_is_nan_and_the_page_says_0():
@@ -249,9 +248,9 @@ def test_every_parameter_of_values_has_an_example():
 def test_the_example_of_values_of_your_own_is_what_the_package_computes(name):
     by_hand, said = worked(OWN[name])
     pool, measure = np.bincount(JUDGED, minlength=5)[None], parse(name.strip("`"), METRICS)
-    _, found = editorial_values(np.array([SHOWN], dtype=np.int8), pool, SETTINGS, (measure,))
+    (found,) = of_grades(SHOWN, pool, SETTINGS, (measure,)).values()
     assert said == pytest.approx(by_hand, abs=5e-5)
-    assert found[0, 0] == pytest.approx(by_hand, abs=1e-12)
+    assert found == pytest.approx(by_hand, abs=1e-12)
 
 
 def test_linear_gains_are_those_of_the_tools_that_the_page_names():
@@ -575,10 +574,8 @@ def test_the_two_comparisons_have_the_p_values_and_intervals_of_the_table():
 
 def test_of_55_pairs_the_smallest_p_value_must_lie_below_a_55th_of_5_percent():
     assert math.comb(len(report_measures(SETTINGS)), 2) == 55
-    others = [0.5] * 54
-    assert (
-        holm(np.array([0.05 / 55 * 0.99, *others]))[0] < 0.05 < holm(np.array([0.05 / 55 * 1.01, *others]))[0]
-    )
+    below, above = (holm(np.array([0.05 / 55 * times, *[0.5] * 54]))[0] for times in (0.99, 1.01))
+    assert below < 0.05 < above
 
 
 def test_clicks_fall_as_quality_rises_when_the_page_answers():
@@ -586,9 +583,8 @@ def test_clicks_fall_as_quality_rises_when_the_page_answers():
     (table,) = tables(text)
     for _, answered, click, clicks in table:
         assert clicks == pytest.approx((1 - answered) * click, abs=5e-5)
-    assert bold(text) == [
-        pytest.approx(plain_correlation([row[0] for row in table], [row[3] for row in table]), abs=5e-5)
-    ]
+    quality, _, _, clicks = zip(*table, strict=True)
+    assert bold(text) == [pytest.approx(plain_correlation(quality, clicks), abs=5e-5)]
 
 
 # ---- docs/explanation/why.md: the sample run --------------------------------------------------
@@ -642,9 +638,8 @@ def test_the_page_says_what_the_two_rankers_of_the_sample_run_gave():
 def test_the_page_says_what_the_correction_of_the_sample_run_gave():
     plain, corrected = said(r"ERR has ([\d.]+), and ([\d.]+) corrected", "noise")
     assert plain == pytest.approx(one("correlations", "correlation", editorial_metric="ERR"), abs=5e-4)
-    assert corrected == pytest.approx(
-        one("correlations", "noise_corrected", editorial_metric="ERR"), abs=5e-4
-    )
+    of_err = one("correlations", "noise_corrected", editorial_metric="ERR")
+    assert corrected == pytest.approx(of_err, abs=5e-4)
     ends = sample_rows("differences").select("noise_corrected_low", "noise_corrected_high")
     assert ends.drop_nulls().is_empty()
     table = sample_rows("correlations")
@@ -660,10 +655,8 @@ def test_the_page_says_what_the_comparison_of_err_and_dcg_in_the_sample_run_gave
 
 def test_the_page_says_what_baselines_and_the_null_of_success_are_in_the_sample_run():
     first, err = said(r"the grade of the first result alone has ([\d.]+), ERR ([\d.]+)\.", "validity")
-    assert first == pytest.approx(
-        one("correlations", "correlation", editorial_metric="MeanGrade@1"), abs=5e-4
-    )
-    assert err == pytest.approx(one("correlations", "correlation", editorial_metric="ERR"), abs=5e-4)
+    for told, name in ((first, "MeanGrade@1"), (err, "ERR")):
+        assert told == pytest.approx(one("correlations", "correlation", editorial_metric=name), abs=5e-4)
     success, null = said(r"has ([\d.]+) with RR\(rel=2\), and it would have ([\d.]+)", "validity")
     where = {"click_metric": "SS", "editorial_metric": "RR(rel=2)"}
     assert success == pytest.approx(one("correlations", "correlation", **where), abs=5e-4)

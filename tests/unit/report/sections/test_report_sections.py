@@ -24,14 +24,18 @@ from support.reports.report_tables import (
 from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE, HOSTILE
 
 
-def values_of(figure):
-    return figure.drawing.rows
-
-
 def one(frame, **key):
-    rows = frame.filter(**key)
-    assert rows.height == 1
-    return rows.row(0, named=True)
+    """The one row of the headline sample with this key."""
+    (row,) = frame.filter(**HEADLINE, **key).iter_rows(named=True)
+    return row
+
+
+def ends(row, column="correlation"):
+    return row[column], row["ci_low"], row["ci_high"]
+
+
+def drawn(value):
+    return value["value"], value["low"], value["high"]
 
 
 def test_every_section_has_a_reading_in_words(report):
@@ -54,14 +58,9 @@ def test_table_1_has_a_row_per_sample_with_the_headline_first(tables, run):
     table = statistics_section(run).tables[0]
     assert table.rows[0].name == "market m1, depth 5, judge editor"
     assert len(table.rows) == 8
-    row = one(tables["statistics"], **HEADLINE)
-    assert table.rows[0].cells == (
-        row["n_queries"],
-        row["n_configurations"],
-        row["n_sessions"],
-        row["n_all_sessions"],
-        Share(row["coverage"]),
-    )
+    row = one(tables["statistics"])
+    names = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions")
+    assert table.rows[0].cells == (*(row[name] for name in names), Share(row["coverage"]))
 
 
 def test_parts_of_every_funnel_panel_add_up_to_its_whole(run):
@@ -88,7 +87,7 @@ def test_the_funnel_draws_each_source_once_and_counts_every_sample(run):
 
 
 def test_rows_that_leave_are_drawn_apart_from_rows_that_go_on(run):
-    values = {row["label"]: row["goes_on"] for row in values_of(funnel_section(run).figures[0])}
+    values = {row["label"]: row["goes_on"] for row in funnel_section(run).figures[0].drawing.rows}
     assert values == {
         "read": True,
         "kept": True,
@@ -99,26 +98,14 @@ def test_rows_that_leave_are_drawn_apart_from_rows_that_go_on(run):
 
 
 def test_the_heat_map_holds_each_correlation_with_its_interval_and_marks_the_highest(tables, run):
-    values = values_of(correlations_section(run).figures[0])
+    values = correlations_section(run).figures[0].drawing.rows
     assert [(v["click"], v["editorial"]) for v in values] == list(itertools.product(CLICKS, EDITORIAL))
     for value in values:
-        row = one(
-            tables["correlations"],
-            **HEADLINE,
-            split="all",
-            click_metric=value["click"],
-            editorial_metric=value["editorial"],
-        )
-        assert (value["value"], value["low"], value["high"]) == (
-            row["correlation"],
-            row["ci_low"],
-            row["ci_high"],
-        )
+        key = {"split": "all", "click_metric": value["click"], "editorial_metric": value["editorial"]}
+        assert drawn(value) == ends(one(tables["correlations"], **key))
     for click in CLICKS:
         mine = [v for v in values if v["click"] == click]
-        assert [v["editorial"] for v in mine if v["best"]] == [
-            max(mine, key=lambda v: v["value"])["editorial"]
-        ]
+        assert [v for v in mine if v["best"]] == [max(mine, key=lambda v: v["value"])]
 
 
 def test_qctr_stands_last_and_the_report_says_why(run):
@@ -131,11 +118,8 @@ def test_table_2_reading_counts_the_rows_that_its_leader_wins(tables, run):
     overall = tables["correlations"].filter(~pl.col("editorial_metric").is_in(BASELINES), split="all")
     best = overall.sort("correlation").group_by("market", "depth", "judge", "click_metric").last()
     wins = best.filter(editorial_metric="ERR").height
-    assert (
-        correlations_section(run)
-        .reading[0]
-        .startswith(f"ERR has the highest correlation in {wins} of 56 rows")
-    )
+    text = correlations_section(run).reading[0]
+    assert text.startswith(f"ERR has the highest correlation in {wins} of 56 rows")
 
 
 def test_table_3_puts_each_metric_beside_its_variant(tables, run):
@@ -143,22 +127,14 @@ def test_table_3_puts_each_metric_beside_its_variant(tables, run):
     assert table.spanners == (("AP", 0, 2), ("RR", 2, 2))
     assert table.heads == ("good not relevant", "good relevant", "good not relevant", "good relevant")
     row = next(row for row in table.rows if row.name == "UCTR")
-    names = ("AP", "AP(rel=2)", "RR", "RR(rel=2)")
-    expected = [
-        one(tables["correlations"], **HEADLINE, split="all", click_metric="UCTR", editorial_metric=name)[
-            "correlation"
-        ]
-        for name in names
-    ]
-    assert [cell.value for cell in row.cells] == expected
+    for cell, name in zip(row.cells, ("AP", "AP(rel=2)", "RR", "RR(rel=2)"), strict=True):
+        told = one(tables["correlations"], split="all", click_metric="UCTR", editorial_metric=name)
+        assert cell.value == told["correlation"]
 
 
 def test_table_3_says_when_there_is_no_variant(tables):
-    plain = {
-        **tables,
-        "correlations": tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel")),
-    }
-    section = good_section(run_of(plain))
+    plain = tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel"))
+    section = good_section(run_of({**tables, "correlations": plain}))
     assert section.reading == (
         "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance.",
     )
@@ -167,12 +143,8 @@ def test_table_3_says_when_there_is_no_variant(tables):
 
 def test_tables_by_class_are_in_the_order_of_the_paper(run):
     tables = {table.name: table for table in classes_section(run).tables}
-    assert [row.name for row in tables["table4_length"].rows] == [
-        "1 word",
-        "2 words",
-        "3 words",
-        "4 or more",
-    ]
+    lengths = ["1 word", "2 words", "3 words", "4 or more"]
+    assert [row.name for row in tables["table4_length"].rows] == lengths
     assert [row.name for row in tables["table5_navigational"].rows] == ["navigational", "not navigational"]
 
 
@@ -199,31 +171,20 @@ def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
     figures = frequency_section(run).figures
     assert [figure.title for figure in figures] == list(EDITORIAL[:6])
     assert "Do not rely on the intervals of 10 of 10 deciles" in " ".join(frequency_section(run).reading)
-    main = [v for v in values_of(figures[4]) if v["main"]]
+    main = [v for v in figures[4].drawing.rows if v["main"]]
     assert [v["decile"] for v in main] == list(range(1, 11))
     for value in main:
-        row = one(
-            tables["correlations"],
-            **HEADLINE,
-            split="frequency",
-            click_metric="MeanRR",
-            editorial_metric="ERR",
-            **{"class": str(value["decile"])},
-        )
-        assert (value["value"], value["low"], value["high"]) == (
-            row["correlation"],
-            row["ci_low"],
-            row["ci_high"],
-        )
+        key = {"split": "frequency", "class": str(value["decile"])}
+        row = one(tables["correlations"], click_metric="MeanRR", editorial_metric="ERR", **key)
+        assert drawn(value) == ends(row)
 
 
 def test_table_6_draws_closed_form_and_random_run(tables, run):
     figures = differences_section(run, None).figures
     assert [figure.title for figure in figures] == list(CLICKS)
-    for value in values_of(figures[2]):
-        row = one(tables["differences"], **HEADLINE, click_metric="MeanRR", editorial_metric=value["name"])
-        shown = (value["value"], value["low"], value["high"], value["run"])
-        assert shown == (row["exact"], row["ci_low"], row["ci_high"], row["monte_carlo"])
+    for value in figures[2].drawing.rows:
+        row = one(tables["differences"], click_metric="MeanRR", editorial_metric=value["name"])
+        assert (*drawn(value), value["run"]) == (*ends(row, "exact"), row["monte_carlo"])
 
 
 def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):

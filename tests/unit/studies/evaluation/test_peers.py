@@ -69,7 +69,6 @@ def test_pytrec_eval_gives_the_same(world, level):
 
 
 def at_level(name, level):
-
     return str(parse_measure(name)).replace("rel=1", f"rel={level}")
 
 
@@ -97,43 +96,39 @@ def test_interpolated_precision_is_pytrec_evals_where_both_round_alike(world):
     ],
 )  # fmt: skip
 def test_ir_measures_gives_the_same_for_the_same_name(world, name):
-    found = ours(world, name)[name]
-    theirs = {
-        item.query_id: item.value for item in ir_measures.iter_calc([ir_measures.parse_measure(name)], *world)
-    }
-    assert found == pytest.approx(theirs, abs=1e-9)
+    assert ours(world, name)[name] == pytest.approx(by_ir_measures(world, name), abs=1e-9)
 
 
 @pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval is a Perl script")
 def test_ir_measures_err_is_gdevals_to_its_five_decimals(world):
-    qrels, run = positive(world)
-    numbers = {query: str(place) for place, query in enumerate(qrels, start=1)}  # gdeval wants numbers
-    qrels = {numbers[query]: grades for query, grades in qrels.items()}
-    run = {numbers[query]: shown for query, shown in run.items()}
-    measure = ir_measures.parse_measure("ERR@10")
-    theirs = {item.query_id: item.value for item in ir_measures.iter_calc([measure], qrels, untied(run))}
-    assert ours((qrels, untied(run)), "ERR@10", max_grade=4)["ERR@10"] == pytest.approx(theirs, abs=0.6e-5)
+    # gdeval wants numbers for queries
+    world = [{query[1:]: of for query, of in part.items()} for part in positive(untied(world))]
+    theirs = by_ir_measures(world, "ERR@10")
+    assert ours(world, "ERR@10", max_grade=4)["ERR@10"] == pytest.approx(theirs, abs=0.6e-5)
 
 
 def positive(world):
+    """Give no grade below 0."""
     qrels, run = world
-    return {
-        query: {doc: max(0, grade) for doc, grade in grades.items()} for query, grades in qrels.items()
-    }, run
+    return {q: {doc: max(0, grade) for doc, grade in grades.items()} for q, grades in qrels.items()}, run
 
 
-def untied(run):
+def untied(world):
     """Give every result a score of its own, in the order of ties that is documented."""
-    ranked = {
-        query: sorted(shown, key=lambda doc: (shown[doc], doc), reverse=True) for query, shown in run.items()
-    }
-    return {query: {doc: float(-place) for place, doc in enumerate(docs)} for query, docs in ranked.items()}
+    qrels, run = world
+    ranked = {q: sorted(shown, key=lambda doc: (shown[doc], doc), reverse=True) for q, shown in run.items()}
+    return qrels, {q: {doc: float(-place) for place, doc in enumerate(docs)} for q, docs in ranked.items()}
+
+
+def by_ir_measures(world, name):
+    """Return {query: value}."""
+    found = ir_measures.iter_calc([ir_measures.parse_measure(name)], *world)
+    return {item.query_id: item.value for item in found}
 
 
 def test_f_is_the_set_f_of_ir_measures(world):
     found = ours(world, "F(rel=2,beta=2)")["F(rel=2,beta=2)"]
-    measure = ir_measures.parse_measure("SetF(rel=2,beta=2.0)")
-    theirs = {item.query_id: item.value for item in ir_measures.iter_calc([measure], *world)}
+    theirs = by_ir_measures(world, "SetF(rel=2,beta=2.0)")
     precision, recall = (ours(world, name)[name] for name in ("P(rel=2)", "R(rel=2)"))
     for query, value in found.items():
         both = precision[query], recall[query]
@@ -142,7 +137,7 @@ def test_f_is_the_set_f_of_ir_measures(world):
 
 
 def test_rbp_is_a_plain_sum_and_with_rel_a_sum_of_ones(world):
-    qrels, run = untied_world = positive((world[0], untied(world[1])))
+    qrels, run = untied_world = positive(untied(world))
     found = ours(untied_world, "RBP(p=0.7)@20", "RBP(p=0.7,rel=2)")
     for query, shown in run.items():
         grades = [qrels[query].get(doc, 0) for doc in sorted(shown, key=shown.get, reverse=True)]
@@ -153,14 +148,13 @@ def test_rbp_is_a_plain_sum_and_with_rel_a_sum_of_ones(world):
 
 
 def test_judged_is_that_of_ir_measures_where_no_grade_is_below_0(world):
-    world = positive((world[0], untied(world[1])))
+    world = positive(untied(world))
     found = ours(world, "Judged@10")["Judged@10"]
-    theirs = ir_measures.iter_calc([ir_measures.parse_measure("Judged@10")], *world)
-    assert found == pytest.approx({item.query_id: item.value for item in theirs}, abs=1e-12)
+    assert found == pytest.approx(by_ir_measures(world, "Judged@10"), abs=1e-12)
 
 
 def test_dcg_and_the_ndcg_of_what_is_shown_are_scikit_learns(world):
-    qrels, run = positive((world[0], untied(world[1])))
+    qrels, run = positive(untied(world))
     found = ours((qrels, run), "DCG(dcg='log2')@10", "nDCG(ideal='shown')")
     for query in list(run)[:300]:
         ranked = sorted(run[query], key=run[query].get, reverse=True)
@@ -179,7 +173,7 @@ def test_dcg_and_the_ndcg_of_what_is_shown_are_scikit_learns(world):
     ("name", "theirs"), [("ERR(max_rel=4)@10", "err"), ("nDCG(dcg='exp-log2')@10", "ndcg"), ("DCG@10", "dcg")]
 )
 def test_rankkit_gives_the_same(world, name, theirs):
-    qrels, run = positive((world[0], untied(world[1])))
+    qrels, run = positive(untied(world))
     found = ours((qrels, run), name)[name]
     for query, shown in run.items():
         ranked = tuple(sorted(shown, key=shown.get, reverse=True))
