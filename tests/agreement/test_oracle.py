@@ -1,4 +1,4 @@
-"""The oracle against hand-worked stories and published figures."""
+"""The oracle against published figures and what is worked by hand; tests/sql_cases has its sessions."""
 
 import math
 from collections import Counter
@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from support.logs.odd_texts import NORMAL_QUERIES, NORMAL_URLS
+from support.logs.small_logs import click, search
 from support.oracle.messy_logs import seeded_log
 from support.oracle.oracle_classes import attribute_classes, frequency_classes, length_class
 from support.oracle.oracle_log import (
@@ -15,7 +16,6 @@ from support.oracle.oracle_log import (
     log_to_sessions,
     normalise_query,
     normalise_url,
-    pattern_table,
     user_digest,
 )
 from support.oracle.oracle_metrics import (
@@ -30,33 +30,7 @@ from support.oracle.oracle_metrics import (
 from support.oracle.oracle_run import oracle
 
 HOUR = 3_600_000
-NOON = 1_236_000_000_000
 DEPTH_TWO = {"depth": (2,)}
-
-
-def search(search_id, minutes, query="q", user="u", results=("a", "b"), **more):
-    time = NOON + round(minutes * 60_000)
-    return {
-        "search_id": search_id,
-        "user_id": user,
-        "query": query,
-        "timestamp": time,
-        "results": [*results],
-    } | more
-
-
-def click(search_id, minutes, url="a"):
-    return {"search_id": search_id, "timestamp": NOON + round(minutes * 60_000), "url": url}
-
-
-def patterns_of(searches, clicks, settings=DEPTH_TWO):
-    """Return sessions by (query, results, mask), and the funnel."""
-    funnel = Counter()
-    table = pattern_table(log_to_sessions(searches, clicks, settings, funnel), settings)
-    found = Counter()
-    for (name, _, mask), sessions in table["patterns"].items():
-        found[(*table["configurations"][name][1:], mask)] += sessions
-    return dict(found), funnel
 
 
 @pytest.mark.parametrize(("raw", "expected"), NORMAL_QUERIES.items())
@@ -78,99 +52,25 @@ def test_configuration_ids_and_user_digests_are_md5_as_md5sum_prints_it():
     assert f"{user_digest('ü'):015x}" == "c03410a5204b21c"
 
 
-@pytest.mark.parametrize(("gap", "sessions"), [(59, 1), (60, 1), (60 + 1 / 60_000, 2)])
-def test_a_gap_of_exactly_the_idle_limit_is_the_same_visit(gap, sessions):
-    found, _ = patterns_of([search(1, 0), search(2, gap)], [])
-    assert found == {("q", ("a", "b"), 0): sessions}
-
-
-def test_clicks_keep_a_visit_alive_and_searches_of_other_queries_do_too():
-    searches = [search(1, 0), search(2, 110), search(3, 170, query="other"), search(4, 230)]
-    assert patterns_of(searches, [click(1, 50, "b")])[0] == {
-        ("q", ("a", "b"), 2): 1,
-        ("other", ("a", "b"), 0): 1,
-    }
-    assert patterns_of(searches, [])[0] == {("q", ("a", "b"), 0): 2, ("other", ("a", "b"), 0): 1}
-
-
-def test_an_early_search_that_was_clicked_last_keeps_a_visit_alive():
-    searches = [search(1, 0), search(2, 10), search(3, 115)]
-    assert patterns_of(searches, [click(1, 55)])[0] == {("q", ("a", "b"), 1): 1}
-
-
-def test_idleness_per_query_ignores_what_else_the_user_does():
-    searches = [search(1, 0), search(2, 50, query="other"), search(3, 100)]
-    settings = DEPTH_TWO | {"idle_scope": "query"}
-    assert patterns_of(searches, [])[0][("q", ("a", "b"), 0)] == 1
-    assert patterns_of(searches, [], settings)[0][("q", ("a", "b"), 0)] == 2
-
-
-def test_clicks_beyond_the_idle_limit_before_or_after_play_no_part():
-    early, late = click(1, -60, "a"), click(1, 60, "b")
-    assert patterns_of([search(1, 0)], [early, late])[0] == {("q", ("a", "b"), 3): 1}
-    too_early, too_late = click(1, -60 - 1 / 60_000, "a"), click(1, 60 + 1 / 60_000, "b")
-    found, funnel = patterns_of([search(1, 0)], [too_early, too_late])
-    assert found == {("q", ("a", "b"), 0): 1}
-    assert funnel["clicks", "all", 0, "all", "out of time", "beyond the idle limit"] == 2
-
-
-def test_a_session_has_the_list_of_its_first_search_and_the_clicks_of_all():
-    searches = [search("9", 5, results=("x", "b")), search("10", 5, results=("a", "b", "x"))]
-    found, _ = patterns_of(searches, [click("9", 6, "b"), click("9", 7, "x"), click("10", 8, "b")])
-    assert found == {("q", ("a", "b"), 2): 1}  # as text "10" < "9"; x is at place 3, below the depth
-    numbered = [row | {"search_id": int(row["search_id"])} for row in searches]
-    assert patterns_of(numbered, [click(9, 7, "x")])[0] == {("q", ("x", "b"), 1): 1}
-
-
-def test_a_position_means_the_list_of_its_own_search():
-    searches = [search(1, 0), search(2, 1, results=("c", "b", "a"))]
-    clicks = [{"search_id": 2, "timestamp": NOON + 60_000, "position": place} for place in (1, 3, 4, 0)]
-    found, funnel = patterns_of(searches, clicks)
-    assert found == {("q", ("a", "b"), 1): 1}
-    assert funnel["clicks", "all", 2, "all", "elsewhere", "not in the top results"] == 2
-    assert funnel["clicks", "all", 0, "all", "rejected", "position below 1"] == 1
-
-
-def test_what_becomes_of_kept_clicks_is_counted_at_each_depth():
-    searches = [search(1, 0, results=("a", "b", "a")), search(2, 0, user="v", page=2)]
-    clicks = [click(1, 1, url) for url in ("b", "a", "a", "z")] + [click(2, 1, "a")]
-    _, funnel = patterns_of([searches[0] | {"page": 1}, searches[1]], clicks, {"depth": (1, 3)})
-    at = {(key[2], key[4]): rows for key, rows in funnel.items() if key[0] == "clicks" and key[2]}
-    assert at == {
-        (1, "left out"): 1,
-        (1, "elsewhere"): 2,
-        (1, "in patterns"): 1,
-        (1, "again"): 1,
-        (3, "left out"): 1,
-        (3, "elsewhere"): 1,
-        (3, "in patterns"): 2,
-        (3, "again"): 1,
-    }
-
-
-def test_a_repeated_delivery_counts_once_and_a_reused_id_makes_its_clicks_ambiguous():
-    twice = [search(1, 0, query="B"), search(1, 0, query="a")]
-    found, funnel = patterns_of(twice, [click(1, 1)])
-    assert found == {("a", ("a", "b"), 1): 1}
-    assert funnel["searches", "all", 0, "all", "repeated", "delivered again"] == 1
-    found, funnel = patterns_of([*twice, search(1, 0, user="v")], [click(1, 1), click(7, 1)])
-    assert found == {("a", ("a", "b"), 0): 1, ("q", ("a", "b"), 0): 1}
-    assert funnel["clicks", "all", 0, "all", "rejected", "ambiguous search_id"] == 1
-    assert funnel["clicks", "all", 0, "all", "unmatched", "no usable search"] == 1
+def funnel_of(searches):
+    """Return the funnel of searches without a click."""
+    funnel = Counter()
+    log_to_sessions(searches, [], DEPTH_TWO, funnel)
+    return funnel
 
 
 def test_a_search_is_rejected_for_the_first_reason_that_applies():
-    good = search(1, 0, market="us", page=1)
+    good = search(1, 0)
     bad = dict.fromkeys(good)
     faults = []
     for name in ("search_id", "user_id", "query", "timestamp", "results", "market", "page"):
-        _, funnel = patterns_of([dict(bad)], [])
+        funnel = funnel_of([dict(bad)])
         faults += [key[5] for key in funnel if key[:5] == ("searches", "all", 0, "all", "rejected")]
         bad[name] = good[name]
     assert faults == [f"null {name}" for name in good]
     odd = [good | {"results": []}, good | {"results": ["a", None]}]
     odd += [good | {"timestamp": time} for time in (FIRST_MS - 1, FIRST_MS, END_MS - 1, END_MS)]
-    _, funnel = patterns_of(odd, [])
+    funnel = funnel_of(odd)
     rejected = {key[5]: rows for key, rows in funnel.items() if key[4] == "rejected"}
     assert rejected == {"empty results": 1, "null in results": 1, "time out of range": 2}
 
@@ -239,12 +139,12 @@ def test_queries_are_split_as_worked_by_hand():
 
 
 def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
-    searches = [search(n, 0, user=n, results=("a", "b") if n < 4 else ("b", "a")) for n in range(8)]
-    searches += [search(8, 0, user=8, results=("a",)), search(9, 0, user=9, results=("a", "z"))]
+    searches = [search(n, 0, "ab" if n < 4 else "ba", user=n) for n in range(8)]
+    searches += [search(8, 0, "a", user=8), search(9, 0, "az", user=9)]
     clicks = [click(n, 1, "a") for n in (0, 1, 2, 4)]
     judgments = [{"query": "Q ", "url": url, "grade": grade} for url, grade in (("a", 4), ("b", 0))]
     answer = oracle(searches, clicks, judgments, None, DEPTH_TWO)
-    key = ("all", 2, "all")
+    key = ("uk", 2, "all")
     assert answer["statistics"][key] == {
         "n_queries": 1,
         "n_configurations": 2,

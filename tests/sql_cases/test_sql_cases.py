@@ -3,16 +3,22 @@
 ``searches.jsonl`` and ``clicks.csv`` (or ``.jsonl``, where ids are integers) are the log, ``settings.toml``
 the settings, ``expected/patterns.csv`` the whole pattern table (results with spaces between), and
 ``expected/funnel.csv`` the whole funnel at depth 0 and at the depths that it names. Each case runs on every
-engine (on Spark a tenth of them each time, see conftest.py), and all of them leave the same bytes.
+engine (on Spark a tenth of them each time, see conftest.py), and all of them leave the same bytes; the
+plain-Python oracle leaves the same rows.
 """
 
 import csv
+import json
+import tomllib
+from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from clickassay.patterns.folder import read_patterns
+from support.oracle.oracle_log import log_to_sessions, pattern_table
 from support.spark.spark_logs import ENGINES, differing_tables, made_by
 
 CASES = sorted(path for path in (Path(__file__).parent / "cases").iterdir() if path.is_dir())
@@ -48,7 +54,7 @@ def table(made):
 
 def rows_of(file):
     """Return the rows of a CSV file as dicts; counts, masks, folds and depths are integers."""
-    integers = {"sessions", "click_mask", "fold", "depth", "rows"}
+    integers = {"sessions", "click_mask", "fold", "depth", "rows", "position"}
     with file.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     return [{name: int(value) if name in integers else value for name, value in row.items()} for row in rows]
@@ -74,6 +80,37 @@ def test_the_funnel_is_the_one_worked_out_by_hand(case, table):
 
 def test_every_engine_leaves_the_bytes_of_the_embedded_one(made):
     assert differing_tables(*made) == []
+
+
+def log_rows(file):
+    """Return the rows of one half of a log as the oracle takes them, times in milliseconds."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = rows_of(file) if file.suffix == ".csv" else map(json.loads, lines)
+    times = "{timestamp}+00:00"
+    return [
+        row | {"timestamp": round(1000 * datetime.fromisoformat(times.format(**row)).timestamp())}
+        for row in rows
+    ]
+
+
+def test_the_oracle_leaves_what_is_worked_out_by_hand(case):
+    settings = tomllib.loads((case / "settings.toml").read_text(encoding="utf-8"))
+    deepest, counts = settings["depth"], Counter()
+    settings["depth"] = tuple(range(1, deepest + 1))
+    halves = (log_rows(next(case.glob(f"{half}.*"))) for half in ("searches", "clicks"))
+    table = pattern_table(log_to_sessions(*halves, settings, counts), settings)
+    expected = rows_of(case / "expected" / "patterns.csv")
+    found = []
+    for (name, fold, mask), sessions in table["patterns"].items():
+        market, query, results = table["configurations"][name]
+        row = {"market": market, "query": query, "results": " ".join(results), "fold": fold}
+        row |= {"click_mask": mask, "sessions": sessions}
+        found.append({column: row[column] for column in expected[0]})
+    assert in_order(found) == in_order(expected)
+    expected = rows_of(case / "expected" / "funnel.csv")
+    depths = {0, deepest} | {row["depth"] for row in expected}
+    steps = [(*key[:3], *key[4:], rows) for key, rows in counts.items() if key[2] in depths and rows]
+    assert in_order(dict(zip(FUNNEL, step, strict=True)) for step in steps) == in_order(expected)
 
 
 def test_a_case_says_its_idea_in_its_first_line(case):
