@@ -21,6 +21,7 @@ from support.logs.small_logs import (
     simulated,
 )
 from support.logs.stores import assert_same
+from support.logs.tiny import files_of
 from support.logs.tiny_table import judged_at, judgment_rows
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
@@ -192,14 +193,6 @@ def log(tmp_path_factory):
 def stored(log, tmp_path_factory):
     place = tmp_path_factory.mktemp("seam") / "patterns"
     return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5]))
-
-
-def files_of(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def test_a_report_on_the_stored_table_is_the_run_on_the_log(log, stored, tmp_path):

@@ -14,6 +14,7 @@ from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.patterns.folder import read_patterns
+from support.logs import tiny
 from support.logs.small_logs import simulated
 
 SEEDED = {
@@ -96,12 +97,10 @@ OWN = ("settings.csv", "inputs.csv")
 """Tables of the report that tell the number of threads and the digests of the input files."""
 
 
-def files_of(folder, *endings):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in endings and path.name not in OWN
-    }
+def tables_of(folder, *endings):
+    """Return the bytes of the tables of a folder but those that tell of threads and input files."""
+    found = tiny.files_of(folder, *endings)
+    return {name: content for name, content in found.items() if not name.endswith(OWN)}
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -109,8 +108,8 @@ def files_of(folder, *endings):
 def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(log, stored, way, threads, tmp_path):
     searches, clicks = stored_anew(log, way, tmp_path)
     again = make_patterns(searches, clicks, tmp_path / "patterns", load_settings(threads=threads))
-    assert files_of(again, ".parquet") == files_of(stored, ".parquet")
-    assert len(files_of(again, ".parquet")) == 4
+    assert tables_of(again, ".parquet") == tables_of(stored, ".parquet")
+    assert len(tables_of(again, ".parquet")) == 4
 
 
 def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log, tmp_path):
@@ -119,8 +118,8 @@ def test_a_run_has_the_same_bytes_by_one_thread_and_by_two_on_shuffled_rows(log,
     searches, clicks = stored_anew(log, as_one_file, tmp_path)
     others = [as_one_file(pl.read_parquet(log[name]), tmp_path / name) for name in ("judgments", "queries")]
     make_run(searches, clicks, *map(str, others), tmp_path / "again", load_settings(threads=2, **few))
-    run = files_of(tmp_path / "run", ".parquet", ".csv", ".tex")
-    assert run == files_of(tmp_path / "again", ".parquet", ".csv", ".tex")
+    run = tables_of(tmp_path / "run", ".parquet", ".csv", ".tex")
+    assert run == tables_of(tmp_path / "again", ".parquet", ".csv", ".tex")
     assert {"correlations.parquet", "tables/funnel.csv"} <= run.keys()
     assert told_by(tmp_path / "run") == told_by(tmp_path / "again")
 

@@ -1,7 +1,6 @@
 """`clickassay clicks` on a run, a pattern table and a store of the sample log."""
 
 import json
-import shutil
 
 import polars as pl
 import pytest
@@ -12,6 +11,7 @@ from clickassay.core.contracts.clicks import CLICK_MODELS as MODELS_FORM
 from clickassay.patterns.folder import read_patterns
 from support.logs import tiny
 from support.places import SAMPLES
+from support.runs.given_runs import changed_table
 
 LOG = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks")]
 
@@ -21,11 +21,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clicks")
     judged = ["run", f"--judgments={SAMPLES}/judgments.parquet", "--iterations=10", "--out=run"]
     folds = ["patterns", "--folds=2", "--out=folds"]
-    for more in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
-        name, *options = more
-        given = [option.replace("=", f"={folder}/") if option.startswith(("--out", "--store")) else option
-                 for option in options]  # fmt: skip
-        tiny.said_by(name, *LOG, *given, "--threads=1", "--quiet")
+    for name, *given, place in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
+        tiny.said_by(name, *LOG, *given, place.replace("=", f"={folder}/"), "--threads=1", "--quiet")
     return folder
 
 
@@ -144,14 +141,6 @@ def test_what_cannot_be_done_is_one_line(folder, arguments, message):
     assert message in tiny.refusal("clicks", "compare", folder / arguments[0], *arguments[1:], "--quiet")
 
 
-def altered(folder, place, *, name, rows):
-    """Return a copy of the pattern table in which one table is what the function `rows` makes of it."""
-    shutil.copytree(folder / "patterns", place)
-    file = place / f"{name}.parquet"
-    rows(pl.read_parquet(file)).write_parquet(file)
-    return place
-
-
 def shown(results, *, every):
     """Return a function that gives the first list, or every list, other results."""
     wanted = pl.lit(results, pl.List(pl.String))
@@ -176,7 +165,7 @@ UNUSABLE = {
 def test_a_pattern_table_that_no_model_can_be_fitted_on_is_one_line(folder, tmp_path, command, idea):
     name, rows, message = UNUSABLE[idea]
     first = pl.read_parquet(folder / "patterns" / "configurations.parquet")["configuration_id"][0]
-    place = altered(folder, tmp_path / "table", name=name, rows=rows)
+    place = changed_table(folder / "patterns", tmp_path / "table", name, rows)
     more = ["--model", "DBN", "--out", str(tmp_path / "out")] if command == "fit" else []
     assert message.format(first=first) in tiny.refusal("clicks", command, place, *more, "--quiet")
     assert not (tmp_path / "out").exists()
@@ -186,7 +175,9 @@ def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
     most = pl.read_parquet(folder / "patterns" / "patterns.parquet")
     busiest = most.group_by("configuration_id").agg(pl.col("sessions").sum()).sort("sessions")
     kept = pl.col("configuration_id") == busiest["configuration_id"][-1]
-    place = altered(folder, tmp_path / "table", name="patterns", rows=lambda frame: frame.filter(kept))
+    place = changed_table(
+        folder / "patterns", tmp_path / "table", "patterns", lambda frame: frame.filter(kept)
+    )
     wanted = "not told by the clicks but by smoothing: gamma[2], gamma[3], gamma[4] and 6 more"
     assert f"PBM: {wanted}" in compared(place, "--models", "PBM")
     rows = frame_of(place, "--models", "PBM,RCTR,CM")

@@ -129,14 +129,5 @@ def test_what_cannot_be_learned_is_one_line(run, arguments, message):
     ],
 )
 def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
-    assert message in tiny.refusal(
-        "simulate",
-        "--world",
-        world,
-        "--searches",
-        "10",
-        "--gain-map",
-        gain_map,
-        "--out",
-        tmp_path / "log",
-    )
+    size = ("--world", world, "--searches", 10)
+    assert message in tiny.refusal("simulate", *size, "--gain-map", gain_map, "--out", tmp_path / "log")

@@ -11,15 +11,12 @@ from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
 from clickassay.studies.finished_run import FinishedRun
 from support.logs import tiny
-from support.places import SAMPLES
+from support.runs.given_runs import changed_table, made
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    out = tmp_path_factory.mktemp("power") / "run"
-    inputs = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks", "judgments")]
-    tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", "--threads=1", f"--out={out}")
-    return out
+    return made(tmp_path_factory.mktemp("power") / "run")
 
 
 def table_of(said: str) -> list[list[str]]:
@@ -126,21 +123,17 @@ def no_grades_at_all(rows):
     ],
 )
 def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, change, words):
-    changed = shutil.copytree(run, tmp_path / "changed")
-    file = changed / "configurations.parquet"
-    change(pl.read_parquet(file)).write_parquet(file)
+    changed = changed_table(run, tmp_path / "changed", "configurations", change)
     line = tiny.refusal("power", changed)
-    assert f"{file} is broken (" in line
+    assert f"{changed / 'configurations.parquet'} is broken (" in line
     assert words in line
     assert line.endswith("make the run again")
 
 
 def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
-    changed = shutil.copytree(run, tmp_path / "changed")
-    file = changed / "patterns.parquet"
-    pl.read_parquet(file).head(50).write_parquet(file)
-    line = tiny.refusal("power", changed)
-    assert f"{file} is broken (configurations without a click pattern)" in line
+    changed = changed_table(run, tmp_path / "changed", "patterns", lambda rows: rows.head(50))
+    wanted = f"{changed / 'patterns.parquet'} is broken (configurations without a click pattern)"
+    assert wanted in tiny.refusal("power", changed)
 
 
 def test_a_negative_seed_is_wrong_usage(run):

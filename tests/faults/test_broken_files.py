@@ -12,6 +12,15 @@ TABLES = ("searches", "clicks", "judgments")
 BIG_STEP = ("searches", "clicks")
 
 
+def in_days(folder, *frames):
+    """Write frames as the files of a folder, 1.parquet first; return the folder."""
+    days = folder / "days"
+    days.mkdir()
+    for number, frame in enumerate(frames, start=1):
+        frame.write_parquet(days / f"{number}.parquet")
+    return days
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_a_missing_file_is_named(tmp_path, table):
     log = tiny.write_log(tmp_path, **{table: tmp_path / "nowhere.parquet"})
@@ -50,10 +59,7 @@ def test_a_file_of_zero_bytes_is_named(tmp_path, table, ending):
 @pytest.mark.parametrize("table", BIG_STEP)
 def test_a_file_without_rows_among_others_does_no_harm(tmp_path, table):
     good = getattr(tiny, table)()
-    (tmp_path / "days").mkdir()
-    good.write_parquet(tmp_path / "days" / "1.parquet")
-    good.clear().write_parquet(tmp_path / "days" / "2.parquet")
-    log = tiny.write_log(tmp_path, **{table: tmp_path / "days"})
+    log = tiny.write_log(tmp_path, **{table: in_days(tmp_path, good, good.clear())})
     assert tiny.counted(log)[table, "read", ""] == good.height
 
 
@@ -79,22 +85,14 @@ def test_a_parquet_file_without_its_end_is_named(tmp_path, table, kept):
     )
 
 
-def overwritten_in_the_middle(table: pl.DataFrame, file, *, compression: str) -> None:
-    """Write a Parquet file whose footer is whole and whose first pages are overwritten."""
-    table.write_parquet(file, compression=compression)
-    content = bytearray(file.read_bytes())
-    for place in range(4, len(content) // 3):
-        content[place] = 0xFF
-    file.write_bytes(bytes(content))
-
-
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("compression", ["zstd", "snappy", "uncompressed"])
 def test_a_parquet_file_with_overwritten_pages_is_refused(tmp_path, table, compression):
     file = tmp_path / "bad.parquet"
-    overwritten_in_the_middle(getattr(tiny, table)(), file, compression=compression)
-    line = tiny.refused(tiny.write_log(tmp_path, **{table: file}), table, "cannot read", "bad.parquet")
-    assert "complete" in line
+    getattr(tiny, table)().write_parquet(file, compression=compression)
+    tiny.overwritten(file)
+    log = tiny.write_log(tmp_path, **{table: file})
+    tiny.refused(log, table, "cannot read", "bad.parquet", "complete")
 
 
 @pytest.mark.parametrize("table", BIG_STEP)
@@ -157,25 +155,16 @@ def test_bytes_that_are_no_gzip_are_refused(tmp_path):
 def test_files_of_one_input_with_different_types_are_refused(tmp_path, table):
     frame = getattr(tiny, table)()
     column = "search_id" if table in BIG_STEP else "grade"
-    (tmp_path / "days").mkdir()
-    frame.write_parquet(tmp_path / "days" / "1.parquet")
-    frame.with_columns(pl.format("x{}", column).alias(column)).write_parquet(tmp_path / "days" / "2.parquet")
-    line = tiny.refused(
-        tiny.write_log(tmp_path, **{table: tmp_path / "days"}), f"{table}: column {column} is "
-    )
-    assert "String" in line
-    assert "write it with one type" in line
+    days = in_days(tmp_path, frame, frame.with_columns(pl.format("x{}", column).alias(column)))
+    log = tiny.write_log(tmp_path, **{table: days})
+    tiny.refused(log, f"{table}: column {column} is ", "String", "write it with one type")
 
 
 def test_files_whose_time_differs_in_unit_and_zone_are_read_together(tmp_path):
-    frame, days = tiny.searches(), tmp_path / "days"
-    days.mkdir()
-    half = frame.height // 2
-    frame.head(half).with_columns(pl.col("timestamp").dt.epoch("ms")).write_parquet(days / "1.parquet")
-    rest = frame.tail(half).with_columns(
-        pl.col("timestamp").dt.convert_time_zone("Asia/Tokyo").dt.cast_time_unit("ns")
-    )
-    rest.write_parquet(days / "2.parquet")
+    frame, half = tiny.searches(), tiny.ROWS // 2
+    in_ns = pl.col("timestamp").dt.convert_time_zone("Asia/Tokyo").dt.cast_time_unit("ns")
+    in_ms = pl.col("timestamp").dt.epoch("ms")
+    days = in_days(tmp_path, frame.head(half).with_columns(in_ms), frame.tail(half).with_columns(in_ns))
     whole = tiny.write_log(tmp_path / "whole")
     parts = tiny.write_log(tmp_path / "parts", searches=days)
     assert tiny.counted(parts) == tiny.counted(whole)
@@ -187,26 +176,21 @@ def test_files_whose_time_differs_in_unit_and_zone_are_read_together(tmp_path):
 )
 def test_a_column_that_only_some_files_have_is_named(tmp_path, table, column):
     frame = getattr(tiny, table)()
-    (tmp_path / "days").mkdir()
-    frame.write_parquet(tmp_path / "days" / "1.parquet")
     value = pl.lit(1) if column == "position" else pl.lit("a")
-    frame.with_columns(value.alias(column)).write_parquet(tmp_path / "days" / "2.parquet")
-    log = tiny.write_log(tmp_path, **{table: tmp_path / "days"})
+    days = in_days(tmp_path, frame, frame.with_columns(value.alias(column)))
+    log = tiny.write_log(tmp_path, **{table: days})
     tiny.refused(log, f"{table}: ", "1.parquet", "2.parquet", f"differ in column {column}")
 
 
 def test_a_needed_column_missing_in_the_second_file_only_is_named(tmp_path):
-    (tmp_path / "days").mkdir()
-    tiny.searches().write_parquet(tmp_path / "days" / "1.parquet")
-    tiny.searches().drop("query").write_parquet(tmp_path / "days" / "2.parquet")
-    tiny.refused(tiny.write_log(tmp_path, searches=tmp_path / "days"), "2.parquet", "column query")
+    days = in_days(tmp_path, tiny.searches(), tiny.searches().drop("query"))
+    tiny.refused(tiny.write_log(tmp_path, searches=days), "2.parquet", "column query")
 
 
 def test_other_columns_may_differ_between_files(tmp_path):
-    days, half = tmp_path / "days", tiny.ROWS // 2
-    days.mkdir()
-    tiny.searches().head(half).with_columns(agent=pl.lit("x")).write_parquet(days / "1.parquet")
-    tiny.searches().tail(half).with_columns(agent=pl.lit(7)).write_parquet(days / "2.parquet")
+    halves = tiny.searches().head(tiny.ROWS // 2), tiny.searches().tail(tiny.ROWS // 2)
+    agents = pl.lit("x").alias("agent"), pl.lit(7).alias("agent")
+    days = in_days(tmp_path, *(half.with_columns(one) for half, one in zip(halves, agents, strict=True)))
     assert tiny.counted(tiny.write_log(tmp_path, searches=days))["searches", "kept", ""] == tiny.ROWS
 
 

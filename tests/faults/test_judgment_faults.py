@@ -117,8 +117,7 @@ def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
 
 def test_equal_judgments_collapse(tmp_path):
     frames = tiny.analysed(tiny.write_log(tmp_path, judgments=contradicting((4, 4, 4))))
-    again = frames["funnel"].filter(source="judgments", step="repeated")["rows"].to_list()
-    assert again == [2]
+    assert frames["funnel"].filter(source="judgments", step="repeated")["rows"].to_list() == [2]
 
 
 def test_different_judges_may_disagree(tmp_path):
@@ -142,10 +141,8 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     assert "are they spelled alike?" in outcome.out
     assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
     assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
-    assert (
-        "not judged" in (log.out / "report.md").read_text()
-        or "no grade" in (log.out / "report.md").read_text()
-    )
+    report = (log.out / "report.md").read_text()
+    assert "not judged" in report or "no grade" in report
 
 
 def test_judgments_of_other_results_only_leave_nothing_judged(tmp_path):

@@ -160,7 +160,10 @@ def test_a_full_disk_is_named_at_every_stage_and_nothing_is_left(tmp_path, room_
     assert said[-1] == ("drawing the report" if stage == "report" else "writing tables")
 
 
-def test_a_full_disk_while_spilling_names_memory_and_disk(tmp_path):
+@pytest.mark.parametrize(
+    ("option", "full"), [("--out", "disk full"), ("--store", "disk full while writing store")]
+)
+def test_a_full_disk_while_spilling_names_memory_or_the_disk(tmp_path, option, full):
     rows = 60_000
     searches = pl.DataFrame({"search_id": range(rows), "user_id": range(rows)}).with_columns(
         pl.format("q{}", pl.col("search_id") % 20_000).alias("query"),
@@ -170,10 +173,13 @@ def test_a_full_disk_while_spilling_names_memory_and_disk(tmp_path):
     log = tiny.write_log(tmp_path / "log", searches=searches)
     with small_disk(tmp_path / "disk", "256k") as disk:
         options = [*log.options("patterns"), "--memory-limit", "12MB"]
-        options[options.index("--out") + 1] = str(disk / "run")
+        place = options.index("--out")
+        options[place : place + 2] = [option, str(disk / "made")]
         line = tiny.refusal(*options)
-        assert "--memory-limit" in line or "disk full" in line
-        assert tiny.tree(disk) == []
+        assert "--memory-limit" in line or full in line
+        assert option == "--out" or "--out" not in line
+        assert not (disk / "made" / "000001").exists()
+        assert option == "--store" or tiny.tree(disk) == []
 
 
 # the first table has 3 KB, the largest 9 KB; run.duckdb 2.1 MB, more than any file of the report

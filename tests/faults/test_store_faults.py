@@ -51,18 +51,7 @@ class Web:
     def growing(self, store: Path, *more: str, files: str = "*") -> list[str]:
         """Return the command that brings a store up to the files of these numbers."""
         inputs = [f"--searches={self.searches}/{files}.parquet", f"--clicks={self.clicks}/{files}.parquet"]
-        return [
-            "patterns",
-            *inputs,
-            "--store",
-            str(store),
-            "--depth",
-            "5",
-            "--threads",
-            "1",
-            "--quiet",
-            *more,
-        ]
+        return ["patterns", *inputs, "--store", str(store), "--depth=5", "--threads=1", "--quiet", *more]
 
     def reporting(self, store: Path, out: Path) -> list[str]:
         judgments = str(self.folder / "judgments.parquet")
@@ -196,24 +185,6 @@ def test_batches_can_be_undone_on_a_full_disk(web, tmp_path):
         assert len(published(store)) == 2 * len(BATCH_FILES)
         (disk / "filler").unlink()
         completed(web, store)
-
-
-def test_a_full_disk_while_spilling_into_a_store_names_memory_or_the_store(tmp_path):
-    rows = 60_000
-    searches = pl.DataFrame({"search_id": range(rows), "user_id": range(rows)}).with_columns(
-        pl.format("q{}", pl.col("search_id") % 20_000).alias("query"),
-        timestamp=pl.lit(tiny.NOON_MS),
-        results=pl.concat_list(pl.format("u{}", "search_id"), pl.format("v{}", "search_id")),
-    )
-    log = tiny.write_log(tmp_path / "log", searches=searches)
-    with small_disk(tmp_path / "disk", "256k") as disk:
-        options = [*log.options("patterns"), "--memory-limit", "12MB"]
-        place = options.index("--out")
-        options[place : place + 2] = ["--store", str(disk / "store")]
-        line = tiny.refusal(*options)
-        assert "--memory-limit" in line or f"disk full while writing store {disk / 'store'}" in line
-        assert "--out" not in line
-        assert published(disk / "store") == {}
 
 
 @pytest.mark.parametrize("limit", ["100KB", "8MB"])

@@ -16,16 +16,6 @@ def stored(tmp_path) -> tiny.Log:
     return log
 
 
-def cut(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-20])
-
-
-def overwritten(file: Path) -> None:
-    content = file.read_bytes()
-    third = len(content) // 3
-    file.write_bytes(content[:4] + b"\xff" * third + content[4 + third :])
-
-
 def twice(file: Path) -> None:
     rows = pl.read_parquet(file)
     pl.concat([rows, rows]).write_parquet(file)
@@ -54,7 +44,7 @@ FAULTS = [
     *(
         (f"{name}.parquet", fault, "is broken")
         for name in ("configurations", "patterns", "queries", "funnel")
-        for fault in (Path.unlink, cut, overwritten, lambda file: file.write_bytes(b""))
+        for fault in (Path.unlink, tiny.cut_short, tiny.overwritten, lambda file: file.write_bytes(b""))
     ),
     ("patterns.parquet", lambda file: pl.DataFrame({"a": [1]}).write_parquet(file), "missing columns"),
     ("patterns.parquet", twice, "is not unique"),

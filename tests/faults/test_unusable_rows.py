@@ -70,10 +70,7 @@ def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
     frame = with_nulls(tiny.judgments().with_columns(judge=pl.lit("ann")), column, 1)
     log = tiny.write_log(tmp_path, judgments=frame)
     tiny.refused(log, f"judgments: 1 of 9 rows are unusable (1 with null {column})", "--max-rejected")
-    funnel = tiny.analysed(log, max_rejected=0.2)["funnel"]
-    counts = {
-        (row["source"], row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)
-    }
+    counts = tiny.counts_of(tiny.analysed(log, max_rejected=0.2)["funnel"])
     assert counts["judgments", "read", ""] == 9
     assert counts["judgments", "rejected", f"null {column}"] == 1
     assert counts["judgments", "kept", ""] == 8

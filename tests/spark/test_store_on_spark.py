@@ -1,7 +1,5 @@
 """A store that grows by batches on Spark holds the files of one that grows on the embedded engine."""
 
-import hashlib
-
 import polars as pl
 import pytest
 
@@ -9,6 +7,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store.store import PatternStore
 from support.logs.small_logs import simulated
+from support.logs.tiny import files_of
 
 FILES = 3
 
@@ -37,20 +36,12 @@ def grown(engine, log, store, batch="400"):
     return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, options)
 
 
-def files_of(store):
-    """Return the SHA-256 of every Parquet file of a store, by its path."""
-    return {
-        path.relative_to(store).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(store.rglob("*.parquet"))
-    }
-
-
 @pytest.mark.thorough
 def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path):
     stores = {engine: tmp_path / engine for engine in ("duckdb", "spark")}
     told = {engine: grown(engine, log, store) for engine, store in stores.items()}
     assert told["spark"] == told["duckdb"]
-    ours, theirs = (files_of(store) for store in stores.values())
+    ours, theirs = (files_of(store, ".parquet") for store in stores.values())
     assert theirs == ours
     assert len(ours) > FILES * 5
     assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 300
@@ -60,5 +51,5 @@ def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path
 def test_file_by_file_a_log_that_only_spark_reaches_makes_the_same_store(spark, log, tmp_path):
     told = grown("duckdb", log, tmp_path / "here", "file")
     assert grown("spark", f"file://{log}", tmp_path / "there", "file") == told
-    assert files_of(tmp_path / "there") == files_of(tmp_path / "here")
+    assert files_of(tmp_path / "there", ".parquet") == files_of(tmp_path / "here", ".parquet")
     assert PatternStore(tmp_path / "there").table().patterns["sessions"].sum() > 300

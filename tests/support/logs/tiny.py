@@ -142,8 +142,10 @@ def said_by(*arguments: object) -> str:
 
 
 def refusal(*arguments: object) -> str:
-    """Run a command that must be refused; return its one line."""
-    return one_line(inside(*arguments))
+    """Run a command that must be refused and print nothing else; return its one line."""
+    outcome = inside(*arguments)
+    assert outcome.out == ""
+    return one_line(outcome)
 
 
 def outside(*arguments: object, **more: object) -> Outcome:
@@ -183,8 +185,8 @@ def refused(log: Log, *words: str, command: str = "run", more: tuple[str, ...] =
 
 
 def one_line(outcome: Outcome) -> str:
-    """Hold that an outcome is a refusal: code 2, one line on stderr, nothing on stdout; return the line."""
-    assert (outcome.code, outcome.err.count("\n"), outcome.out) == (2, 1, ""), outcome
+    """Hold that an outcome is a refusal: code 2 and one line on stderr; return the line."""
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1), outcome
     assert outcome.err.startswith("clickassay: ")
     assert "Traceback" not in outcome.err
     assert len(outcome.err) < 2000
@@ -193,8 +195,32 @@ def one_line(outcome: Outcome) -> str:
 
 def funnel(folder: Path) -> dict[tuple[str, str, str], int]:
     """Return the rows of a run's or pattern table's funnel at depth 0, by source, step and reason."""
-    rows = pl.read_parquet(folder / "funnel.parquet", glob=False).filter(pl.col("depth") == 0)
-    return {(row["source"], row["step"], row["reason"]): row["rows"] for row in rows.iter_rows(named=True)}
+    return counts_of(pl.read_parquet(folder / "funnel.parquet", glob=False))
+
+
+def counts_of(frame: pl.DataFrame) -> dict[tuple[str, str, str], int]:
+    """Return the rows of a funnel at depth 0, by source, step and reason."""
+    rows = frame.filter(depth=0).select("source", "step", "reason", "rows").iter_rows()
+    return {tuple(step): number for *step, number in rows}
+
+
+def cut_short(file: Path) -> None:
+    """Take away the end of a file."""
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def overwritten(file: Path) -> None:
+    """Overwrite the first third of a Parquet file but for its mark: its footer stays whole."""
+    content = file.read_bytes()
+    third = len(content) // 3
+    file.write_bytes(content[:4] + b"\xff" * third + content[4 + third :])
+
+
+def files_of(folder: Path, *endings: str) -> dict[str, bytes]:
+    """Return the bytes of all files below a folder, or of those with these endings, by their paths."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    wanted = (path for path in files if not endings or path.suffix in endings)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in wanted}
 
 
 def counted(log: Log, *more: str) -> dict[tuple[str, str, str], int]:

@@ -64,7 +64,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.wrong, self.tags, self.attributes, self.scripts = [], [], [], [], []
-        self.links = []
+        self.links, self.seen = [], []
         self.feed(text)
         self.close()
 
@@ -91,6 +91,8 @@ class Page(HTMLParser):
         if self.open and self.open[-1] == "script":
             attrs, text = self.scripts[-1]
             self.scripts[-1] = (attrs, text + data)
+        else:
+            self.seen.append(data)
 
     @property
     def ids(self):
