@@ -94,6 +94,12 @@ def compare(what, expected, found, columns=None):
                     yield f"{what} {name}: {column} is {found[name][column]!r}, expected {value!r}"
 
 
+def compare_table(what, expected, frame, contract):
+    """Yield the differences of a table from dicts of all its values, by its key."""
+    values = values_of(contract)
+    yield from compare(what, expected, keyed(frame, contract.key, values), values)
+
+
 def same(expected, found):
     """Tell whether two values are equal, floats to the tolerance; None equals only None."""
     if isinstance(expected, float) and isinstance(found, float):
@@ -120,12 +126,9 @@ def run_pattern_differences(run):
     """Compare the patterns of judged configurations, cut to each depth, with the sessions of these."""
     judged = run["configurations"].select("configuration_id", "depth", "n_sessions").unique()
     wanted = {(name,): {"sessions": sessions} for name, _, sessions in judged.iter_rows()}
-    counted_patterns = run["patterns"].group_by("configuration_id").agg(pl.col("sessions").sum())
-    yield from compare(
-        "sessions of the run's patterns",
-        wanted,
-        keyed(counted_patterns, ("configuration_id",), ("sessions",)),
-    )
+    sums = run["patterns"].group_by("configuration_id").agg(pl.col("sessions").sum())
+    found = keyed(sums, ("configuration_id",), ("sessions",))
+    yield from compare("sessions of the run's patterns", wanted, found)
     masks = run["patterns"].join(judged, on="configuration_id")
     beyond = masks.filter(pl.col("click_mask") >= pl.lit(2, pl.Int64).pow(pl.col("depth")))
     if beyond.height:
@@ -140,23 +143,20 @@ def run_query_differences(expected, frame):
 
 
 def funnel_differences(expected, table, run):
-    """Compare the funnel of the run, and its part about the log with that of the pattern table."""
+    """Compare what the funnel of the run counts, and its part about the log with the pattern table."""
     key = ("source", "market", "depth", "judge", "step", "reason")
     wanted = {name: {"rows": rows} for name, rows in expected["funnel"].items()}
-    yield from compare("funnel of the run", wanted, keyed(counted(run["funnel"]), key, ("rows",)))
+    yield from compare(
+        "funnel of the run", wanted, keyed(run["funnel"].filter(pl.col("rows") != 0), key, ("rows",))
+    )
     of_log = {
         name: rows
         for name, rows in wanted.items()
         if name[0] in ("searches", "clicks") or (name[0] == "sessions" and name[2] == 0)
     }
     depths = [0, *run["funnel"]["depth"].unique()]  # the stored table counts clicks at every depth
-    of_table = counted(table.funnel.filter(pl.col("depth").is_in(depths)))
+    of_table = table.funnel.filter(pl.col("depth").is_in(depths), pl.col("rows") != 0)
     yield from compare("funnel of the log", of_log, keyed(of_table, key, ("rows",)))
-
-
-def counted(funnel):
-    """Return the rows of a funnel that count something: the others may be absent."""
-    return funnel.filter(pl.col("rows") != 0)
 
 
 def statistics_differences(expected, frame):
@@ -276,9 +276,7 @@ def drawn_correlation_differences(name, drawn, frame):
 
 def collapse_differences(expected, frame):
     """Compare the results whose clicks collapse under a better one."""
-    yield from compare(
-        "collapse", expected, keyed(frame, COLLAPSES.key, values_of(COLLAPSES)), values_of(COLLAPSES)
-    )
+    yield from compare_table("collapse", expected, frame, COLLAPSES)
 
 
 def comparison_differences(expected, frame):

@@ -55,24 +55,21 @@ def filled(frame, signs):
     return [frame.format(sign) for sign in signs]
 
 
-def test_python_and_sql_agree_about_every_code_point_in_a_query(sql):
-    texts = filled(QUERY, BY_THEMSELVES_AND_IN_RUNS)
+@pytest.fixture(params=["runs", pytest.param("each", marks=pytest.mark.thorough)])
+def signs(request):
+    """Return all code points: most by themselves and all in runs, or each by itself."""
+    return {"runs": BY_THEMSELVES_AND_IN_RUNS, "each": CODE_POINTS}[request.param]
+
+
+def test_python_and_sql_agree_about_every_code_point_in_a_query(sql, signs):
+    texts = filled(QUERY, signs)
     assert differing(texts, map(normalise_query, texts), sql("normalise_query", texts)) == []
 
 
 @pytest.mark.parametrize("frame", URLS)
-def test_python_and_sql_agree_about_every_code_point_in_a_url(sql, frame):
-    texts = filled(frame, BY_THEMSELVES_AND_IN_RUNS)
+def test_python_and_sql_agree_about_every_code_point_in_a_url(sql, signs, frame):
+    texts = filled(frame, signs)
     assert differing(texts, map(normalise_url, texts), sql("normalise_url", texts)) == []
-
-
-@pytest.mark.thorough
-def test_python_and_sql_agree_about_every_code_point_by_itself(sql):
-    texts = filled(QUERY, CODE_POINTS)
-    assert differing(texts, map(normalise_query, texts), sql("normalise_query", texts)) == []
-    for frame in URLS:
-        texts = filled(frame, CODE_POINTS)
-        assert differing(texts, map(normalise_url, texts), sql("normalise_url", texts)) == []
 
 
 def test_every_code_point_has_one_normal_form():

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from clickassay.report.build import write_report
 from support.places import ROOT
 from support.reports.report_tables import run_info, small_tables
@@ -40,11 +42,6 @@ print(json.dumps([table.write_json() for table in tables]))
 """
 
 
-def test_the_number_of_threads_does_not_change_a_bit_of_the_tables():
-    found = [printed(TABLES_OF_A_SAMPLE, dict.fromkeys(THREADS, number)) for number in "125"]
-    assert found[0] == found[1] == found[2]
-
-
 DRAWS_OF_RANKERS = """
 import hashlib, json
 import numpy as np
@@ -57,8 +54,9 @@ print(json.dumps(hashlib.md5(deltas.tobytes()).hexdigest()))
 """
 
 
-def test_the_number_of_threads_does_not_change_a_bit_of_the_draws():
-    found = [printed(DRAWS_OF_RANKERS, dict.fromkeys(THREADS, number)) for number in "128"]
+@pytest.mark.parametrize(("code", "threads"), [(TABLES_OF_A_SAMPLE, "125"), (DRAWS_OF_RANKERS, "128")])
+def test_the_number_of_threads_does_not_change_a_bit(code, threads):
+    found = [printed(code, dict.fromkeys(THREADS, number)) for number in threads]
     assert found[0] == found[1] == found[2]
 
 

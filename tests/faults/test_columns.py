@@ -77,20 +77,11 @@ def test_grades_of_a_type_that_is_none_of_grades_are_refused(tmp_path, value):
     )
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
-def test_every_integer_type_may_hold_ids(tmp_path, dtype):
-    searches = tiny.searches().with_columns(
-        pl.col("search_id").cast(dtype), (pl.col("user_id") - 1000).cast(dtype)
-    )
-    clicks = tiny.clicks().with_columns(pl.col("search_id").cast(dtype))
-    counts = tiny.counted(tiny.write_log(tmp_path, searches=searches, clicks=clicks))
-    assert (counts["searches", "kept", ""], counts["clicks", "kept", ""]) == (tiny.ROWS, tiny.CLICKS)
-
-
-def test_ids_of_64_unsigned_bits_are_told_apart(tmp_path):
-    offset = pl.lit(2**64 - 100, dtype=pl.UInt64)
-    searches = tiny.searches().with_columns(pl.col("search_id").cast(pl.UInt64) + offset)
-    clicks = tiny.clicks().with_columns(pl.col("search_id").cast(pl.UInt64) + offset)
+@pytest.mark.parametrize(("dtype", "offset"), [*((dtype, 0) for dtype in INTEGERS), (pl.UInt64, 2**64 - 100)])
+def test_every_integer_type_may_hold_ids(tmp_path, dtype, offset):
+    search_id = pl.col("search_id").cast(dtype) + pl.lit(offset, dtype)
+    searches = tiny.searches().with_columns(search_id, (pl.col("user_id") - 1000).cast(dtype))
+    clicks = tiny.clicks().with_columns(search_id)
     counts = tiny.counted(tiny.write_log(tmp_path, searches=searches, clicks=clicks))
     assert (counts["searches", "kept", ""], counts["clicks", "kept", ""]) == (tiny.ROWS, tiny.CLICKS)
 

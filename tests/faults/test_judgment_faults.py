@@ -145,21 +145,19 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     assert "not judged" in report or "no grade" in report
 
 
-def test_judgments_of_other_results_only_leave_nothing_judged(tmp_path):
-    frame = tiny.judgments().with_columns(url=pl.format("{}/elsewhere", "url"))
+@pytest.mark.parametrize(
+    "frame",
+    [
+        tiny.judgments().with_columns(url=pl.format("{}/elsewhere", "url")),
+        tiny.judgments().with_columns(market=pl.lit("mars")),
+        tiny.judgments().clear(),
+    ],
+    ids=["other results", "another market", "no row"],
+)
+def test_judgments_of_nothing_that_was_shown_leave_nothing_judged(tmp_path, frame):
     frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
     assert frames["configurations"].is_empty()
     assert frames["statistics"]["coverage"].to_list() in ([0.0], [])
-
-
-def test_judgments_without_a_row_leave_nothing_judged(tmp_path):
-    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=tiny.judgments().clear()))
-    assert frames["configurations"].is_empty()
-
-
-def test_judgments_of_a_market_that_the_log_lacks_judge_nothing(tmp_path):
-    log = tiny.write_log(tmp_path, judgments=tiny.judgments().with_columns(market=pl.lit("mars")))
-    assert tiny.analysed(log)["configurations"].is_empty()
 
 
 def test_what_was_read_of_judgments_is_what_left_and_what_was_kept(tmp_path):

@@ -24,32 +24,6 @@ def test_a_folder_that_exists_is_never_written_over(tmp_path, command):
     assert (log.out / "mine.txt").read_text() == "keep"
 
 
-def test_force_never_replaces_a_folder_that_is_not_ours(tmp_path):
-    log = tiny.write_log(tmp_path)
-    log.out.mkdir(parents=True)
-    (log.out / "mine.txt").write_text("keep")
-    tiny.refused(log, "was not made by clickassay", "--force does not replace it", more=("--force",))
-    assert (log.out / "mine.txt").read_text() == "keep"
-
-
-@pytest.mark.parametrize("more", [(), ("--force",)])
-def test_a_file_at_the_place_is_never_replaced(tmp_path, more):
-    log = tiny.write_log(tmp_path)
-    log.out.parent.mkdir()
-    log.out.write_text("keep")
-    tiny.refused(log, "run", more=more)
-    assert log.out.read_text() == "keep"
-
-
-@pytest.mark.parametrize("more", [(), ("--force",)])
-def test_a_link_at_the_place_is_never_replaced(tmp_path, more):
-    log = tiny.write_log(tmp_path)
-    log.out.parent.mkdir()
-    log.out.symlink_to(tmp_path / "nowhere")
-    tiny.refused(log, "run", more=more)
-    assert log.out.is_symlink()
-
-
 def test_force_replaces_a_folder_of_ours(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.counted(log)
@@ -57,12 +31,6 @@ def test_force_replaces_a_folder_of_ours(tmp_path):
     tiny.counted(log, "--force")
     assert not (log.out / "old.txt").exists()
     assert [path.name for path in log.out.parent.iterdir()] == ["run"]
-
-
-def test_an_empty_folder_may_be_filled(tmp_path):
-    log = tiny.write_log(tmp_path)
-    log.out.mkdir(parents=True)
-    tiny.counted(log)
 
 
 def test_a_run_that_fails_leaves_the_old_folder_in_place_even_with_force(tmp_path):
@@ -82,13 +50,6 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_pa
         work.rename(tmp_path / "gone")  # as if someone had cleaned up
     assert (place / "settings.json").read_text() == "{}"
     assert tiny.tree(tmp_path) == ["gone", "run", "run/settings.json"]
-
-
-def test_parents_of_the_output_are_made_and_stay(tmp_path):
-    log = tiny.write_log(tmp_path)
-    assert not log.out.parent.exists()
-    tiny.counted(log)
-    assert log.out.is_dir()
 
 
 @pytest.mark.parametrize("parent", ["a file", "too long", "no file system to write on"])

@@ -247,11 +247,14 @@ def test_a_hive_folder_names_the_market(tmp_path, pattern):
     assert markets == ["réunion", "us"]
 
 
-def test_the_hive_folder_of_nulls_holds_nulls(tmp_path):
-    partitioned(tmp_path / "logs", "market", "us", tiny.searches().head(22))
-    partitioned(tmp_path / "logs", "market", "__HIVE_DEFAULT_PARTITION__", tiny.searches().tail(2))
+@pytest.mark.parametrize(
+    ("name", "good", "bad"), [("market", "us", "__HIVE_DEFAULT_PARTITION__"), ("page", "1", "two")]
+)
+def test_a_hive_folder_of_nulls_or_of_what_is_no_number_is_counted(tmp_path, name, good, bad):
+    partitioned(tmp_path / "logs", name, good, tiny.searches().head(22))
+    partitioned(tmp_path / "logs", name, bad, tiny.searches().tail(2))
     log = tiny.write_log(tmp_path, searches=tmp_path / "logs")
-    assert tiny.counted(log, *FEW)["searches", "rejected", "null market"] == 2
+    assert tiny.counted(log, *FEW)["searches", "rejected", f"null {name}"] == 2
 
 
 def test_hive_folders_of_days_change_nothing(tmp_path):
@@ -262,10 +265,3 @@ def test_hive_folders_of_days_change_nothing(tmp_path):
     parts = tiny.write_log(tmp_path / "parts", searches=tmp_path / "logs")
     assert tiny.counted(plain) == tiny.counted(parts)
     assert tiny.patterns(plain.out) == tiny.patterns(parts.out)
-
-
-def test_a_hive_page_that_is_no_number_is_counted(tmp_path):
-    partitioned(tmp_path / "logs", "page", "1", tiny.searches().head(22))
-    partitioned(tmp_path / "logs", "page", "two", tiny.searches().tail(2))
-    log = tiny.write_log(tmp_path, searches=tmp_path / "logs")
-    assert tiny.counted(log, *FEW)["searches", "rejected", "null page"] == 2

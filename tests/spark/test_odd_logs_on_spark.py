@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from clickassay.patterns.folder import read_patterns
-from support.logs.small_logs import session_counts
-from support.spark.odd_logs import DEPTH, OddLog, click, search, typed, write_parquet
+from support.logs.small_logs import click, session_counts
+from support.spark.odd_logs import DEPTH, OddLog, search, typed, write_parquet
 from support.spark.spark_logs import both_engines, differing_tables
 
 SCRIPTS = (
@@ -47,6 +47,7 @@ def in_another_order(table, folder, name):
     write_parquet(table.select(table.column_names[::-1]), folder, name)
 
 
+LARGE_LISTS = pa.large_list(pa.large_string())
 WHOLE = (
     typed("times in microseconds", timestamp=pa.timestamp("us", tz="UTC")),
     typed("times in nanoseconds", timestamp=pa.timestamp("ns", tz="UTC")),
@@ -56,12 +57,7 @@ WHOLE = (
     typed("times as numbers", timestamp=pa.int64()),
     typed("small numbers", search_id=pa.int32(), user_id=pa.int16(), page=pa.int8()),
     typed("unsigned numbers", search_id=pa.uint32(), user_id=pa.uint16(), page=pa.uint8()),
-    typed(
-        "large texts",
-        query=pa.large_string(),
-        url=pa.large_string(),
-        results=pa.large_list(pa.large_string()),
-    ),
+    typed("large texts", **dict.fromkeys(("query", "url"), pa.large_string()), results=LARGE_LISTS),
     typed("views of texts", query=pa.string_view(), url=pa.string_view()),
     typed("words of a dictionary", query=pa.dictionary(pa.int32(), pa.string())),
     typed("urls as numbers", texts=("7", "8", "9"), results=pa.list_(pa.int64())),

@@ -86,16 +86,16 @@ def not_text(table, column):
     return table.set_column(table.column_names.index(column), column, texts)
 
 
-@pytest.mark.parametrize("column", ["query", "results", "user_id"])
-def test_bytes_of_searches_that_are_no_text_are_refused(spark, tmp_path, column):
-    pq.write_table(not_text(tiny.searches().to_arrow(), column), tmp_path / "odd.parquet")
-    refused(tiny.write_log(tmp_path, searches=tmp_path / "odd.parquet"), "no valid UTF-8")
-
-
-@pytest.mark.parametrize("column", ["url", "search_id"])
-def test_bytes_of_clicks_that_are_no_text_are_refused(spark, tmp_path, column):
-    pq.write_table(not_text(tiny.clicks().to_arrow(), column), tmp_path / "odd.parquet")
-    refused(tiny.write_log(tmp_path, clicks=tmp_path / "odd.parquet"), "no valid UTF-8")
+@pytest.mark.parametrize(
+    ("half", "column"),
+    [
+        *(("searches", column) for column in ("query", "results", "user_id")),
+        *(("clicks", column) for column in ("url", "search_id")),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused(spark, tmp_path, half, column):
+    pq.write_table(not_text(getattr(tiny, half)().to_arrow(), column), tmp_path / "odd.parquet")
+    refused(tiny.write_log(tmp_path, **{half: tmp_path / "odd.parquet"}), "no valid UTF-8")
 
 
 def test_a_log_of_which_nothing_is_usable_is_refused_as_by_the_embedded_engine(spark, tmp_path):

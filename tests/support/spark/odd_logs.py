@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from support.logs.small_logs import MINUTE, NOON
+from support.logs import small_logs
+from support.logs.small_logs import click
 
 DEPTH = 3
 TIME = pa.timestamp("ms", tz="UTC")
@@ -111,18 +112,11 @@ def write_parquet(table, folder, name, **options):
     pq.write_table(table, folder / f"{name}.parquet", **options)
 
 
-def search(number, minutes, results="abc", *, user=1, query="q", page=1, **more):
-    """Return a search, `minutes` after noon."""
-    time = NOON + round(minutes * MINUTE)
-    return {
-        "search_id": number, "user_id": user, "query": query, "timestamp": time,
-        "results": list(results), "page": page, **more,
-    }  # fmt: skip
-
-
-def click(number, minutes, url, *, by="url"):
-    """Return a click on a URL, or at a position."""
-    return {"search_id": number, "timestamp": NOON + round(minutes * MINUTE), by: url}
+def search(number, minutes, results="abc", **more):
+    """Return a search without a market: `OddLog.put` gives each log its own."""
+    row = small_logs.search(number, minutes, results, **more)
+    del row["market"]
+    return row
 
 
 def plain(one="a", two="b", three="c"):
