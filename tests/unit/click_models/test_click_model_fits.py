@@ -152,43 +152,23 @@ def test_products_are_those_of_sessions_one_by_one(by_last_click, smoothing):
         assert found.examination[place, last] == pytest.approx(value, abs=1e-12)
 
 
+ONE_BY_ONE = {"DCM": oracle.dcm_em, "SDBN": oracle.sdbn_em, "DBN": oracle.dbn_em, "CCM": oracle.ccm_em}
+"""Attraction, perhaps satisfaction, perhaps what documents share."""
+
+
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_dcm_is_that_of_sessions_one_by_one(smoothing):
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_chains_are_those_of_sessions_one_by_one(name, smoothing):
     log = random_log(np.random.default_rng(9))
-    a, going_on = oracle.dcm_em(as_sessions(log), rounds=25, smoothing=smoothing)
-    found = fit_dcm(log, smoothing=smoothing, rounds=25, tolerance=-np.inf, leaps=False).model
+    a, *rest = ONE_BY_ONE[name](as_sessions(log), rounds=25, smoothing=smoothing)
+    found = CHAIN_FITS[name](log, smoothing=smoothing, rounds=25, tolerance=-np.inf, leaps=False).model
     assert [found.attraction[code] for code in a] == pytest.approx(list(a.values()), abs=1e-12)
-    assert sorted(going_on) == [0, 1, 2]
-    assert list(found.shared.values()) == pytest.approx([going_on[place] for place in range(3)], abs=1e-12)
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_sdbn_is_that_of_sessions_one_by_one(smoothing):
-    log = random_log(np.random.default_rng(10))
-    a, s = oracle.sdbn_em(as_sessions(log), rounds=25, smoothing=smoothing)
-    found = fit_sdbn(log, smoothing=smoothing, rounds=25, tolerance=-np.inf, leaps=False).model
-    assert [found.attraction[code] for code in a] == pytest.approx(list(a.values()), abs=1e-12)
-    assert [found.satisfaction[code] for code in s] == pytest.approx(list(s.values()), abs=1e-12)
-    assert found.shared == {"gamma": 1.0}
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_dbn_is_that_of_sessions_one_by_one(smoothing):
-    log = random_log(np.random.default_rng(6))
-    a, s, gamma = oracle.dbn_em(as_sessions(log), rounds=25, smoothing=smoothing)
-    found = fit_dbn(log, smoothing=smoothing, rounds=25, tolerance=-np.inf, leaps=False).model
-    assert [found.attraction[code] for code in a] == pytest.approx(list(a.values()), abs=1e-12)
-    assert [found.satisfaction[code] for code in s] == pytest.approx(list(s.values()), abs=1e-12)
-    assert found.shared["gamma"] == pytest.approx(gamma, abs=1e-12)
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 1.0])
-def test_ccm_is_that_of_sessions_one_by_one(smoothing):
-    log = random_log(np.random.default_rng(7))
-    a, alphas = oracle.ccm_em(as_sessions(log), rounds=25, smoothing=smoothing)
-    found = fit_ccm(log, smoothing=smoothing, rounds=25, tolerance=-np.inf, leaps=False).model
-    assert [found.attraction[code] for code in a] == pytest.approx(list(a.values()), abs=1e-12)
-    assert list(found.shared.values()) == pytest.approx(alphas, abs=1e-12)
+    if name.endswith("DBN"):
+        s = rest.pop(0)
+        assert [found.satisfaction[code] for code in s] == pytest.approx(list(s.values()), abs=1e-12)
+    (shared,) = rest or [1.0]
+    shared = [shared[place] for place in range(3)] if name == "DCM" else shared
+    assert list(found.shared.values()) == pytest.approx(np.atleast_1d(shared), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", EM_FITS)

@@ -51,15 +51,13 @@ def by_ir_measures(world, measure):
 
 
 @pytest.mark.parametrize(
-    "name", ["AP(rel=3)@5", "AP(rel=2)@8", "AP(rel=1)@1", "RR(rel=3)@5", "RR(rel=2)@8", "RR(rel=4)@8"]
+    "name",
+    [
+        *("AP(rel=3)@5", "AP(rel=2)@8", "AP(rel=1)@1", "RR(rel=3)@5", "RR(rel=2)@8", "RR(rel=4)@8"),
+        *("P(rel=3)@1", "P(rel=2)@5", "P(rel=1)@8"),
+    ],
 )
-def test_ap_and_rr_are_those_of_ir_measures_under_the_same_name(world, name):
-    expected = by_ir_measures(world, ir_measures.parse_measure(name))
-    np.testing.assert_allclose(ours(world, name), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["P(rel=3)@1", "P(rel=2)@5", "P(rel=1)@8"])
-def test_precision_is_that_of_ir_measures_under_the_same_name(world, name):
+def test_ap_rr_and_precision_are_those_of_ir_measures_under_the_same_name(world, name):
     expected = by_ir_measures(world, ir_measures.parse_measure(name))
     np.testing.assert_allclose(ours(world, name), expected, atol=1e-12)
 

@@ -45,6 +45,12 @@ def taken(run: Run):
 SHOWN = tuple(taken(RUN))
 
 
+def spelled(name, grades, stored=0.0, seen=(0,) * 5, **settings):
+    """Return the steps of a metric of one list, which has the value `stored` in the run."""
+    graded = Graded(np.array(grades), np.array(seen), {name: stored})
+    return editorial_arithmetic(name, graded, Settings(**settings))
+
+
 @pytest.mark.parametrize("name", RUN.editorial_names)
 def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(name):
     for shown in SHOWN:
@@ -65,7 +71,6 @@ def test_the_steps_of_a_click_metric_reach_the_value_of_the_run(name):
 @pytest.mark.parametrize("metric", OF_GRADES, ids=lambda metric: metric.name)
 @given(grades=st.lists(st.integers(0, 4), min_size=1, max_size=10))
 def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_list(metric, grades):
-    settings, shown = Settings(pool="shown"), np.array(grades)
     own = {
         "rel": "rel=1",
         "gamma": "gamma=0.7",
@@ -80,12 +85,11 @@ def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_li
             if item.name in own and (metric.name, item.name) != ("RBP", "rel")
         ),
     ]
-    for spelled in (*spellings, f"{spellings[-1]}@1"):
-        name = str(parse(spelled, METRICS))
-        (known,) = editorial_values(shown[None], None, settings, (parse(name, METRICS),))[1][0]
-        steps = editorial_arithmetic(
-            name, Graded(shown, np.zeros(5, dtype=np.int64), {name: known}), settings
-        )
+    for spelling in (*spellings, f"{spellings[-1]}@1"):
+        name = str(parse(spelling, METRICS))
+        measures = (parse(name, METRICS),)
+        (known,) = editorial_values(np.array([grades]), None, Settings(pool="shown"), measures)[1][0]
+        steps = spelled(name, grades, known, pool="shown")
         assert steps.value == pytest.approx(known, abs=1e-12)
         assert steps.note == ""
 
@@ -93,9 +97,7 @@ def test_the_steps_of_every_metric_of_the_catalogue_reach_its_function_on_any_li
 @pytest.mark.parametrize("name", WITHOUT_STEPS)
 def test_a_measure_without_written_steps_shows_the_grades_and_the_run_s_value(name):
     metric = parse(name, METRICS).metric
-    shown = editorial_arithmetic(
-        name, Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {name: 0.3}), Settings()
-    )
+    shown = spelled(name, [3, 2, 4], 0.3)
     assert (shown.value, shown.steps.columns) == (0.3, ["rank", "grade"])
     assert shown.steps.height == (3 if metric.at else 2)
     assert metric.source in shown.note
@@ -104,24 +106,20 @@ def test_a_measure_without_written_steps_shows_the_grades_and_the_run_s_value(na
 @pytest.mark.parametrize("metric", MODEL_METRICS, ids=lambda metric: metric.name)
 def test_what_a_click_model_expects_is_shown_as_the_run_has_it(metric):
     name = f"{metric.name}@2"
-    spelled = editorial_arithmetic(
-        name, Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {name: 0.3}), Settings()
-    )
-    assert (spelled.value, spelled.steps["grade"].to_list()) == (0.3, [3, 2])
-    assert "does not keep it" in spelled.note
+    shown = spelled(name, [3, 2, 4], 0.3)
+    assert (shown.value, shown.steps["grade"].to_list()) == (0.3, [3, 2])
+    assert "does not keep it" in shown.note
 
 
 def test_the_worked_example_of_err_has_the_published_steps():
-    graded = Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), {"ERR": 0.0})
-    steps = editorial_arithmetic("ERR", graded, Settings(pool="shown")).steps
+    steps = spelled("ERR", [3, 2, 4], pool="shown").steps
     expected = [7 / 16, 1 / 2 * 3 / 16 * 9 / 16, 1 / 3 * 15 / 16 * 13 / 16 * 9 / 16]
     assert steps["product"].to_list() == pytest.approx(expected)
     assert steps["reaches it"].to_list() == pytest.approx([1, 9 / 16, 9 / 16 * 13 / 16])
 
 
 def test_the_steps_of_given_gains_say_what_each_grade_is_worth():
-    graded = Graded(np.array([3, 2, 4]), np.zeros(5, dtype=np.int64), dict.fromkeys(GIVEN, 0.0))
-    of_dcg, of_err = (editorial_arithmetic(name, graded, Settings(pool="shown")) for name in GIVEN)
+    of_dcg, of_err = (spelled(name, [3, 2, 4], pool="shown") for name in GIVEN)
     assert of_dcg.formula == "Σ gain(g) / log2(rank + 1), gain(0..4) = 0, 1, 2, 5, 9"
     assert of_dcg.steps["gain"].to_list() == [5, 2, 9]
     assert of_err.formula == "Σ φ(rank) · R(g) · Π above (1 - R), R(0..4) = 0, 0.1, 0.2, 0.5, 1"
@@ -132,8 +130,7 @@ def test_the_steps_of_given_gains_say_what_each_grade_is_worth():
 def test_the_steps_of_ndcg_show_the_ideal_list_where_the_run_knows_it():
     # grades 0, 3 of a query whose results have grades 4, 3, 0: DCG = 7 / log2(3), ideal = 15 + 7 / log2(3)
     second = 7 / math.log2(3)
-    graded = Graded(np.array([0, 3]), np.array([1, 0, 0, 1, 1]), {"NDCG": second / (15 + second)})
-    steps = editorial_arithmetic("NDCG", graded, Settings())
+    steps = spelled("NDCG", [0, 3], second / (15 + second), [1, 0, 0, 1, 1])
     assert steps.steps["ideal grade"].to_list() == [4, 3]
     assert dict(steps.totals)["ideal DCG"] == pytest.approx(15 + second)
     assert steps.note == ""
@@ -141,24 +138,21 @@ def test_the_steps_of_ndcg_show_the_ideal_list_where_the_run_knows_it():
 
 def test_what_only_all_judgments_tell_is_worked_out_backwards_and_said_so():
     # one of four relevant results is shown, at rank 2: AP = (1/2) / 4
-    graded = Graded(np.array([0, 3]), np.array([1, 0, 0, 1, 0]), {"AP": 1 / 8})
-    steps = editorial_arithmetic("AP", graded, Settings())
+    steps = spelled("AP", [0, 3], 1 / 8, [1, 0, 0, 1, 0])
     assert dict(steps.totals)["R"] == 4
     assert "worked out backwards" in steps.note
 
 
 @pytest.mark.parametrize("name", ["AP", "NDCG"])
 def test_a_value_of_nothing_does_not_pretend_to_know_what_it_is_divided_by(name):
-    graded = Graded(np.array([0, 0]), np.array([2, 0, 0, 0, 0]), {name: 0.0})
-    steps = editorial_arithmetic(name, graded, Settings())
+    steps = spelled(name, [0, 0], 0.0, [2, 0, 0, 0, 0])
     assert steps.value == 0
     assert "does not matter" in steps.note
     assert len(steps.totals) == 2
 
 
 def test_steps_that_miss_the_value_of_the_run_are_not_bent_to_it():
-    graded = Graded(np.array([4]), np.array([0, 0, 0, 0, 1]), {"ERR": 0.5})
-    assert editorial_arithmetic("ERR", graded, Settings()).value == 15 / 16
+    assert spelled("ERR", [4], 0.5, [0, 0, 0, 0, 1]).value == 15 / 16
 
 
 @pytest.mark.parametrize("name", ["MaxRR", "MinRR", "MeanRR", "PLC", "QCTR", "UCTR"])
@@ -179,8 +173,8 @@ def worked_out(words: str) -> Fraction:
 
 def test_a_search_succeeds_where_a_click_meets_a_good_result():
     steps = click_arithmetic("SS", np.array([0, 1, 2, 3]), np.array([4, 3, 2, 1]), good=0b10).steps
-    spelled = dict(steps.select("clicked", "worked out").iter_rows())
-    assert spelled == {"nothing": "0", "1": "0 (none good)", "2": "1 (good at 2)", "1, 2": "1 (good at 2)"}
+    said = dict(steps.select("clicked", "worked out").iter_rows())
+    assert said == {"nothing": "0", "1": "0 (none good)", "2": "1 (good at 2)", "1, 2": "1 (good at 2)"}
     assert steps["SS"].to_list() == [0, 0, 1, 1]
 
 
@@ -193,7 +187,7 @@ def test_a_metric_without_steps_is_refused_by_name():
     with pytest.raises(SettingsError, match="no steps of a click metric CTR; known are UCTR"):
         click_arithmetic("CTR", np.array([0]), np.array([1]), 0)
     with pytest.raises(SettingsError, match="unknown metric MAP"):
-        editorial_arithmetic("MAP", Graded(np.array([0]), np.zeros(5, dtype=np.int64), {}), Settings())
+        spelled("MAP", [0])
 
 
 def test_every_session_of_a_page_is_in_its_patterns():

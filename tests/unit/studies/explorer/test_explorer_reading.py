@@ -267,28 +267,28 @@ def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_p
 # ---- what cannot be shown ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["statistics", "configurations", "patterns", "correlations"])
-def test_a_missing_table_is_named(tmp_path, name):
+@pytest.mark.parametrize("name", reading.NEEDED)
+def test_a_missing_table_is_named_and_a_broken_one_is_one_line(tmp_path, name):
     folder = copied_run(tmp_path / "run")
     (folder / f"{name}.parquet").unlink()
     with pytest.raises(ReportError, match=f"no {name}.parquet .*clickassay run"):
         reading.open_run(folder)
-
-
-@pytest.mark.parametrize("name", ["statistics", "configurations", "patterns", "correlations"])
-def test_a_broken_table_is_one_line(tmp_path, name):
-    folder = copied_run(tmp_path / "run")
     (folder / f"{name}.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(ReportError, match="broken") as raised:
         reading.open_run(folder)
     assert "\n" not in str(raised.value)
 
 
+def with_settings(folder, **settings):
+    file = copied_run(folder) / "settings.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    written["settings"] |= settings
+    file.write_text(json.dumps(written), encoding="utf-8")
+    return folder
+
+
 def test_settings_that_a_later_release_adds_do_not_matter(tmp_path):
-    folder = copied_run(tmp_path / "run")
-    written = json.loads((folder / "settings.json").read_text())
-    written["settings"] |= {"later": True, "persistence": 0.7}
-    (folder / "settings.json").write_text(json.dumps(written))
+    folder = with_settings(tmp_path / "run", later=True, persistence=0.7)
     assert reading.open_run(folder).finished.settings.persistence == 0.7
 
 
@@ -358,11 +358,7 @@ def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
 
 
 def test_a_run_with_a_highest_grade_and_no_labels_can_be_explored(tmp_path):
-    folder = copied_run(tmp_path / "run")
-    written = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
-    written["settings"] |= {"max_grade": 9}
-    (folder / "settings.json").write_text(json.dumps(written), encoding="utf-8")
-    run = reading.open_run(folder, 1)
+    run = reading.open_run(with_settings(tmp_path / "run", max_grade=9), 1)
     assert run.finished.settings.max_grade == 9
     row = ROWS.row(0, named=True)
     shown = reading.configuration(run, KEY, row["configuration_id"], reading.query_labels(run, KEY))

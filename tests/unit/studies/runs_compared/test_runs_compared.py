@@ -169,25 +169,18 @@ def halves(tmp_path_factory):
     return tuple(made(folder / str(half), of_half(judgments(), half)) for half in (0, 1))
 
 
-def number(diff, table="correlations", place=FIRST):
-    market, depth, judge, click, editorial = place
-    rows = diff.numbers.filter(
-        table=table, market=market, depth=depth, judge=judge, click_metric=click, editorial_metric=editorial
-    )
-    return rows.filter(split="all").row(0, named=True)
+COLUMNS = ("market", "depth", "judge", "click_metric", "editorial_metric")
 
 
-def at():
-    """The overall row of `FIRST`."""
-    market, depth, judge, click, editorial = FIRST
-    return (
-        (pl.col("split") == "all")
-        & (pl.col("market") == market)
-        & (pl.col("depth") == depth)
-        & (pl.col("judge") == judge)
-        & (pl.col("click_metric") == click)
-        & (pl.col("editorial_metric") == editorial)
+def at(place=FIRST):
+    """The overall row of a place."""
+    return pl.all_horizontal(
+        pl.col("split") == "all", *(pl.col(n) == v for n, v in zip(COLUMNS, place, strict=True))
     )
+
+
+def number(diff, place=FIRST):
+    return diff.numbers.filter(at(place), table="correlations").row(0, named=True)
 
 
 def test_the_committed_run_does_not_differ_from_itself():
@@ -218,9 +211,6 @@ def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halve
             assert row["change"] == pytest.approx(row["b"] - row["a"], abs=1e-15)
             assert row["ci_low"] < row["change"] < row["ci_high"]
             assert row["judged_by"] == "queries left out"
-
-
-COLUMNS = ("market", "depth", "judge", "click_metric", "editorial_metric")
 
 
 def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
@@ -294,14 +284,7 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_told_first(whole, tmp_pa
 
 
 def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
-    row = {
-        "table": "correlations",
-        "market": "all",
-        "depth": 5,
-        "judge": "all",
-        "split": "all",
-        "class": "all",
-    }
+    row = {"table": "correlations", "depth": 5} | dict.fromkeys(("market", "judge", "split", "class"), "all")
     row |= {"click_metric": "MeanRR", "editorial_metric": "ERR", "change": -0.031, "ci_low": -0.05}
     row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "judged_by": "queries left out"}
     assert change_words(row) == (
@@ -385,12 +368,8 @@ def compared_pair(difference, p, pair=("DCG", "ERR")):
     """Set one comparison of the table; all others are not significant."""
 
     def change(rows):
-        own = (
-            (pl.col("metric_a") == "DCG")
-            & (pl.col("metric_b") == "ERR")
-            & (pl.col("click_metric") == "MeanRR")
-        )
-        own &= pl.col("market") == "north"
+        wanted = {"metric_a": "DCG", "metric_b": "ERR", "click_metric": "MeanRR", "market": "north"}
+        own = pl.all_horizontal(pl.col(name) == value for name, value in wanted.items())
         return rows.with_columns(
             pl.when(own).then(difference).otherwise("difference").alias("difference"),
             pl.when(own).then(p).otherwise(1.0).alias("p_adjusted"),
