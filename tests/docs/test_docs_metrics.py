@@ -97,7 +97,7 @@ def of_clicks(masks):
     good = sum(1 << place for place, grade in enumerate(SHOWN) if grade >= SETTINGS.success_grade)
     zeros, ones = np.zeros(len(masks), dtype=np.int64), np.ones(len(masks), dtype=np.int64)
     found = click_values(zeros, np.array(masks, dtype=np.int64), ones, np.array([good]), depth=DEPTH)
-    return dict(zip(found.names, found.means[0], strict=True))
+    return dict(zip(CLICK_METRICS, found.means[0], strict=True))
 
 
 # ---- arithmetic written out on the pages --------------------------------------------------------

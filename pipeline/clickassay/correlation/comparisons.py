@@ -132,6 +132,4 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
     for sums in left_out(moments, lambda sums: centred_sums(sums, len(difference), n_editorial, scale)):
         found = sums.correlations
         gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
-    spread = gathered.spread()
-    error, degrees = (np.broadcast_to(part, difference.shape) for part in (spread.error, spread.degrees))
-    return Spread(error, degrees, spread.queries)
+    return gathered.spread().of_shape(difference.shape)

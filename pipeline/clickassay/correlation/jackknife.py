@@ -79,6 +79,11 @@ class Spread:
     degrees: Floats
     queries: int
 
+    def of_shape(self, shape: tuple[int, ...]) -> "Spread":
+        """Return the same with arrays of this shape."""
+        error, degrees = (np.broadcast_to(part, shape) for part in (self.error, self.degrees))
+        return Spread(error, degrees, self.queries)
+
     @property
     def degrees_of_differences(self) -> Floats:
         """Degrees of freedom for differences: see `OF_DIFFERENCES`; at most Q - 1."""

@@ -71,7 +71,8 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
         {**dict(zip(names, key, strict=True)), **_agreement_of(pair, max_grade)}
         for key, pair in both.group_by(names)
     ]
-    return AGREEMENT.canonical(pl.DataFrame(rows)) if rows else AGREEMENT.empty()
+    found = pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
+    return AGREEMENT.canonical(found) if rows else AGREEMENT.empty()
 
 
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
@@ -93,18 +94,11 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
         "n_results": pair.height,
         "equal": pair.select((pl.col("grade_a") == pl.col("grade_b")).mean()).item(),
         "mean_difference": pair.select((pl.col("grade_a") - pl.col("grade_b").cast(pl.Int64)).mean()).item(),
-        **{name: _null(value) for name, value in zip(_KAPPAS, kappas, strict=True)},
-        "ci_low": _null(low[-1]),
-        "ci_high": _null(high[-1]),
+        **dict(zip(("kappa", "kappa_linear", "kappa_quadratic"), kappas.tolist(), strict=True)),
+        "ci_low": float(low[-1]),
+        "ci_high": float(high[-1]),
         "caution": doubts[-1],
     }
-
-
-_KAPPAS = ("kappa", "kappa_linear", "kappa_quadratic")
-
-
-def _null(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def kappa(tables: Floats, size: int) -> Floats:

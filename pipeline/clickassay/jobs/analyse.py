@@ -149,26 +149,25 @@ def _correlated(
     draws: pl.DataFrame,
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
-    found: dict[str, list[pl.DataFrame]] = {
-        "correlations": [CORRELATIONS.empty()],
-        "differences": [DIFFERENCES.empty()],
-        "draws": [draws],
-        "comparisons": [COMPARISONS.empty()],
-        "influence": [INFLUENCE.empty()],
-    }
+    forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, INFLUENCE)
+    found = [{"draws": draws, **{form.name: form.empty() for form in forms}}]
     for number, sample in enumerate(samples):
         progress(
             Event(f"correlating market {sample.key.market}, depth {sample.key.depth}", number / len(samples))
         )
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
-        found["correlations"].append(correlations(sample, splits, moments))
         ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)
-        found["differences"].append(ranked)
-        found["draws"].append(drawn)
-        found["comparisons"].append(comparisons(sample, moments))
-        found["influence"].append(influence(sample, moments))
-    return {name: pl.concat(frames) for name, frames in found.items()}
+        found.append(
+            {
+                "correlations": correlations(sample, splits, moments),
+                "differences": ranked,
+                "draws": drawn,
+                "comparisons": comparisons(sample, moments),
+                "influence": influence(sample, moments),
+            }
+        )
+    return {name: pl.concat([part[name] for part in found]) for name in found[0]}
 
 
 def _funnel(

@@ -34,6 +34,7 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import ClickModelError, PatternError
 from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.records import SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.jobs.patterns import stored_patterns
@@ -41,9 +42,6 @@ from clickassay.metrics.editorial import satisfaction
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 from clickassay.studies.finished_run import FinishedRun
-
-Tables = dict[str, pl.DataFrame]
-
 
 MOST_LISTS = 5_000
 """Lists of a market and depth that models are fitted on: queries are drawn until there are so many."""
@@ -54,7 +52,6 @@ SMOOTHING = 1.0
 Frames = dict[str, pl.DataFrame]
 
 _FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
-_KEY = ("market", "depth", "judge")
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ def compare_models(
     seed: int,
     market: str = EVERY,
     progress: Progress = silent,
-) -> tuple[list[Tried], Tables]:
+) -> tuple[list[Tried], Frames]:
     """Fit models on a part of the sessions, try them on the others; return what came out, also as tables.
 
     `market` is what the tables call the lists.
@@ -179,7 +176,7 @@ def compare_models(
     }
 
 
-def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Tables]:
+def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Frames]:
     """Fit one model on all sessions, of which at least one has a click; return it, also as tables."""
     log = clicks.log()
     check_clicked(log)
@@ -290,7 +287,7 @@ def _grades(
         grade_log(grades, queries, own, max_grade=settings.max_grade),
         partial(kind.fit, smoothing=SMOOTHING),
     )
-    key = dict(zip(_KEY, rows.select(_KEY).row(0), strict=True))
+    key = SampleKey.of(rows.row(0, named=True))
     table = pl.DataFrame(
         {
             "grade": np.arange(settings.max_grade + 1),
@@ -301,13 +298,11 @@ def _grades(
             "assumed": satisfaction(np.arange(settings.max_grade + 1), settings.max_grade),
             "impressions": found.impressions,
         }
-    ).with_columns(model=pl.lit(kind.name), **{name: pl.lit(value) for name, value in key.items()})
-    return CLICK_GRADES.canonical(_without_the_unseen(table))
-
-
-def _without_the_unseen(table: pl.DataFrame) -> pl.DataFrame:
+    ).with_columns(model=pl.lit(kind.name), **{name: pl.lit(value) for name, value in key.columns.items()})
     seen, values = pl.col("impressions") > 0, pl.col("attraction", "relevance", "ci_low", "ci_high")
-    return table.with_columns(
-        pl.when(seen).then(values.fill_nan(None)),
-        pl.when(~seen).then(pl.lit("no result of this grade is shown")).alias("reason"),
+    return CLICK_GRADES.canonical(
+        table.with_columns(
+            pl.when(seen).then(values.fill_nan(None)),
+            pl.when(~seen).then(pl.lit("no result of this grade is shown")).alias("reason"),
+        )
     )

@@ -237,7 +237,11 @@ def _counted(
     """Return what counting says; tables and command are the caller's to add."""
     with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
         table = counted_pattern_table(engine, log, settings, progress=progress)
-    obstacles, funnel = list(_complaints(table, settings)), table.funnel
+    obstacles, funnel = [], table.funnel
+    try:
+        check_log(funnel, settings.max_rejected)
+    except ClickassayError as error:
+        obstacles.append(str(error))
     judged: list[JudgedFacts] = []
     if judgments is not None and table.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
@@ -251,21 +255,13 @@ def _counted(
     return Inspection(
         (),
         "",
-        sessions=_rows(funnel, pl.col("source") == "sessions", pl.col("step") == "formed"),
+        sessions=int(funnel.filter(source="sessions", step="formed")["rows"].sum()),
         queries=table.queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
         positions=tuple(_positions(table)),
         judged=tuple(judged),
         obstacles=tuple(obstacles),
     )
-
-
-def _complaints(table: PatternTable, settings: Settings) -> Iterator[str]:
-    """Yield why a run would not take the log."""
-    try:
-        check_log(table.funnel, settings.max_rejected)
-    except ClickassayError as error:
-        yield str(error)
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:
@@ -281,10 +277,6 @@ def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> It
         )
     else:
         yield f"no list shown has as many results as depth {named}; choose a smaller --depth"
-
-
-def _rows(funnel: pl.DataFrame, *where: pl.Expr) -> int:
-    return int(funnel.filter(*where)["rows"].sum())
 
 
 def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:

@@ -114,17 +114,14 @@ class ClickValues:
 
     Attributes
     ----------
-    names
-        Names of the C metrics: those of CLICKS.
     means
-        (N, C) means over the sessions of a configuration.
+        (N, C) means over the sessions of a configuration, of the metrics of `CLICK_METRICS`.
     variances
         (N, C) unbiased variances (divisor n - 1) between these sessions; NaN where n = 1.
     sessions
         (N,) sessions, n.
     """
 
-    names: tuple[str, ...]
     means: Floats
     variances: Floats
     sessions: Integers
@@ -174,11 +171,8 @@ def click_values(
         )
     counts = np.add.reduceat(rows.sessions, rows.starts) if len(good) else np.zeros(0, dtype=np.int64)
     moments = [_mean_and_variance(values, rows, counts) for values in _per_row(rows, good, depth)]
-    names = tuple(metric.name for metric in CLICKS)
-    shape = (len(CLICKS), len(good))
-    means = np.array([mean for mean, _ in moments]).reshape(shape).T
-    variances = np.array([variance for _, variance in moments]).reshape(shape).T
-    return ClickValues(names, np.ascontiguousarray(means), np.ascontiguousarray(variances), counts)
+    means, variances = (np.stack(each, axis=1) for each in zip(*moments, strict=True))
+    return ClickValues(means, variances, counts)
 
 
 def _check(configuration: Integers, masks: Integers, sessions: Integers, size: int, depth: int) -> None:

@@ -15,7 +15,7 @@ from clickassay.core.records import Floats, Judged, Sample, SampleKey
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
-from clickassay.metrics.clicks import ClickValues, click_entropy, click_values, good_masks
+from clickassay.metrics.clicks import CLICK_METRICS, ClickValues, click_entropy, click_values, good_masks
 from clickassay.metrics.null_success import null_success
 
 
@@ -127,7 +127,7 @@ def _sample(
         queries=queries,
         query_index=index,
         sessions=clicks.sessions[chosen],
-        click_names=clicks.names,
+        click_names=CLICK_METRICS,
         click_values=clicks.means[chosen],
         click_variances=clicks.variances[chosen],
         null_success=_null_success(judged, good, chosen),
@@ -176,7 +176,7 @@ def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64],
 def _configurations(
     judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, *, judge: str, depth: int
 ) -> pl.DataFrame:
-    metrics = {name: clicks.means[:, i] for i, name in enumerate(clicks.names)}
+    metrics = {name: clicks.means[:, i] for i, name in enumerate(CLICK_METRICS)}
     metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
     grades = pl.Series("grades", judged.grades, dtype=pl.Array(pl.Int8, depth)).cast(pl.List(pl.Int8))
     frame = judged.rows.drop("n").with_columns(

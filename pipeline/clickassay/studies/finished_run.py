@@ -183,7 +183,7 @@ def _sample(key: SampleKey, rows: pl.DataFrame, patterns: pl.DataFrame, good: In
         queries=tuple(queries),
         query_index=_index(rows["query"]),
         sessions=clicks.sessions,
-        click_names=clicks.names,
+        click_names=CLICK_METRICS,
         click_values=clicks.means,
         click_variances=clicks.variances,
         null_success=null_success(good, mask, sessions),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from clickassay.core.errors import PatternError
-from clickassay.metrics.clicks import click_entropy, click_values
+from clickassay.metrics.clicks import CLICK_METRICS, click_entropy, click_values
 
 DEPTH = 5
 PATTERNS = st.lists(
@@ -89,7 +89,7 @@ def test_a_metric_that_is_the_same_in_all_sessions_has_exactly_that_mean_and_no_
     found = click_values(
         np.array([0, 1]), np.array([mask, mask]), np.array([a, b]), np.zeros(2, int), depth=62
     )
-    maxrr = found.names.index("MaxRR")
+    maxrr = CLICK_METRICS.index("MaxRR")
     assert found.means[:, maxrr].tolist() == [1 / position, 1 / position]
     assert all(variance == 0 or math.isnan(variance) for variance in found.variances[:, maxrr])
 
@@ -111,7 +111,7 @@ def test_unsigned_columns_in_any_order_are_read_as_numbers():
         np.array([0, 0]),
         depth=2,
     )
-    assert found.means[:, found.names.index("MaxRR")].tolist() == [0.5, 1.0]
+    assert found.means[:, CLICK_METRICS.index("MaxRR")].tolist() == [0.5, 1.0]
     assert found.sessions.tolist() == [4, 3]
 
 

@@ -24,6 +24,11 @@ BY_QUERY = (Wanted("query", "text"), Wanted("url", "text", optional=True))
 
 KEY = ["query", "url"]
 
+_QUERY = pl.col("query").map_elements(normalise_query, pl.String)
+"""Queries, and with `_URL` URLs, in the normal form that judgments have."""
+
+_URL = pl.col("url").map_elements(normalise_url, pl.String)
+
 
 @dataclass(frozen=True)
 class Sources:
@@ -125,13 +130,13 @@ def _table(path: Path) -> pl.DataFrame:
     holes = [name for name in rows.columns if rows[name].has_nulls()]
     if holes:
         raise InputError(f"ranking {path}: null in {', '.join(holes)}; remove or mend these rows")
-    return _normal(rows)
+    return rows.with_columns(_QUERY, _URL)
 
 
 def _trec_run(path: Path) -> pl.DataFrame:
     """Read a run file: its order is that of trec_eval, whatever the rank says."""
     run = ranked(read_run(path))
-    return _normal(run.select("query", url="doc", rank=pl.int_range(pl.len())))
+    return run.select("query", url="doc", rank=pl.int_range(pl.len())).with_columns(_QUERY, _URL)
 
 
 def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:
@@ -143,14 +148,6 @@ def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.Dat
             raise ActiveError(f"{what}: {name} is {wrong[name][0]!r:.40}; give a number")
         rows = rows.with_columns(numbers.alias(name))
     return rows
-
-
-def _normal(rows: pl.DataFrame) -> pl.DataFrame:
-    """Bring texts to the normal form that judgments have."""
-    return rows.with_columns(
-        pl.col("query").map_elements(normalise_query, pl.String),
-        pl.col("url").map_elements(normalise_url, pl.String),
-    )
 
 
 def places(documents: pl.DataFrame, number: int, m: int) -> Ranking:
@@ -166,8 +163,8 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
     size = settings.max_grade + 1
     if sources.relevance is None:
         return np.full((documents.height, size), 1 / size)
-    table = read_input("relevance", sources.relevance, RELEVANCE, keep_others=True)
-    rows = _normal(collected(table)).unique(KEY, keep="first", maintain_order=True)
+    rows = collected(read_input("relevance", sources.relevance, RELEVANCE, keep_others=True))
+    rows = rows.with_columns(_QUERY, _URL).unique(KEY, keep="first", maintain_order=True)
     names = [f"p{grade}" for grade in range(size)]
     if "score" in rows.columns and not set(names) <= set(rows.columns):
         rows = _calibrated(rows, sources, settings)
@@ -238,11 +235,8 @@ def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.
         numbers = pl.col(sources.cost_column).cast(pl.Float64, strict=False)
         rows = rows.with_columns(cost=numbers.log1p() if sources.log_cost else numbers)
         if "url" not in table.columns:
-            normal = pl.col("query").map_elements(normalise_query, pl.String)
-            return _of_queries(
-                rows.with_columns(normal).select("query", "cost"), queries, f"costs {sources.costs}"
-            )
-        given = _normal(rows.select(*KEY, "cost")).unique(KEY, keep="first", maintain_order=True)
+            return _of_queries(rows.select(_QUERY, "cost"), queries, f"costs {sources.costs}")
+        given = rows.select(_QUERY, _URL, "cost").unique(KEY, keep="first", maintain_order=True)
         each = documents.select(KEY).join(given, on=KEY, how="left", maintain_order="left")
     wrong = each.filter(~(pl.col("cost") > 0).fill_null(value=False))
     if wrong.height:
@@ -272,8 +266,7 @@ def _weights(sources: Sources, queries: pl.Series) -> np.ndarray | None:
     if "sessions" not in rows.columns:
         raise ActiveError(f"frequencies {sources.frequencies}: no column sessions; give query and sessions")
     rows = _with_numbers(rows, ["sessions"], f"frequencies {sources.frequencies}")
-    numbers = rows.select(pl.col("query").map_elements(normalise_query, pl.String), cost=pl.col("sessions"))
-    summed = numbers.group_by("query").agg(pl.col("cost").sum())
+    summed = rows.group_by(_QUERY).agg(cost=pl.col("sessions").sum())
     return _of_queries(summed, queries, f"frequencies {sources.frequencies}")
 
 

@@ -52,8 +52,7 @@ def performance_moments(pool: Pool, ranking: Ranking, measure: str) -> Moments:
 
     O(G documents). Raises ActiveError for a measure that is not in `MEASURES`.
     """
-    grading = _grading(pool, measure)
-    return _err_moments(ranking, grading) if measure == "ERR" else _dcg_moments(ranking, grading)
+    return _moments(ranking, _grading(pool, measure), measure)
 
 
 def difference_moments(pool: Pool, measure: str) -> Moments:
@@ -63,10 +62,8 @@ def difference_moments(pool: Pool, measure: str) -> Moments:
     """
     if len(pool.rankings) != 2:
         raise ActiveError("a difference needs two rankings: give another one")
-    grading = _grading(pool, measure)
-    if measure == "ERR":
-        return _err_difference(pool, grading)
-    return _dcg_difference(pool, grading)
+    difference = _err_difference if measure == "ERR" else _dcg_difference
+    return difference(pool, _grading(pool, measure))
 
 
 def performance(pool: Pool, ranking: Ranking, grades: Integers, measure: str) -> Floats:
@@ -79,9 +76,7 @@ def performance(pool: Pool, ranking: Ranking, grades: Integers, measure: str) ->
     if len(grades) and not (grades.min() >= -1 and grades.max() <= highest):
         raise ActiveError(f"a grade is off the scale 0..{highest}: give -1 to what has no label")
     gain = np.append(_gains(pool, measure), np.nan)[grades]  # -1 takes the last: NaN spreads to its query
-    if measure == "ERR":
-        return _err_moments(ranking, Grading(gain, np.zeros_like(gain))).mean
-    return _dcg_moments(ranking, Grading(gain, np.zeros_like(gain))).mean
+    return _moments(ranking, Grading(gain, np.zeros_like(gain)), measure).mean
 
 
 def _gains(pool: Pool, measure: str) -> Floats:
@@ -99,6 +94,10 @@ def _grading(pool: Pool, measure: str) -> Grading:
     for gain, chance in zip(gains, pool.chances.T, strict=True):
         variance += chance * (gain - mean) ** 2
     return Grading(mean, variance)
+
+
+def _moments(ranking: Ranking, grading: Grading, measure: str) -> Moments:
+    return _err_moments(ranking, grading) if measure == "ERR" else _dcg_moments(ranking, grading)
 
 
 def _err_moments(ranking: Ranking, grading: Grading) -> Moments:

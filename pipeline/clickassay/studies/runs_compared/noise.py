@@ -15,7 +15,6 @@ from clickassay.core.records import Floats, Sample
 from clickassay.correlation.jackknife import (
     LEVEL,
     Deviations,
-    Spread,
     cautions,
     difference_interval,
     left_out,
@@ -108,7 +107,17 @@ def _changes(a: _Half, b: _Half) -> Judged:
         left_out(of_a, a.correlations), left_out(of_b, b.correlations), strict=True
     ):
         gathered.add(no_rounding((without_b - value_b) - (without_a - value_a)))
-    return _judged(value_a, value_b, gathered.spread())
+    change, spread = no_rounding(value_b - value_a), gathered.spread().of_shape(value_a.shape)
+    low, high = difference_interval(change, spread)
+    doubts = cautions(change, low, spread.degrees, spread.queries)
+    return Judged(
+        value_a.ravel(),
+        value_b.ravel(),
+        low.ravel(),
+        high.ravel(),
+        p_value(change, spread).ravel(),
+        tuple(doubts),
+    )
 
 
 def _spread_out(half: _Half, queries: Sequence[str]) -> Floats:
@@ -117,17 +126,6 @@ def _spread_out(half: _Half, queries: Sequence[str]) -> Floats:
     whole = np.zeros((len(queries), half.contributions.shape[1]))
     whole[[place[query] for query in half.queries]] = half.contributions
     return whole
-
-
-def _judged(a: Floats, b: Floats, spread: Spread) -> Judged:
-    change = no_rounding(b - a)
-    error, degrees = (np.broadcast_to(part, change.shape) for part in (spread.error, spread.degrees))
-    spread = Spread(error, degrees, spread.queries)
-    low, high = difference_interval(change, spread)
-    doubts = cautions(change, low, degrees, spread.queries)
-    return Judged(
-        a.ravel(), b.ravel(), low.ravel(), high.ravel(), p_value(change, spread).ravel(), tuple(doubts)
-    )
 
 
 def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Judged:
