@@ -42,7 +42,7 @@ def track(request, tmp_path_factory):
     year: int = request.param
     out = tmp_path_factory.mktemp("trec") / "out"
     imported = import_trec_session(TREC / f"sessiontrack{year}.xml", TREC / f"qrels{year}.txt", out=out)
-    return year, imported
+    return year, (TREC / f"sessiontrack{year}.xml").read_text(encoding="utf-8"), imported
 
 
 def _table(imported: Imported, name: str) -> pl.DataFrame:
@@ -87,8 +87,7 @@ def test_clara_spans_the_82_days_that_its_note_reads_from_the_times(clara):
 
 @needs_trec
 def test_the_track_has_the_sessions_pages_and_clicks_of_its_xml(track):
-    year, imported = track
-    text = (TREC / f"sessiontrack{year}.xml").read_text(encoding="utf-8")
+    _, text, imported = track
     counts = imported.counts
     assert counts["sessions"] == text.count("<session num=")
     assert counts["interactions"] == text.count("<interaction num=")
@@ -100,17 +99,15 @@ def test_the_track_has_the_sessions_pages_and_clicks_of_its_xml(track):
 
 @needs_trec
 def test_the_track_shows_its_documents_in_the_order_of_the_xml(track):
-    year, imported = track
-    text = (TREC / f"sessiontrack{year}.xml").read_text(encoding="utf-8")
+    _, text, imported = track
     documents = re.findall(r"<clueweb\d\did>(.*?)</clueweb\d\did>", text)
     assert _table(imported, "searches")["results"].explode().to_list() == documents
 
 
 @needs_trec
 def test_a_query_of_the_track_has_every_graded_document_of_its_topic_and_no_other(track):
-    year, imported = track
+    year, text, imported = track
     pool = Counter(line.split()[0] for line in (TREC / f"qrels{year}.txt").read_text().splitlines())
-    text = (TREC / f"sessiontrack{year}.xml").read_text(encoding="utf-8")
     topics = dict(re.findall(r'<session num="(\d+)".*?<topic num="(\d+)"', text, flags=re.DOTALL))
     graded = Counter(_table(imported, "judgments")["query"].to_list())
     for session, query in _table(imported, "searches").select("user_id", "query").iter_rows():

@@ -1,5 +1,6 @@
 """Lists rebuilt from ranks, against the rule read literally."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,20 +14,18 @@ def counted(ranked):
     return placed(ranked, counts), tuple(counts.values())
 
 
-def test_results_are_put_in_the_order_of_their_ranks():
-    assert counted([(2, "b"), (1, "a"), (3, "c")]) == (["a", "b", "c"], (1, 0, 0))
-
-
-def test_a_list_ends_above_a_rank_that_is_missing():
-    assert counted([(1, "a"), (3, "c"), (4, "d")]) == (["a"], (0, 1, 2))
-
-
-def test_a_list_ends_above_a_rank_that_two_results_hold():
-    assert counted([(1, "a"), (2, "b"), (2, "c"), (3, "d")]) == (["a"], (0, 1, 3))
-
-
-def test_a_list_without_a_first_rank_is_empty():
-    assert counted([(11, "a"), (12, "b")]) == ([], (0, 1, 2))
+@pytest.mark.parametrize(
+    ("ranked", "results", "counts"),
+    [
+        ([(2, "b"), (1, "a"), (3, "c")], ["a", "b", "c"], (1, 0, 0)),
+        ([(1, "a"), (3, "c"), (4, "d")], ["a"], (0, 1, 2)),
+        ([(1, "a"), (2, "b"), (2, "c"), (3, "d")], ["a"], (0, 1, 3)),
+        ([(11, "a"), (12, "b")], [], (0, 1, 2)),
+    ],
+    ids=["out of order", "a rank is missing", "two results hold a rank", "no first rank"],
+)
+def test_a_list_is_in_the_order_of_its_ranks_and_ends_above_what_is_not_known(ranked, results, counts):
+    assert counted(ranked) == (results, counts)
 
 
 @given(RANKED, st.randoms(use_true_random=False))

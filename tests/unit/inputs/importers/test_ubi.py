@@ -40,6 +40,11 @@ def tables(folder):
     return [pl.read_parquet(folder / f"{name}.parquet").to_dicts() for name in ("searches", "clicks")]
 
 
+def written(log, documents):
+    log.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    return log
+
+
 def nested(event):
     named = {"object": {"object_id": event["object_id"]}, "position": {"ordinal": event["ordinal"]}}
     return {**event, "event_attributes": named}
@@ -103,8 +108,7 @@ def test_documents_of_a_search_response_lie_in_source(tmp_path):
         {"_index": "ubi_queries", "_source": QUERIES[0] | {"client_id": "c"}},
         {"_index": "ubi_events", "_source": nested(EVENTS[0]) | {"timestamp": 1_735_812_001_000}},
     ]
-    log = tmp_path / "log.json"
-    log.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    log = written(tmp_path / "log.json", lines)
     assert import_ubi([log], out=tmp_path / "out").counts["clicks"] == 1
 
 
@@ -113,16 +117,11 @@ def test_hits_of_a_query_without_text_are_never_those_of_another_query(tmp_path)
         {**QUERIES[0], "user_query": "", "client_id": "c"},
         {**QUERIES[0], "query_response_hit_ids": [], "client_id": "c"},
         nested(EVENTS[0]),
+        {**QUERIES[0], "query_id": "q3", "client_id": "c"},
     ]
-    log = tmp_path / "log.ndjson"
-    log.write_text("\n".join(map(json.dumps, [*documents, *_another_search()])), encoding="utf-8")
-    imported = import_ubi([log], out=tmp_path / "out")
+    imported = import_ubi([written(tmp_path / "log.ndjson", documents)], out=tmp_path / "out")
     assert imported.counts["searches_of_several_queries"] == 1
     assert [row["search_id"] for row in tables(tmp_path / "out")[0]] == ["q3"]
-
-
-def _another_search():
-    return [{**QUERIES[0], "query_id": "q3", "client_id": "c"}]
 
 
 def test_an_empty_folder_is_refused(tmp_path):
@@ -132,13 +131,12 @@ def test_an_empty_folder_is_refused(tmp_path):
 
 
 def test_the_command_tells_counts_and_actions_and_takes_others_as_clicks(tmp_path):
-    log = tmp_path / "log.ndjson"
     events = [nested(EVENTS[0]), nested(EVENTS[0] | {"action_name": "tap", "object_id": "b"})]
     documents = [
         QUERIES[0] | {"client_id": "c"},
         *(event | {"timestamp": 1_735_812_001_000} for event in events),
     ]
-    log.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    log = written(tmp_path / "log.ndjson", documents)
 
     def told(*options):
         result = CliRunner().invoke(app, ["import", "ubi", str(log), "--quiet", *options])

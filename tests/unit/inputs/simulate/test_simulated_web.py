@@ -19,6 +19,7 @@ from support.places import DATA
 HOUR_MS = 3_600_000
 SEARCHES = 60_000
 SEED = 4
+HABITS = Browsing()
 
 
 @pytest.fixture(scope="module")
@@ -227,9 +228,10 @@ def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, 
 # ---- the user model ---------------------------------------------------------------------------------
 
 
-def pages_of(grade, *, alluring, count=40_000):
-    shape = (count, 10)
-    return Pages(np.full(shape, grade, dtype=np.int8), np.full(shape, alluring))
+def clicks_on(grade, *, alluring=False, habits=HABITS):
+    """Clicks on 40,000 pages of results that are all alike."""
+    pages = Pages(np.full((40_000, 10), grade, dtype=np.int8), np.full((40_000, 10), alluring))
+    return browse(pages, np.random.default_rng(1), habits=habits)
 
 
 @pytest.mark.parametrize("grade", range(5))
@@ -240,31 +242,22 @@ def test_a_result_satisfies_with_probability_r_of_its_grade(grade):
 
 
 def test_the_first_result_is_clicked_at_the_rate_that_the_habits_give():
-    habits = Browsing()
     for grade, alluring in ((0, False), (4, False), (0, True)):
-        look = habits.alluring_attraction if alluring else habits.attraction[grade]
-        thorough = 1 - (1 - look) ** habits.looks
-        chance = (1 - habits.leaves_at_once) * ((1 - habits.thorough) * look + habits.thorough * thorough)
-        clicked = browse(pages_of(grade, alluring=alluring), np.random.default_rng(1), habits=habits)
-        assert clicked[:, 0].mean() == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
+        look = HABITS.alluring_attraction if alluring else HABITS.attraction[grade]
+        thorough = 1 - (1 - look) ** HABITS.looks
+        chance = (1 - HABITS.leaves_at_once) * ((1 - HABITS.thorough) * look + HABITS.thorough * thorough)
+        clicked_first = clicks_on(grade, alluring=alluring)[:, 0].mean()
+        assert clicked_first == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
 
 
 def test_a_snippet_that_promises_too_much_draws_clicks_to_a_bad_result():
-    draws = [
-        browse(pages_of(0, alluring=alluring), np.random.default_rng(1), habits=Browsing()).sum(axis=1).mean()
-        for alluring in (False, True)
-    ]
+    draws = [clicks_on(0, alluring=alluring).sum(axis=1).mean() for alluring in (False, True)]
     assert draws[1] > 1.5 * draws[0]
 
 
 def test_good_pages_end_the_search_of_those_who_seek_one_result():
     seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, alluring_attraction=0.4)
-    several = [
-        (
-            browse(pages_of(grade, alluring=False), np.random.default_rng(1), habits=seekers).sum(axis=1) > 1
-        ).mean()
-        for grade in range(5)
-    ]
+    several = [(clicks_on(grade, habits=seekers).sum(axis=1) > 1).mean() for grade in range(5)]
     assert several == sorted(several, reverse=True)
     assert several[4] < 0.2 * several[0]
 
