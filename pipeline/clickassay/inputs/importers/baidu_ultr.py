@@ -24,23 +24,12 @@ _DOCUMENT_FIELDS = 6  # up to Click; what follows is not used
 _LAYOUT = "'Qid Query Reformulation' or 'Pos URL_MD5 Title Abstract MediaType Click ...', tab separated"
 _LABEL_LAYOUT = "'Qid Query Title Abstract Label Bucket', tab separated, with a Label from 0 to 4"
 _COUNTS = (
-    "lines",
-    "blank_lines",
-    "searches_read",
-    "searches_without_results",
-    "searches_without_a_first_result",
-    *base.RANK_COUNTS,
-    "searches_repeating_a_result",
-    "searches",
-    "clicks_read",
-    "clicks_of_dropped_searches",
-    "clicks",
-    "labels_read",
-    "labels_of_queries_not_in_log",
-    "labels_unmatched",
-    "labels_ambiguous",
-    *base.JUDGMENT_COUNTS,
-    *base.SHOWN_COUNTS,
+    *("lines", "blank_lines"),
+    *("searches_read", "searches_without_results", "searches_without_a_first_result"),
+    *(*base.RANK_COUNTS, "searches_repeating_a_result", "searches"),
+    *("clicks_read", "clicks_of_dropped_searches", "clicks"),
+    *("labels_read", "labels_of_queries_not_in_log", "labels_unmatched", "labels_ambiguous"),
+    *(*base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
 
 

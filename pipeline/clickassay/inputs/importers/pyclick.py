@@ -20,14 +20,8 @@ _LAYOUT = "'QueryID, tab, url,url,... : click , click ;', with blanks around the
 _PAGE = re.compile(r"(\S+)\t(\S+)\s+:(?:\s+(\S.*))?", re.DOTALL)
 _CLICK_MS = 1000
 _COUNTS = (
-    "lines",
-    "blank_parts",
-    "searches_repeating_a_result",
-    "searches",
-    "clicks_elsewhere",
-    "clicks_repeated",
-    "clicks",
-    "results_shown",
+    *("lines", "blank_parts", "searches_repeating_a_result", "searches"),
+    *("clicks_elsewhere", "clicks_repeated", "clicks", "results_shown"),
 )
 _NOTES = (
     "The log names no users: each page is a user, so sessions are pages; do not count users.",

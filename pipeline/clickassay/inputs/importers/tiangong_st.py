@@ -24,25 +24,11 @@ _HINTS = {"utf-8": "; for Chinese text in GB18030, GBK or GB2312 give --encoding
 _STEP_MS = 1000
 _LABEL_LAYOUT = "'id session query_id doc_id grade', apart by blanks or tabs, with a whole grade from 0"
 _COUNTS = (
-    "sessions",
-    "interactions",
-    "interactions_without_results",
-    "interactions_without_a_first_result",
-    *base.RANK_COUNTS,
-    "searches_repeating_a_result",
-    "searches",
-    "clicks_read",
-    "clicks_of_dropped_interactions",
-    "clicks_of_unknown_rank",
-    "clicks",
-    "ampersands_escaped",
-    "query_ids",
-    "query_ids_without_text",
-    "searches_with_another_text",
-    "labels_read",
-    "labels_of_queries_not_in_log",
-    *base.JUDGMENT_COUNTS,
-    *base.SHOWN_COUNTS,
+    *("sessions", "interactions", "interactions_without_results", "interactions_without_a_first_result"),
+    *(*base.RANK_COUNTS, "searches_repeating_a_result", "searches"),
+    *("clicks_read", "clicks_of_dropped_interactions", "clicks_of_unknown_rank", "clicks"),
+    *("ampersands_escaped", "query_ids", "query_ids_without_text", "searches_with_another_text"),
+    *("labels_read", "labels_of_queries_not_in_log", *base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
 
 

@@ -27,29 +27,13 @@ _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]+)?)
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]+)?")
 _DOCUMENT_IDS = ("clueweb09id", "clueweb12id")
 _COUNTS = (
-    "sessions",
-    "topics",
-    "interactions",
-    "interactions_without_results",
-    "current_queries",
-    "searches_repeating_a_result",
-    "searches",
-    "clicks_read",
-    "clicks_of_unknown_rank",
-    "clicks",
-    "ampersands_escaped",
-    "times_past_midnight",
-    "queries_split_by_topic",
-    "searches_of_queries_split_by_topic",
-    "blank_lines",
-    "qrels_read",
-    "qrels_of_topics_without_session",
-    "qrels_below_0",
-    "qrels_relabelled",
-    "topics_without_judgments",
-    "searches_of_topics_without_judgments",
-    *base.JUDGMENT_COUNTS,
-    *base.SHOWN_COUNTS,
+    *("sessions", "topics", "interactions", "interactions_without_results", "current_queries"),
+    *("searches_repeating_a_result", "searches", "clicks_read", "clicks_of_unknown_rank", "clicks"),
+    *("ampersands_escaped", "times_past_midnight"),
+    *("queries_split_by_topic", "searches_of_queries_split_by_topic"),
+    *("blank_lines", "qrels_read", "qrels_of_topics_without_session", "qrels_below_0", "qrels_relabelled"),
+    *("topics_without_judgments", "searches_of_topics_without_judgments"),
+    *(*base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
 
 

@@ -38,20 +38,10 @@ _COUNT_OF = {
 _POSITIONS = "a position from 1 to 10, 0 (above), 11 (below), s (search button) or o (other)"
 _TEXT_USERS = arrow_schema(columns.SEARCHES, user_id=pa.string())
 _COUNTS = (
-    "lines",
-    "blank_lines",
-    "searches_repeating_a_result",
-    "searches",
-    "clicks_on_results",
-    "clicks_above",
-    "clicks_below",
-    "clicks_on_search_button",
-    "clicks_on_other",
-    "clicks_before_their_search",
-    "clicks",
-    "judgments_read",
-    *base.JUDGMENT_COUNTS,
-    *base.SHOWN_COUNTS,
+    *("lines", "blank_lines", "searches_repeating_a_result", "searches"),
+    *("clicks_on_results", "clicks_above", "clicks_below", "clicks_on_search_button", "clicks_on_other"),
+    *("clicks_before_their_search", "clicks"),
+    *("judgments_read", *base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
 
 

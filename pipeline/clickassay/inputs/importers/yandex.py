@@ -30,22 +30,11 @@ _JUDGMENT_LAYOUT = "'query url relevance' (CLARA) or 'QueryID RegionID URLID lab
 _MAP_LAYOUT = "'QueryID of the log', tab, 'query of the judgments'"
 _FEW_JUDGED = 0.5
 _COUNTS = (
-    "lines",
-    "blank_lines",
-    "sessions",
-    "searches_read",
-    "searches_without_results",
-    "searches_repeating_a_result",
-    "searches",
-    "clicks",
-    "clicks_elsewhere",
-    "clicks_before_any_search",
-    "times_going_back",
-    "queries_not_in_map",
-    "searches_of_queries_not_in_map",
-    "judgments_read",
-    *base.JUDGMENT_COUNTS,
-    *base.SHOWN_COUNTS,
+    *("lines", "blank_lines", "sessions"),
+    *("searches_read", "searches_without_results", "searches_repeating_a_result", "searches"),
+    *("clicks", "clicks_elsewhere", "clicks_before_any_search", "times_going_back"),
+    *("queries_not_in_map", "searches_of_queries_not_in_map"),
+    *("judgments_read", *base.JUDGMENT_COUNTS, *base.SHOWN_COUNTS),
 )
 
 
