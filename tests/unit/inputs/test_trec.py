@@ -1,5 +1,7 @@
 """Files of TREC are read by one rule, whoever reads them: evaluation, labelling plans, importers."""
 
+from collections import Counter
+
 import polars as pl
 import pytest
 
@@ -20,7 +22,8 @@ def evaluated(file):
 
 
 def imported(file):
-    return [(one.query, one.url, one.value) for one in read_judgment_file(file, HowToRead("qrels")).ratings]
+    read = read_judgment_file(file, HowToRead("qrels"), Counter())
+    return [(one.query, one.url, one.value) for one in read.ratings]
 
 
 def of_sessions(file):

@@ -85,8 +85,6 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     ----------
     queries
         Number of queries Q; at least 1. Memory grows with it: about 3 kB a query at most.
-    rng
-        Source of all chance here.
     """
     words = make_words(max(500, queries // 4), rng)
     lengths = _lengths(queries, rng)

@@ -109,8 +109,6 @@ def draw_rows(
         How users click, and how unclean the log is.
     orphan_offset
         Added to the search id of a click that is to belong to no search; at least all searches.
-    rng
-        Source of all chance here.
 
     Returns
     -------

@@ -148,8 +148,6 @@ def draw_traffic(
         How much users repeat themselves, and how many are bots.
     markets
         Number of markets: 0, 1 or 2.
-    rng
-        Source of all chance here.
     """
     visit, actor = _visits(period.searches, flaws.bot_searches, rng)
     time_ms = _times(visit, period, rng)

@@ -25,8 +25,6 @@ def make_words(count: int, rng: np.random.Generator) -> list[str]:
     ----------
     count
         Words wanted. No more than half of all such words are used: 83,187.
-    rng
-        Source of chance.
 
     Returns
     -------
@@ -46,8 +44,6 @@ def longer_words(words: list[str], lengths: NDArray[np.int64], rng: np.random.Ge
         Words of three syllables; distinct.
     lengths
         (Q,) words of each query.
-    rng
-        Source of chance.
 
     Returns
     -------
@@ -80,8 +76,6 @@ def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Gen
         Distinct words, at least as many as there are queries of one word.
     lengths
         (Q,) words of each query; 1..5.
-    rng
-        Source of chance.
 
     Returns
     -------
@@ -108,8 +102,6 @@ def document_urls(words: list[str], documents: int, rng: np.random.Generator) ->
         At least one word.
     documents
         Number of documents D; at least 1.
-    rng
-        Source of chance.
 
     Returns
     -------

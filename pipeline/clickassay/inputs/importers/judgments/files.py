@@ -7,7 +7,6 @@ Nothing is decided here about what a rating is worth, nor about raters who diffe
 import csv
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -84,15 +83,12 @@ class JudgmentFile:
         In the order of the file.
     places
         File and line where each value was met first.
-    counts
-        Rows without a rating, by the names of docs/reference/formats.md.
     """
 
     file: Path
     format: str
     ratings: tuple[Rating, ...]
     places: dict[str, str]
-    counts: Counter[str]
 
 
 @dataclass(frozen=True)
@@ -120,18 +116,18 @@ class HowToRead:
 
 
 def read_judgment_file(
-    file: Path, how: HowToRead | None = None, *, progress: Progress = silent
+    file: Path, how: HowToRead, counts: dict[str, int], *, progress: Progress = silent
 ) -> JudgmentFile:
     """Read the ratings of one file.
+
+    Counts ``blank_lines``, ``queries_unrated`` and ``ratings_blank``.
 
     Raises
     ------
     InputError
         If the file is missing, in no known layout, broken, or holds no rating.
     """
-    how = how or HowToRead()
     format_ = how.format or ("quepid" if how.rater_columns else _format_of(file))
-    counts: Counter[str] = Counter()
     ratings: list[Rating] = []
     places: dict[str, str] = {}
     for place, query, url, value, rater in _READERS[format_](file, how, counts, progress):
@@ -140,7 +136,7 @@ def read_judgment_file(
         places.setdefault(value, place)
     if not ratings:
         raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(FORMATS)}")
-    return JudgmentFile(file, format_, tuple(ratings), places, counts)
+    return JudgmentFile(file, format_, tuple(ratings), places)
 
 
 def _format_of(file: Path) -> str:
@@ -166,7 +162,7 @@ class _Columns:
     width: int
 
 
-def _csv(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+def _csv(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
     rows = _csv_rows(file, how, progress)
     number, head = next(rows, (1, []))
     columns = _columns(file, number, head, how)
@@ -229,7 +225,7 @@ def _rating_columns(file: Path, names: list[str], how: HowToRead) -> tuple[tuple
 
 
 def _csv_ratings(
-    file: Path, number: int, row: list[str], columns: _Columns, counts: Counter[str]
+    file: Path, number: int, row: list[str], columns: _Columns, counts: dict[str, int]
 ) -> Iterator[_Met]:
     query, document = row[columns.query], row[columns.document]
     values = [(row[place].strip(), rater) for place, rater in columns.ratings]
@@ -249,7 +245,7 @@ def _csv_ratings(
 # ---- Parquet and JSON lines ---------------------------------------------------------------------
 
 
-def _table(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+def _table(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
     if not _is_rows(file):
         yield from _csv(file, how, counts, progress)
         return
@@ -290,7 +286,7 @@ def _collected(file: Path, frame: pl.LazyFrame) -> pl.DataFrame:
 # ---- Search Relevance Workbench -----------------------------------------------------------------
 
 
-def _srw(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+def _srw(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
     text = "\n".join(line for _, line in how.lines(file, progress))
     try:
         found = json.loads(text)
@@ -322,7 +318,7 @@ def _judgment_ratings(file: Path, found: object) -> list[Any]:
     )
 
 
-def _srw_rating(place: str, query: str, rating: object, counts: Counter[str]) -> Iterator[_Met]:
+def _srw_rating(place: str, query: str, rating: object, counts: dict[str, int]) -> Iterator[_Met]:
     found = rating if isinstance(rating, dict) else {}
     document, value = found.get("docId"), found.get("rating")
     if isinstance(document, bool) or not (_is_text(document) or isinstance(document, int)):
@@ -346,11 +342,11 @@ def _not_srw(place: str, found: object, expected: str) -> InputError:
 # ---- TREC qrels ---------------------------------------------------------------------------------
 
 
-def _qrels(file: Path, how: HowToRead, counts: Counter[str], progress: Progress) -> Iterator[_Met]:
+def _qrels(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
     rows = qrels_lines(file, how.lines(file, progress), counts)
     for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 
 
-_Reader = Callable[[Path, HowToRead, Counter[str], Progress], Iterator[_Met]]
+_Reader = Callable[[Path, HowToRead, dict[str, int], Progress], Iterator[_Met]]
 _READERS: dict[str, _Reader] = {"table": _table, "quepid": _csv, "srw": _srw, "qrels": _qrels}

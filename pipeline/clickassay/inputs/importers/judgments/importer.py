@@ -97,7 +97,7 @@ def import_judgments(
     gain_map = None if choices.gain_map is None else _gain_map(choices.gain_map, choices.max_grade)
     with importing(out, _COUNTS, progress) as folder:
         counts = folder.counts
-        read = [read_judgment_file(file, how, progress=progress) for file in files]
+        read = [read_judgment_file(file, how, counts, progress=progress) for file in files]
         names = _topic_names(read, how, choices, progress)
         graded = list(_graded(read, names, gain_map, choices, counts))
         kept = _written(settled(graded, choices.raters or "each", counts), folder)
@@ -170,17 +170,15 @@ def _graded(
     counts: dict[str, int],
 ) -> Iterator[Graded]:
     """Yield the ratings of all files as grades of one scale."""
+    judges = file_judges(len(read), choices.judges)
     used = [
         (file, judge, list(_used(file, gain_map or {}, counts)))
-        for file, judge in zip(
-            read, file_judges([str(one.file) for one in read], choices.judges), strict=True
-        )
+        for file, judge in zip(read, judges, strict=True)
     ]
     places: dict[str, str] = {}
     for file, _, ratings in used:
         for rating, key in ratings:
-            if key not in places:
-                places[key] = file.places[rating.value]
+            places.setdefault(key, file.places[rating.value])
     if not places:
         raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
     grades = grades_of(places, gain_map=gain_map, max_grade=choices.max_grade)
@@ -204,8 +202,6 @@ def _used(
     TREC writes -1 for a document that was pooled and not judged, and -2 (or less) for spam.
     """
     counts["files"] += 1
-    for name, rows in file.counts.items():
-        counts[name] += rows
     counts["ratings_read"] += len(file.ratings)
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     for rating in file.ratings:

@@ -124,7 +124,7 @@ def _by_rule(
     return [*combined, *plain]
 
 
-def file_judges(names: Sequence[str], judges: Sequence[str]) -> list[str | None]:
+def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
     """Return the source that each file's judgments are to carry: as told, once for all or once a file.
 
     Raises
@@ -132,12 +132,10 @@ def file_judges(names: Sequence[str], judges: Sequence[str]) -> list[str | None]
     InputError
         If there are neither one name nor as many as files.
     """
-    if not judges:
-        return [None] * len(names)
-    if len(judges) == 1:
-        return [judges[0]] * len(names)
-    if len(judges) != len(names):
+    if len(judges) <= 1:
+        return [judges[0] if judges else None] * files
+    if len(judges) != files:
         raise InputError(
-            f"--judge: found {len(judges)} names for {len(names)} files, expected one, or one for each file"
+            f"--judge: found {len(judges)} names for {files} files, expected one, or one for each file"
         )
     return list(judges)
