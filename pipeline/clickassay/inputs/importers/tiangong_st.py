@@ -64,9 +64,9 @@ def import_tiangong_st(
     with base.importing(out, _COUNTS, progress) as folder:
         names = _QueryNames(folder.counts)
         _translate(xml, folder, names, encoding)
-        graded = folder.judge(_read_labels(labels, folder, names, encoding)) if labels else []
-        notes = _notes(folder.counts, graded, judged=labels is not None)
-        return folder.finish("tiangong-st", {"xml": xml, "labels": labels}, notes, {"encoding": encoding})
+        graded = folder.judge(_read_labels(labels, folder, names, encoding)) if labels else None
+        inputs, notes = {"xml": xml, "labels": labels}, _notes(folder.counts, graded)
+        return folder.finish("tiangong-st", inputs, notes, {"encoding": encoding})
 
 
 @dataclass
@@ -167,10 +167,10 @@ def _read_labels(
     return rows
 
 
-def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]], *, judged: bool) -> Iterable[str]:
+def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]] | None) -> Iterable[str]:
     yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
     yield from base.cut_short_note(counts)
-    if not judged:
+    if graded is None:
         yield "No labels were given: add judgments before a run."
         return
     yield base.highest_grade_note(graded)

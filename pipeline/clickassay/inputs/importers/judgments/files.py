@@ -14,16 +14,13 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-import polars as pl
-
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Progress, silent
-from clickassay.core.text import first_line
 from clickassay.inputs import detect as layouts
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.files import READ_ERRORS, malformed
+from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import lines
-from clickassay.inputs.tables import read_input
+from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.trec import qrels_lines
 
 FINAL = "final"
@@ -253,7 +250,7 @@ def _table(file: Path, how: HowToRead, counts: dict[str, int], progress: Progres
     if "market" in table.columns:
         raise InputError(f"{file} has a column market; expected {_NO_MARKET}")
     by_judge = "judge" in table.columns
-    for number, row in enumerate(_collected(file, table.frame).iter_rows(named=True), 1):
+    for number, row in enumerate(collected(table).iter_rows(named=True), 1):
         place = f"{file}, row {number}"
         if row["query"] is None or row["url"] is None:
             raise InputError(f"{place}: found no query or no url, expected both; mend or remove the row")
@@ -272,15 +269,6 @@ def _is_rows(file: Path) -> bool:
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}; expected judgments") from error
     return head.startswith((b"PAR1", b"{"))
-
-
-def _collected(file: Path, frame: pl.LazyFrame) -> pl.DataFrame:
-    try:
-        return frame.collect()
-    except READ_ERRORS as error:
-        raise InputError(
-            f"cannot read {file}: {first_line(error)}; is it complete? Write it again"
-        ) from error
 
 
 # ---- Search Relevance Workbench -----------------------------------------------------------------
