@@ -7,17 +7,15 @@ from support.reports.report_runs import RUNS, page_of, run_of
 from support.reports.report_tables import run_info, run_tables
 
 
-class Written(dict):
-    """Each run's folder and findings by name."""
+class Made(dict):
+    """What a function makes of each name, when it is first asked for."""
 
-    def __init__(self, factory):
+    def __init__(self, make):
         super().__init__()
-        self.factory = factory
+        self.make = make
 
     def __missing__(self, name):
-        tables, info = RUNS[name]
-        folder = self.factory.mktemp("run")
-        self[name] = (folder, write_report(tables(), info(), folder))
+        self[name] = self.make(name)
         return self[name]
 
 
@@ -39,16 +37,17 @@ def report(tables):
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory):
-    return Written(tmp_path_factory)
+    """Each run's folder and findings by name."""
+
+    def written(name):
+        tables, info = RUNS[name]
+        folder = tmp_path_factory.mktemp("run")
+        return folder, write_report(tables(), info(), folder)
+
+    return Made(written)
 
 
 @pytest.fixture(scope="session")
 def pages(reports):
     """The page of each run, read once."""
-
-    class Pages(dict):
-        def __missing__(self, name):
-            self[name] = page_of(reports[name][0])
-            return self[name]
-
-    return Pages()
+    return Made(lambda name: page_of(reports[name][0]))

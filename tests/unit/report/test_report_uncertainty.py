@@ -13,6 +13,7 @@ from clickassay.report.cells import Estimate, Spelled
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
 from clickassay.report.sections.correlation.baselines import yardsticks_section
+from clickassay.report.sections.correlation.classes import classes_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
@@ -44,6 +45,10 @@ def with_p(tables, apart, p=0.04, q=0.06):
     return changed(tables, "comparisons", p_adjusted=pl.when(chosen).then(p).otherwise(q))
 
 
+def noise_corrected_ends(row):
+    return tuple(row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+
+
 def correlations_of(tables, click, **key):
     """Correlations of one sample with a click metric by editorial metric."""
     rows = tables["correlations"].filter(split="all", click_metric=click, **(key or HEADLINE))
@@ -58,14 +63,12 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
     rows = pairs_of(tables)
     assert len(rows) == 28
     apart = sum(row["p_adjusted"] < 0.05 for row in rows)
-    assert (
-        section.reading[0] == f"At market m1, depth 5, judge editor, {apart} of 28 pairs can be told apart."
-    )
+    told = f"At market m1, depth 5, judge editor, {apart} of 28 pairs can be told apart."
+    assert section.reading[0] == told
     shown = {row.name: row.cells for row in section.folded[0].rows}
     for row in rows:
-        difference, p, adjusted, verdict, needed = shown[
-            f"{row['metric_a']} \N{MINUS SIGN} {row['metric_b']}"
-        ]
+        name = f"{row['metric_a']} \N{MINUS SIGN} {row['metric_b']}"
+        difference, p, adjusted, verdict, needed = shown[name]
         assert difference == Estimate(row["difference"], row["ci_low"], row["ci_high"])
         for cell, value in ((p, row["p_value"]), (adjusted, row["p_adjusted"])):
             assert cell == Spelled("< 0.001" if value < 0.001 else f"{value:.3f}", value)
@@ -105,10 +108,7 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
     needed = {"DCG": 1234.0, "RR": 56_789.0, "RBP": None, "NDCG": 4e9}
     name = pl.when(pl.col("metric_a") == "ERR").then("metric_b").otherwise("metric_a")
     column = name.replace_strict(needed, default=2000.0, return_dtype=pl.Float64)
-    frame = tables["comparisons"].with_columns(
-        queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9)
-    )
-    run = run_of({**tables, "comparisons": frame})
+    run = changed(tables, "comparisons", queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9))
     assert findings.rank(run, run.headline).best == "ERR"
     assert (
         "To settle the ties of ERR would take about 1,200 judged queries (for DCG) to 57,000 (for RR); there "
@@ -121,9 +121,8 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
 
 
 def test_pairs_without_a_difference_are_not_called_alike(tables):
-    run = changed(
-        tables, "comparisons", p_value=pl.lit(None, pl.Float64), p_adjusted=pl.lit(None, pl.Float64)
-    )
+    none = pl.lit(None, pl.Float64)
+    run = changed(tables, "comparisons", p_value=none, p_adjusted=none)
     section = section_of(run)
     assert section.reading == (
         "No two metrics can be compared at market m1, depth 5, judge editor: no difference has a value with "
@@ -225,12 +224,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
 
 
 def test_a_table_counts_its_doubtful_intervals(tables, run):
-    (table,) = [
-        table
-        for section in build_report(tables, run_info()).sections
-        for table in section.every_table
-        if table.name == "table4_length"
-    ]
+    table = classes_section(run).tables[0]
     rows = tables["correlations"].filter(**HEADLINE, split="length", click_metric="MeanRR").to_dicts()
     few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
     assert len(few) == 32
@@ -252,8 +246,7 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
     assert len(rows) == frame.height == 56
     for row in frame.to_dicts():
         cell = rows[row["click_metric"], row["editorial_metric"]]
-        ends = (row["noise_corrected"], row["noise_corrected_low"], row["noise_corrected_high"])
-        assert (cell.value, cell.low, cell.high) == ends
+        assert (cell.value, cell.low, cell.high) == noise_corrected_ends(row)
     # 7 click metrics times 2 of 8 metrics have no value; QCTR's other 6 have no bound
     assert "No interval for 6 of 98 values: noise leaves no bound." in table.remarks
     assert any(
@@ -264,24 +257,20 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
 def test_noise_corrected_values_beyond_one_are_counted(tables):
     beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
     section = differences_section(changed(tables, "differences", noise_corrected=beyond), None)
-    assert (
-        section.folded[0].notes[0].startswith("7 noise-corrected values beyond 1: there the log has too few")
-    )
+    note = section.folded[0].notes[0]
+    assert note.startswith("7 noise-corrected values beyond 1: there the log has too few")
+
+
+def with_endless(tables, value, low, high):
+    """The run with this noise-corrected value and interval for every difference."""
+    columns = {"noise_corrected": value, "noise_corrected_low": low, "noise_corrected_high": high}
+    return changed(tables, "differences", **{name: pl.lit(x, pl.Float64) for name, x in columns.items()})
 
 
 def test_the_reading_tells_what_endless_sessions_would_show(tables, run):
     rows = tables["differences"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
     best = max((row for row in rows if row["editorial_metric"] in EDITORIAL), key=lambda row: row["exact"])
-    told = differences_section(
-        changed(
-            tables,
-            "differences",
-            **{
-                f"noise_corrected{end}": pl.lit(x) for end, x in (("", 0.81), ("_low", 0.62), ("_high", 1.07))
-            },
-        ),
-        None,
-    ).reading
+    told = differences_section(with_endless(tables, 0.81, 0.62, 1.07), None).reading
     assert told[0].startswith(
         f"{best['editorial_metric']} sees differences in MeanRR best: {best['exact']:.3f} "
     )
@@ -292,8 +281,7 @@ def test_the_reading_tells_what_endless_sessions_would_show(tables, run):
 
 @pytest.mark.parametrize(("value", "low", "high"), [(None, None, None), (0.9, None, None), (1.4, 0.9, 2.0)])
 def test_without_a_bound_the_reading_promises_nothing_of_endless_sessions(tables, value, low, high):
-    columns = {"noise_corrected": value, "noise_corrected_low": low, "noise_corrected_high": high}
-    run = changed(tables, "differences", **{name: pl.lit(x, pl.Float64) for name, x in columns.items()})
+    run = with_endless(tables, value, low, high)
     assert "cannot be told" in differences_section(run, None).reading[1]
 
 
@@ -306,9 +294,7 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
     for click in CLICKS:
         found = correlations_of(tables, click)
         for name, cell in zip(EDITORIAL, rows["market m1, depth 5, judge editor", click], strict=True):
-            row = found[name]
-            ends = (row["noise_corrected"], row["noise_corrected_low"], row["noise_corrected_high"])
-            assert (cell.value, cell.low, cell.high) == ends
+            assert (cell.value, cell.low, cell.high) == noise_corrected_ends(found[name])
     values = 8 * 8 * len(CLICKS)
     assert f"No interval for 64 of {values} values: noise leaves no bound." in table.remarks
 
@@ -344,11 +330,8 @@ def test_baselines_stand_beside_the_best_metric_with_what_it_adds(tables, run):
     *plain, top, which, added, p = row.cells
     assert [cell.value for cell in plain] == [found[name]["correlation"] for name in BASELINES]
     assert (top.value, which) == (found[best]["correlation"], best)
-    pair = (
-        tables["comparisons"]
-        .filter(**key, click_metric="MeanRR", metric_a=best, metric_b="MeanGrade")
-        .row(0, named=True)
-    )
+    pairs = tables["comparisons"].filter(**key, click_metric="MeanRR", metric_a=best, metric_b="MeanGrade")
+    pair = pairs.row(0, named=True)
     assert (added.value, added.low, added.high) == (pair["difference"], pair["ci_low"], pair["ci_high"])
     sure = pair["p_adjusted"]
     assert p == Spelled("< 0.001" if sure < 0.001 else f"{sure:.3f}", sure)
@@ -383,11 +366,10 @@ def test_baselines_that_are_not_beaten_are_named(tables):
     run = best_against_baselines(
         tables, [(0.1, 0.08, 0.12, 0.001), (-0.1, -0.2, -0.05, 0.001), (0.2, 0, 0.4, 0.06)]
     )
-    text = yardsticks_section(run).reading[0]
-    assert (
+    words = (
         "It cannot be told to be above the grade of the first result or the relevance of the first result."
-        in text
     )
+    assert words in yardsticks_section(run).reading[0]
 
 
 def test_what_is_left_of_ss_is_its_correlation_less_that_of_clicks_that_ignore_grades(tables, run):

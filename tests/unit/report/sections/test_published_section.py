@@ -23,12 +23,11 @@ from support.reports.report_tables import (
     run_tables,
     small_tables,
 )
-from support.reports.report_world import HOSTILE
+from support.reports.report_world import HEADLINE, HOSTILE
 
 PAPER = "Chapelle et al. 2009"
 FIVE = ("DCG", "NDCG", "AP", "RR", "ERR")
 SIX = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS")
-HEADLINE = {"market": "m1", "judge": "editor"}
 
 
 def section_of(tables, **settings):
@@ -52,12 +51,16 @@ def cells(section, number, group, name):
     return dict(zip(shown.heads, row.cells, strict=True))
 
 
-def own(tables, name, column, **key):
+def own(tables, name, column, *, depth=5, **key):
     """Return the run's value and interval straight from its table."""
-    rows = tables[name].filter(**HEADLINE, **key)
-    assert rows.height == 1
-    row = rows.row(0, named=True)
+    (row,) = tables[name].filter(**HEADLINE | {"depth": depth}, **key).iter_rows(named=True)
     return row[column], row["ci_low"], row["ci_high"]
+
+
+def overall(tables, click, editorial, **depth):
+    """Return a correlation of the run over all queries, with its interval."""
+    key = {"split": "all", "click_metric": click, "editorial_metric": editorial}
+    return own(tables, "correlations", "correlation", **key, **depth)
 
 
 def ends(cell):
@@ -66,17 +69,12 @@ def ends(cell):
 
 def with_mean_rr(tables, values):
     """Return the tables with these correlations with MeanRR in the headline sample; None = no value."""
-    frame = tables["correlations"]
-    here = (
-        (pl.col("market") == "m1") & (pl.col("judge") == "editor") & (pl.col("depth") == 5)
-        & (pl.col("split") == EVERY) & (pl.col("click_metric") == "MeanRR")
-        & pl.col("editorial_metric").is_in(list(values))
-    )  # fmt: skip
+    key = HEADLINE | {"split": EVERY, "click_metric": "MeanRR"}
+    here = pl.all_horizontal(pl.col(name) == value for name, value in key.items())
+    here &= pl.col("editorial_metric").is_in(list(values))
     new = pl.col("editorial_metric").replace_strict(values, default=None, return_dtype=pl.Float64)
-    return {
-        **tables,
-        "correlations": frame.with_columns(correlation=pl.when(here).then(new).otherwise("correlation")),
-    }
+    column = pl.when(here).then(new).otherwise("correlation")
+    return {**tables, "correlations": tables["correlations"].with_columns(correlation=column)}
 
 
 # ---- whose number is whose --------------------------------------------------------------------
@@ -110,8 +108,7 @@ def test_table_2_has_the_runs_correlations_with_intervals_beside_the_printed_one
         for click in SIX:
             for name in FIVE:
                 cell = cells(section, 2, click, name)[f"This log, market m1, depth {depth}, judge editor"]
-                key = {"depth": depth, "split": "all", "click_metric": click, "editorial_metric": name}
-                assert ends(cell) == own(tables, "correlations", "correlation", **key)
+                assert ends(cell) == overall(tables, click, name, depth=depth)
     line = cells(section, 2, "MeanRR", "ERR")
     assert line[f"{PAPER}, market 1, depth 5"] == Estimate(0.480)
     assert line[f"{PAPER}, market 2, depth 5"] == Estimate(0.515)
@@ -128,7 +125,7 @@ def test_what_the_paper_printed_has_no_interval_and_no_gap(section):
 
 
 def test_table_1_has_sizes_of_both_logs(tables, section):
-    here = tables["statistics"].filter(**HEADLINE, depth=10).row(0, named=True)
+    here = tables["statistics"].filter(**HEADLINE | {"depth": 10}).row(0, named=True)
     sessions, coverage = (cells(section, 1, "", name) for name in ("Sessions", "Coverage"))
     assert sessions["This log, market m1, depth 10, judge editor"] == here["n_sessions"]
     assert sessions[f"{PAPER}, market 2, depth 5"] == 186_668_363
@@ -155,7 +152,7 @@ def test_tables_3_to_5_set_the_metric_of_the_same_border_and_class_beside(
     line = cells(section, *place)
     where = dict(zip(("split", "class", "editorial_metric"), key, strict=True))
     mine = line["This log, market m1, depth 5, judge editor"]
-    assert ends(mine) == own(tables, "correlations", "correlation", depth=5, click_metric="MeanRR", **where)
+    assert ends(mine) == own(tables, "correlations", "correlation", click_metric="MeanRR", **where)
     assert line[f"{PAPER}, market 1, depth 5"] == Estimate(printed)
 
 
@@ -182,20 +179,16 @@ def test_with_another_border_of_relevance_the_metric_of_the_same_border_stands_b
     section = section_of(tables, relevant_grade=2)
     place = "This log, market m1, depth 5, judge editor"
     good = cells(section, 3, "MeanRR", "AP, good relevant")[place]
-    key = {"depth": 5, "split": "all", "click_metric": "MeanRR", "editorial_metric": "AP"}
-    assert ends(good) == own(tables, "correlations", "correlation", **key)
-    assert cells(section, 3, "MeanRR", "AP, good not relevant")[place] == Estimate(
-        None, reason="not computed"
-    )
-    assert cells(section, 2, "MeanRR", "AP")[place] == Estimate(None, reason="not computed")
+    assert ends(good) == overall(tables, "MeanRR", "AP")
+    for number, name in ((3, "AP, good not relevant"), (2, "AP")):
+        assert cells(section, number, "MeanRR", name)[place] == Estimate(None, reason="not computed")
     assert section.reading[-1] == "The definitions differ: relevant_grade is 2 here and 3 there."
 
 
 def test_on_another_scale_metrics_meet_by_name_and_the_reading_says_so(tables):
     section = section_of(tables, max_grade=2, relevant_grade=1, success_grade=1)
-    key = {"depth": 5, "split": "all", "click_metric": "UCTR", "editorial_metric": "AP"}
     mine = cells(section, 2, "UCTR", "AP")["This log, market m1, depth 5, judge editor"]
-    assert ends(mine) == own(tables, "correlations", "correlation", **key)
+    assert ends(mine) == overall(tables, "UCTR", "AP")
     assert section.reading[-1] == (
         "The definitions differ: max_grade is 2 here and 4 there, relevant_grade is 1 here and 3 there and "
         "success_grade is 1 here and 2 there."
@@ -323,10 +316,8 @@ def test_a_sample_with_no_session_is_told(tables):
         "correlations": tables["correlations"].filter(~deep),
     }
     line = cells(section_of(emptied), 2, "MeanRR", "ERR")
-    assert (
-        line["This log, market m1, depth 10, judge editor"].reason
-        == "no session of this log was kept at depth 10"
-    )
+    reason = line["This log, market m1, depth 10, judge editor"].reason
+    assert reason == "no session of this log was kept at depth 10"
 
 
 def test_values_without_a_number_keep_the_reason_of_the_run():
@@ -348,25 +339,18 @@ def test_an_unknown_name_is_refused_with_the_known_ones(tables):
 def test_the_csv_has_one_line_per_printed_value_with_the_runs_beside(tables, section):
     data = table(section, 2).data
     assert data.height == 120
-    row = data.filter(
-        market_paper="market 2", depth_paper=10, click_metric="MaxRR", editorial_metric="NDCG"
-    ).row(0, named=True)
-    key = {"depth": 10, "split": "all", "click_metric": "MaxRR", "editorial_metric": "NDCG"}
+    metrics = {"click_metric": "MaxRR", "editorial_metric": "NDCG"}
+    row = data.filter(market_paper="market 2", depth_paper=10, **metrics).row(0, named=True)
     assert row["value_paper"] == 0.348
-    assert (row["value_run"], row["ci_low"], row["ci_high"]) == own(
-        tables, "correlations", "correlation", **key
-    )
+    mine = (row["value_run"], row["ci_low"], row["ci_high"])
+    assert mine == overall(tables, "MaxRR", "NDCG", depth=10)
     assert (row["paper"], row["table"]) == (PAPER, "2")
     assert (row["market_run"], row["depth_run"], row["judge_run"]) == ("m1", 10, "editor")
 
 
 def test_the_csv_of_differences_has_the_random_run_too(tables, section):
-    row = (
-        table(section, 6)
-        .data.filter(depth_paper=5, click_metric="SS", editorial_metric="AP")
-        .row(0, named=True)
-    )
-    key = {"depth": 5, "click_metric": "SS", "editorial_metric": "AP"}
+    key = {"click_metric": "SS", "editorial_metric": "AP"}
+    row = table(section, 6).data.filter(depth_paper=5, **key).row(0, named=True)
     assert row["value_paper"] == 0.316
     assert row["value_run"] == own(tables, "differences", "exact", **key)[0]
     assert row["monte_carlo"] == own(tables, "differences", "monte_carlo", **key)[0]
@@ -374,7 +358,7 @@ def test_the_csv_of_differences_has_the_random_run_too(tables, section):
 
 def test_the_csv_of_sizes_has_both_and_of_an_empty_run_the_papers_only(tables, section):
     row = table(section, 1).data.filter(market_paper="market 1", depth_paper=5).row(0, named=True)
-    here = tables["statistics"].filter(**HEADLINE, depth=5).row(0, named=True)
+    here = tables["statistics"].filter(**HEADLINE).row(0, named=True)
     assert (row["n_sessions_paper"], row["n_sessions_run"]) == (72_752_548, here["n_sessions"])
     assert (row["coverage_paper"], row["coverage_run"]) == (0.058, here["coverage"])
     lone = table(section_of(empty_tables()), 1).data
