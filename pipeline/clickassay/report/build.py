@@ -13,7 +13,7 @@ from clickassay.report import findings
 from clickassay.report.caveats import caveats
 from clickassay.report.findings import Finding
 from clickassay.report.glossary import linked, terms
-from clickassay.report.model import Run, Section, Table, read_run
+from clickassay.report.model import Run, Section, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.context.published import beside_section
@@ -122,19 +122,19 @@ def write_report(
     try:
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
-        (folder / "tables").mkdir(exist_ok=True)
-        for table in [table for section in report.sections for table in section.every_table]:
-            write_table_files(folder / "tables", table)
+        write_table_files(folder / "tables", report.sections)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return tuple(finding.text for finding in report.findings)
 
 
-def write_table_files(folder: Path, table: Table) -> None:
-    """Write a table as CSV, and as LaTeX where a page can hold it."""
-    write_text(folder / f"{table.name}.csv", csv_text(table))
-    if table.for_papers:
-        write_text(folder / f"{table.name}.tex", latex_table(table))
+def write_table_files(folder: Path, sections: tuple[Section, ...]) -> None:
+    """Write every table as CSV, and as LaTeX where a page can hold it."""
+    folder.mkdir(exist_ok=True)
+    for table in (table for section in sections for table in section.every_table):
+        write_text(folder / f"{table.name}.csv", csv_text(table))
+        if table.for_papers:
+            write_text(folder / f"{table.name}.tex", latex_table(table))
 
 
 def markdown_report(report: Report) -> str:

@@ -108,18 +108,22 @@ class Ranking:
 
 def rank(run: Run, sample: SampleKey, click_metric: str = HEADLINE_CLICK) -> Ranking:
     """Rank the editorial metrics of one sample by their overall correlation with a click metric."""
-    rows = run.correlations(sample).filter(click_metric=click_metric)
-    estimates = {editorial: found for (_, editorial), found in by_pair(rows).items()}
-    ordered = [name for name in run.editorial if name in estimates]
-    known = {name: estimates[name] for name in ordered if estimates[name].value is not None}
+    known, why = _known(run, run.correlations(sample).filter(click_metric=click_metric), "correlation")
     if not known:
-        reasons = sorted({found.reason or "no value" for found in estimates.values()})
-        return Ranking({}, {}, listed(reasons) or f"{click_metric} was not computed")
+        return Ranking({}, {}, why or f"{click_metric} was not computed")
     values = dict(sorted(known.items(), key=lambda item: -(item[1].value or 0.0)))
     best = next(iter(values))
     pairs = sample.rows(run.frames["comparisons"]).filter(click_metric=click_metric)
     leads = {other: _lead(pairs, best, other, values) for other in values if other != best}
     return Ranking(values, leads)
+
+
+def _known(run: Run, rows: pl.DataFrame, column: str) -> tuple[dict[str, Estimate], str]:
+    """Return the estimates that have a value, by editorial metric, and why others have none."""
+    estimates = {editorial: found for (_, editorial), found in by_pair(rows, column).items()}
+    ordered = {name: estimates[name] for name in run.editorial if name in estimates}
+    reasons = {found.reason or "no value" for found in estimates.values() if found.value is None}
+    return {name: one for name, one in ordered.items() if one.value is not None}, listed(sorted(reasons))
 
 
 def _lead(pairs: pl.DataFrame, best: str, other: str, values: Mapping[str, Estimate]) -> Lead:
@@ -290,15 +294,9 @@ def second_finding(run: Run, ranking: Ranking | None) -> Finding:
     if run.headline is None:
         return Finding(MISSING, sentence(f"{lead}: {nothing_kept(run)}"))
     rows = run.headline.rows(run.frames["differences"]).filter(click_metric=HEADLINE_CLICK)
-    estimates = {editorial: found for (_, editorial), found in by_pair(rows, "exact").items()}
-    known = {
-        name: estimates[name]
-        for name in run.editorial
-        if name in estimates and estimates[name].value is not None
-    }
+    known, why = _known(run, rows, "exact")
     if not known:
-        reasons = sorted({found.reason or "no value" for found in estimates.values()})
-        return Finding(MISSING, sentence(f"{lead}: {listed(reasons) or 'nothing was computed'}"))
+        return Finding(MISSING, sentence(f"{lead}: {why or 'nothing was computed'}"))
     best = max(known, key=lambda name: known[name].value or 0.0)
     sign = rows.filter(editorial_metric=best)["sign_agreement"][0]
     first = ranking.best if ranking is not None and ranking.values else best

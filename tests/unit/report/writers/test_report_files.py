@@ -35,9 +35,7 @@ def rows_of(path):
 def test_markdown_makes_no_html_and_no_links(reports, name):
     text = (reports[name][0] / "report.md").read_text(encoding="utf-8")
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
-    kinds = {token.type for token in tokens} | {
-        child.type for token in tokens for child in token.children or ()
-    }
+    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "code_block"})
     heading = next(token.content for token in tokens if token.type == "inline")
     assert heading == text.splitlines()[0].removeprefix("# ")
@@ -76,11 +74,8 @@ def test_no_csv_cell_of_text_starts_a_formula(reports):
 
 
 def test_a_hostile_query_that_is_named_is_text_in_a_csv_file(reports):
-    named = [
-        row["query"]
-        for row in rows_of(reports["hostile"][0] / "tables" / "figure2_collapses.csv")
-        if NAMED_TEXT in row["query"]
-    ]
+    rows = rows_of(reports["hostile"][0] / "tables" / "figure2_collapses.csv")
+    named = [row["query"] for row in rows if NAMED_TEXT in row["query"]]
     assert len(named) == 3
     assert all(query.startswith("'=1+1 ") for query in named)
 

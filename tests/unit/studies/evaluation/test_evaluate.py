@@ -21,18 +21,16 @@ RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"b": 2.0, "a": 1.0
 ASKED = "nDCG@3 ERR@10 AP(rel=2) RBP P@2 Judged@3 Inversions infAP"
 
 
-def rows(table, last):
-    return [(query, doc, value) for query, docs in table.items() for doc, value in docs.items()], last
+def rows(table):
+    return [(query, doc, value) for query, docs in table.items() for doc, value in docs.items()]
 
 
 def as_polars(table, last):
-    return pl.DataFrame(rows(table, last)[0], schema=["query", "doc", last], orient="row")
+    return pl.DataFrame(rows(table), schema=["query", "doc", last], orient="row")
 
 
 def as_pandas(table, last):
-    return pd.DataFrame(
-        rows(table, last)[0], columns=["query_id", "doc_id", {"grade": "relevance"}.get(last, last)]
-    )
+    return pd.DataFrame(rows(table), columns=["query_id", "doc_id", {"grade": "relevance"}.get(last, last)])
 
 
 @pytest.mark.parametrize("form", [as_polars, as_pandas, lambda table, last: as_polars(table, last).lazy()])
@@ -46,8 +44,8 @@ def test_frames_say_what_dicts_say(form):
 
 def test_trec_files_say_what_dicts_say(tmp_path):
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
-    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS, "")[0]))
-    run.write_text("".join(f"{q}\tQ0 {d}  1 {s} tag\r\n" for q, d, s in rows(RUN, "")[0]))
+    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS)))
+    run.write_text("".join(f"{q}\tQ0 {d}  1 {s} tag\r\n" for q, d, s in rows(RUN)))
     of_files = evaluate(qrels, str(run), ASKED)
     assert of_files.per_query.equals(evaluate(QRELS, RUN, ASKED).per_query)
 
@@ -59,9 +57,8 @@ def test_a_rank_stands_for_a_score():
 
 
 def test_names_are_objects_that_take_parameters_and_a_cut():
-    found = evaluate(
-        QRELS, RUN, [nDCG @ 3, AP(rel=2), ERR(max_rel=4) @ 10, "P@2", NDCG(judged_only=True) @ 5]
-    )
+    asked = [nDCG @ 3, AP(rel=2), ERR(max_rel=4) @ 10, "P@2", NDCG(judged_only=True) @ 5]
+    found = evaluate(QRELS, RUN, asked)
     assert [str(measure) for measure in found.measures] == [
         "nDCG@3", "AP(rel=2)", "ERR(max_rel=4)@10", "P(rel=1)@2", "nDCG(dcg='exp-log2',judged_only=True)@5",
     ]  # fmt: skip
@@ -114,12 +111,8 @@ def one_list(shown, others=()):
 
 @given(shown=LISTS, others=st.lists(st.integers(0, 4), max_size=6), cut=CUTS)
 def test_measures_stay_in_their_range_and_the_list_in_ideal_order_has_no_less(shown, others, cut):
-    names = [
-        f"{metric.name}@{cut}"
-        for metric in MEASURES
-        if metric.at is None and metric.source != "Korfhage 1997"
-    ]
-    found = evaluate(*one_list(shown, others), names)
+    bounded = [one.name for one in MEASURES if one.at is None and one.source != "Korfhage 1997"]
+    found = evaluate(*one_list(shown, others), [f"{name}@{cut}" for name in bounded])
     for measure, value in zip(found.measures, found.means["mean"], strict=True):
         assert measure.metric.low <= value <= measure.metric.high + 1e-12
     best = evaluate(*one_list(sorted(shown, reverse=True), others), [f"{name}@{cut}" for name in UP])
@@ -217,12 +210,8 @@ def test_intervals_and_tests_are_those_of_scipy_and_holm_those_of_statsmodels():
 
 def test_runs_that_are_the_same_have_no_p_value_of_a_t_test():
     found = evaluate(QRELS, {"a": RUN, "b": RUN}, "nDCG")
-    assert found.comparisons.select("difference", "p_value", "p_randomised", "p_holm").row(0) == (
-        0,
-        None,
-        1,
-        None,
-    )
+    row = found.comparisons.select("difference", "p_value", "p_randomised", "p_holm").row(0)
+    assert row == (0, None, 1, None)
     with pytest.raises(SettingsError, match="2 runs"):
         found["nDCG"]
 

@@ -194,6 +194,4 @@ def write_evaluation_report(report: EvaluationReport, folder: Path) -> None:
         html_page("evaluation.html.j2", home=HOME, mark=html, report=report, files=files),
     )
     write_text(folder / "report.md", markdown_page("evaluation.md.j2", home=HOME, report=report))
-    (folder / "tables").mkdir()
-    for table in (table for section in report.sections for table in section.every_table):
-        write_table_files(folder / "tables", table)
+    write_table_files(folder / "tables", report.sections)
