@@ -28,12 +28,6 @@ few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000
 
 
-def with_searches(log):
-    searches, clicks = log
-    assume(searches)
-    return searches, clicks
-
-
 def later(rows, by_ms, *, ids_by=0):
     return [
         row | {"timestamp": row["timestamp"] + by_ms, "search_id": row["search_id"] + ids_by} for row in rows
@@ -50,7 +44,7 @@ def rows_where(frame, **wanted):
 @few
 @given(drawn_logs(), st.integers(1, 10))
 def test_pattern_counts_add_up_to_the_sessions_formed(log, depth):
-    table = patterns_of(*with_searches(log), depth=[depth])
+    table = patterns_of(*log, depth=[depth])
     formed = rows_where(table.funnel, source="sessions", step="formed")
     left_out = rows_where(table.funnel, source="sessions", step="left out")
     assert table.patterns["sessions"].sum() + left_out == formed
@@ -59,7 +53,7 @@ def test_pattern_counts_add_up_to_the_sessions_formed(log, depth):
 @few
 @given(drawn_logs(), st.integers(1, 10))
 def test_the_bits_of_the_masks_are_the_clicks_that_the_funnel_says_are_in_patterns(log, depth):
-    table = patterns_of(*with_searches(log), depth=[depth])
+    table = patterns_of(*log, depth=[depth])
     for cut in range(1, depth + 1):
         bits = sum(
             (mask % 2**cut).bit_count() * sessions
@@ -71,7 +65,7 @@ def test_the_bits_of_the_masks_are_the_clicks_that_the_funnel_says_are_in_patter
 @few
 @given(drawn_logs(), st.integers(1, 10))
 def test_clicks_read_are_the_clicks_of_all_fates_at_every_depth(log, depth):
-    searches, clicks = with_searches(log)
+    searches, clicks = log
     funnel = patterns_of(searches, clicks, depth=[depth]).funnel.filter(source="clicks")
     without_depth = funnel.filter((pl.col("depth") == 0) & (pl.col("step") != "read"))
     assert without_depth["rows"].sum() == len(clicks)
@@ -79,27 +73,31 @@ def test_clicks_read_are_the_clicks_of_all_fates_at_every_depth(log, depth):
         assert rows_where(funnel, depth=cut) == rows_where(funnel, step="kept")
 
 
+def assert_sum(whole, one, other):
+    """Hold that the counts of a table are those of two others together."""
+    sessions, ours, theirs = (session_counts(table, by_fold=True) for table in (whole, one, other))
+    assert sessions == ours + theirs
+    assert query_buckets(whole) == query_buckets(one, other)
+    assert funnel_counts(whole.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+
+
 # ---- independence and time --------------------------------------------------------------------
 
 
 @few
-@given(drawn_logs(users=(1, 2)), drawn_logs(users=(3, 4)))
+@given(drawn_logs((1, 2)), drawn_logs((3, 4)))
 def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, theirs):
-    searches, clicks = with_searches(ours)
-    more_searches, more_clicks = with_searches(theirs)
+    searches, clicks = ours
+    more_searches, more_clicks = theirs
     one, other = patterns_of(searches, clicks, folds=2), patterns_of(more_searches, more_clicks, folds=2)
     both = patterns_of(searches + more_searches, clicks + more_clicks, folds=2)
-    assert session_counts(both, by_fold=True) == session_counts(one, by_fold=True) + session_counts(
-        other, by_fold=True
-    )
-    assert query_buckets(both) == query_buckets(one, other)
-    assert funnel_counts(both.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+    assert_sum(both, one, other)
 
 
 @few
 @given(drawn_logs(), st.integers(-10_000 * DAY, 20_000 * DAY))
 def test_shifting_all_times_changes_nothing(log, by_ms):
-    searches, clicks = with_searches(log)
+    searches, clicks = log
     assume(631_152_000_000 + DAY < searches[0]["timestamp"] + by_ms < 4_133_980_800_000 - DAY)
     assert_same(patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms)))
 
@@ -107,20 +105,18 @@ def test_shifting_all_times_changes_nothing(log, by_ms):
 @few
 @given(drawn_logs(), drawn_logs(), st.sampled_from(("user", "query")))
 def test_two_days_with_an_idle_night_between_add_up_to_the_log_of_both(first, second, scope):
-    searches, clicks = with_searches(first)
-    more_searches, more_clicks = with_searches(second)
+    searches, clicks = first
+    more_searches, more_clicks = second
     tomorrow = later(more_searches, DAY, ids_by=10_000), later(more_clicks, DAY, ids_by=10_000)
     whole = patterns_of(searches + tomorrow[0], clicks + tomorrow[1], idle_scope=scope)
     one, other = patterns_of(searches, clicks, idle_scope=scope), patterns_of(*tomorrow, idle_scope=scope)
-    assert session_counts(whole) == session_counts(one) + session_counts(other)
-    assert query_buckets(whole) == query_buckets(one, other)
-    assert funnel_counts(whole.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
+    assert_sum(whole, one, other)
 
 
 @few
 @given(drawn_logs(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_is_irrelevant(log, random):
-    searches, clicks = with_searches(log)
+    searches, clicks = log
     shuffled = random.sample(searches, len(searches)), random.sample(clicks, len(clicks))
     assert_same(patterns_of(searches, clicks), patterns_of(*shuffled))
 
@@ -129,9 +125,9 @@ def test_the_order_of_rows_is_irrelevant(log, random):
 
 
 @few
-@given(drawn_logs(users=range(1, 7)), st.integers(2, 5))
+@given(drawn_logs(range(1, 7)), st.integers(2, 5))
 def test_folds_sum_to_the_unfolded_table(log, folds):
-    searches, clicks = with_searches(log)
+    searches, clicks = log
     unfolded, folded = patterns_of(searches, clicks), patterns_of(searches, clicks, folds=folds)
     assert session_counts(folded) == session_counts(unfolded)
     assert set(unfolded.patterns["fold"]) <= {0}
@@ -168,7 +164,7 @@ def test_all_sessions_of_a_user_are_in_one_fold_and_folds_share_the_users(tmp_pa
 @few
 @given(drawn_logs(), st.integers(1, 7), st.dictionaries(st.sampled_from(URLS), st.integers(0, 4), min_size=5))
 def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
-    searches, clicks = with_searches(log)
+    searches, clicks = log
     judged = judgment_rows([(query, url, grade) for query in "qr" for url, grade in grades.items()])
     shallow, deep = (
         judged_at(depth, patterns_of(searches, clicks, depth=depths), judged)

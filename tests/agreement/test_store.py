@@ -36,18 +36,6 @@ def whole(log):
     return log_to_patterns(log / "searches.parquet", log / "clicks.parquet", SETTINGS)
 
 
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 6))]
-)
-def test_files_that_come_one_after_the_other_give_the_table_of_the_whole_log(log, whole, tmp_path, seed):
-    searches, clicks = cut(log, tmp_path, some_times(log, 1 + seed, seed))
-    for number in range(2 + seed):
-        grow_store(f"{searches}/{number}.parquet", f"{clicks}/{number}.parquet", tmp_path / "store", SETTINGS)
-    store = PatternStore(tmp_path / "store")
-    assert store.damage() == []
-    assert_same(store.table(), whole)
-
-
 def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
     searches, clicks = cut(log, tmp_path, some_times(log, 2, 9))
     later = tmp_path / "later.parquet"

@@ -7,6 +7,7 @@ import pytest
 from clickassay.core.settings import load_settings
 from clickassay.jobs.run import make_run
 from clickassay.report.build import write_report
+from support.places import SAMPLE
 from support.reports.report_runs import hostile_info, hostile_tables
 from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
 
@@ -28,12 +29,10 @@ def run_folders(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def sample_run(tmp_path_factory, pytestconfig):
+def sample_run(tmp_path_factory):
     """The run on `data_samples`, made anew."""
-    data = pytestconfig.rootpath / "data_samples"
-    paths = (str(data / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries"))
     out = tmp_path_factory.mktemp("sample") / "run"
-    make_run(*paths, out, load_settings(beside="chapelle2009"), command="clickassay run")
+    make_run(*SAMPLE.values(), out, load_settings(beside="chapelle2009"), command="clickassay run")
     return out
 
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from clickassay.studies.questions import question
-from support.runs.explorer_server import DETAILS, MARKS, Visit, server
+from support.runs.explorer_server import DETAILS, MARKS, server, visited
 from support.runs.sample_run import copied_run, hostile_run, table
 
 
@@ -26,18 +26,16 @@ def served(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sample(chromium, served):
-    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
-    yield Visit(context.new_page(), served[0])
-    context.close()
+    with visited(chromium, served[0]) as visit:
+        yield visit
 
 
 @pytest.fixture(scope="module")
 def hostile(chromium, tmp_path_factory):
     folder = hostile_run(tmp_path_factory.mktemp("hostile") / "run")
-    with server(folder, tmp_path_factory.mktemp("home")) as (address, _process):
-        context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
-        yield Visit(context.new_page(), address)
-        context.close()
+    home = tmp_path_factory.mktemp("home")
+    with server(folder, home) as (address, _), visited(chromium, address) as visit:
+        yield visit
 
 
 # ---- what the engineer does -------------------------------------------------------------------

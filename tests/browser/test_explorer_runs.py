@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.run import make_run
-from support.runs.explorer_server import Visit, server
+from support.runs.explorer_server import server, visited
 
 pytestmark = pytest.mark.thorough
 
@@ -27,15 +27,12 @@ def made(folder, *, world, searches, queries, judgments=None):
 
 
 @contextmanager
-def visited(chromium, folder: Path, home: Path, *, drawn=True):
+def page_of(chromium, folder: Path, home: Path, *, drawn=True):
     """Open the page of a run; it must neither complain nor ask anybody but its own server."""
-    with server(folder, home) as (address, _):
-        context = chromium.new_context(viewport={"width": 1400, "height": 1000})
-        visit = Visit(context.new_page(), address, drawn=drawn)
+    with server(folder, home) as (address, _), visited(chromium, address, drawn=drawn) as visit:
         yield visit
         assert visit.hosts() == {"127.0.0.1", None}  # None: the report, a file
         assert (visit.complaints, visit.popups) == ([], [])
-        context.close()
 
 
 def assert_report_is_whole(page, folder):
@@ -54,7 +51,7 @@ def test_a_run_as_large_as_the_papers_opens_as_report_and_as_page(chromium, tmp_
     statistics = pl.read_parquet(folder / "statistics.parquet").filter(depth=5)
     assert statistics["n_configurations"].max() > 69_846  # market 1, depth 5
     assert (folder / "report.html").stat().st_size < 3_000_000
-    with visited(chromium, folder, tmp_path / "home") as visit:
+    with page_of(chromium, folder, tmp_path / "home") as visit:
         assert len(visit.marks()) > 1000
         assert "Points: the 3,000 configurations with most sessions" in visit.page.inner_text("body")
         assert_report_is_whole(visit.page, folder)
@@ -62,7 +59,7 @@ def test_a_run_as_large_as_the_papers_opens_as_report_and_as_page(chromium, tmp_
 
 def test_a_run_of_one_market_opens_as_report_and_as_page(chromium, tmp_path):
     folder = made(tmp_path, world="cascade", searches=20_000, queries=200)
-    with visited(chromium, folder, tmp_path / "home") as visit:
+    with page_of(chromium, folder, tmp_path / "home") as visit:
         assert len(visit.marks()) > 100
         assert_report_is_whole(visit.page, folder)
 
@@ -71,7 +68,7 @@ def test_a_run_in_which_nothing_is_judged_opens_and_says_so(chromium, tmp_path):
     judgments = tmp_path / "none.csv"
     judgments.write_text("query,url,grade\nnever asked,u,1\n", encoding="utf-8")
     folder = made(tmp_path, world="cascade", searches=2_000, queries=20, judgments=judgments)
-    with visited(chromium, folder, tmp_path / "home", drawn=False) as visit:
+    with page_of(chromium, folder, tmp_path / "home", drawn=False) as visit:
         visit.wait_for("configurations_none", "No configuration of this run is judged in full")
         visit.ask("SELECT count(*) AS sessions_formed FROM funnel WHERE step = 'formed'")
         visit.wait_for("sql_answer", "sessions_formed")

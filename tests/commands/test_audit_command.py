@@ -13,14 +13,14 @@ from clickassay.core.records import SampleChoice
 from clickassay.studies.audit.compare import change, mean_gaps
 from clickassay.studies.audit.on_run import NEEDS_HOLES, NEEDS_POOL, audit_run
 from support.logs import tiny
+from support.logs.small_logs import simulated
 from support.one_correlation import weighted_correlation
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit")
-    size = ("--searches", "3000", "--queries", "60", "--seed", "4")
-    tiny.said_by("simulate", *size, "--out", folder / "log", "--quiet")
+    simulated(folder / "log", searches=3_000, queries=60, seed=4)
     judged = pl.read_parquet(folder / "log" / "judgments.parquet")
     some = judged.sort("query", "url").filter(pl.int_range(pl.len()) % 7 != 3)
     some.write_parquet(folder / "some.parquet")

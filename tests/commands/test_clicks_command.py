@@ -10,16 +10,16 @@ from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_POSITIONS
 from clickassay.core.contracts.clicks import CLICK_MODELS as MODELS_FORM
 from clickassay.patterns.folder import read_patterns
 from support.logs import tiny
-from support.places import SAMPLES
+from support.places import SAMPLE, SAMPLE_LOG
 from support.runs.given_runs import changed_table
 
-LOG = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks")]
+LOG = [f"--{name}={path}" for name, path in SAMPLE_LOG.items()]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clicks")
-    judged = ["run", f"--judgments={SAMPLES}/judgments.parquet", "--iterations=10", "--out=run"]
+    judged = ["run", f"--judgments={SAMPLE['judgments']}", "--iterations=10", "--out=run"]
     folds = ["patterns", "--folds=2", "--out=folds"]
     for name, *given, place in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
         tiny.said_by(name, *LOG, *given, place.replace("=", f"={folder}/"), "--threads=1", "--quiet")

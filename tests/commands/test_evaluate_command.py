@@ -6,7 +6,6 @@ import re
 
 import polars as pl
 import pytest
-from scipy import stats
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
@@ -113,23 +112,6 @@ def test_what_users_know_and_expect_is_read(files, tmp_path):
     found = {tuple(line.split("\t")[:2]): float(line.split("\t")[2]) for line in lines[1:]}
     assert found["Novelty(rel=1)", "q2"] == 0.5  # of a and b the user knew b
     assert found["RelativeRecall(rel=1)", "q1"] == 0.5  # a and c of four
-
-
-def test_the_comparison_is_the_paired_test_of_the_values_by_query(files):
-    records = [json.loads(line) for line in printed(*files, "--format", "jsonl", "--per-query").splitlines()]
-    comparisons = [record for record in records if record["record"] == "comparison"]
-    assert len(comparisons) == 4
-    for row in comparisons:
-        key = {"record": "query", "measure": row["measure"]}
-        old, new = (
-            [one["value"] for one in records if one.items() >= (key | {"run": run}).items()]
-            for run in ("old", "new")
-        )
-        test = stats.ttest_rel(new, old)
-        assert (row["run"], row["other"]) == ("old", "new")
-        assert row["p_value"] == pytest.approx(test.pvalue, rel=1e-9)
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(test.confidence_interval()), rel=1e-9)
-        assert row["better"] == sum(b > a for a, b in zip(old, new, strict=True))
 
 
 # ---- formats ----------------------------------------------------------------------------------

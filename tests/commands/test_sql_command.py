@@ -26,11 +26,10 @@ from support.logs.written_sql import (
     script_for,
 )
 from support.oracle.messy_logs import seeded_log
-from support.places import SAMPLES
+from support.places import SAMPLE_LOG as SAMPLE
 from support.tiers import first
 
 LOGS, CHUNK = 30, 10
-SAMPLE = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 DIALECTS = ("duckdb", "spark")
 TABLES = ("configurations", "patterns", "queries")
 

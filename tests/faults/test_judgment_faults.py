@@ -59,15 +59,6 @@ def test_whole_grades_of_any_type_are_the_same(tmp_path, dtype):
     assert tiny.analysed(cast)["configurations"].equals(good["configurations"])
 
 
-def test_labels_of_the_scale_are_grades_whatever_their_case(tmp_path):
-    labels = {0: "Bad", 2: " GOOD ", 4: "perfect"}
-    good = tiny.analysed(tiny.write_log(tmp_path / "good"))
-    frame = tiny.judgments().with_columns(pl.col("grade").replace_strict(labels))
-    assert tiny.analysed(tiny.write_log(tmp_path / "labels", judgments=frame))["configurations"].equals(
-        good["configurations"]
-    )
-
-
 def test_a_scale_of_ones_own_names_its_grades(tmp_path):
     frame = tiny.judgments().with_columns(pl.col("grade").replace_strict({0: "no", 2: "maybe", 4: "yes"}))
     log = tiny.write_log(tmp_path, judgments=frame)
@@ -77,31 +68,12 @@ def test_a_scale_of_ones_own_names_its_grades(tmp_path):
     tiny.refused(log, "grade 'yes' of row 1", "not a label of the scale")
 
 
-# Worked by hand: grades of one (query, url) in the order of rows, and what each rule makes of them
-CONFLICTS = [
-    ((1, 2), {"max": 2, "latest": 2, "mean-rounded": 2}),
-    ((2, 1), {"max": 2, "latest": 1, "mean-rounded": 2}),
-    ((4, 0, 0), {"max": 4, "latest": 0, "mean-rounded": 1}),
-    ((0, 3, 1), {"max": 3, "latest": 1, "mean-rounded": 1}),
-    ((3, 4, 4, 3), {"max": 4, "latest": 3, "mean-rounded": 4}),
-    ((0, 0, 0, 1), {"max": 1, "latest": 1, "mean-rounded": 0}),
-]
-RULED = [(grades, rule, grade) for grades, by_rule in CONFLICTS for rule, grade in by_rule.items()]
-
-
 def contradicting(grades: tuple[int, ...]) -> pl.DataFrame:
     """Return the good judgments with several grades of the first result of ``maps``, in two spellings."""
     spelled = [("maps", "  MAPS ")[number % 2] for number in range(len(grades))]
     rows = [(query, MAPS_FIRST[1], grade) for query, grade in zip(spelled, grades, strict=True)]
     others = tiny.judgments().filter(pl.col("url") != MAPS_FIRST[1])
     return pl.concat([judged(*rows), others.cast({"grade": pl.Int64})])
-
-
-@pytest.mark.parametrize(("grades", "rule", "grade"), RULED)
-def test_each_rule_settles_conflicts_as_it_says(tmp_path, grades, rule, grade):
-    log = tiny.write_log(tmp_path, judgments=contradicting(grades))
-    table = tiny.analysed(log, conflicts=rule)["configurations"].filter(query="maps")
-    assert {row["grades"][row["results"].index(MAPS_FIRST[1])] for row in table.to_dicts()} == {grade}
 
 
 def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
@@ -113,24 +85,6 @@ def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
         MAPS_FIRST[1],
         "--conflicts max|mean-rounded|latest",
     )
-
-
-def test_equal_judgments_collapse(tmp_path):
-    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=contradicting((4, 4, 4))))
-    assert frames["funnel"].filter(source="judgments", step="repeated")["rows"].to_list() == [2]
-
-
-def test_different_judges_may_disagree(tmp_path):
-    frame = pl.concat(
-        [
-            tiny.judgments().with_columns(judge=pl.lit("ann")),
-            graded(0, pl.Int64).with_columns(judge=pl.lit("llm")),
-        ]
-    )
-    frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
-    shown = frames["configurations"].filter(query="maps")
-    first = {row["judge"]: row["grades"][row["results"].index(MAPS_FIRST[1])] for row in shown.to_dicts()}
-    assert first == {"ann": 4, "llm": 0}
 
 
 def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):

@@ -1,14 +1,16 @@
 """A run with too few judgments ends as a finding: it says what to judge, and what clicks show alone."""
 
 import json
-from collections import defaultdict
+from collections import Counter
 
 import polars as pl
 import pytest
 
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from support.logs import tiny
+from support.logs.simulated_log import rows
 from support.logs.small_logs import click, search, write_rows
+from support.oracle.oracle_log import log_to_sessions
 from support.places import DATA
 
 CHORUS = DATA / "chorus_esci_ubi"
@@ -158,21 +160,9 @@ def _judgments(out):
 
 
 def _sessions(folder):
-    """Return (query, results, clicked URLs) of each session; results are those of its first search."""
-    clicks = defaultdict(list)
-    for row in pl.read_parquet(folder / "clicks.parquet").to_dicts():
-        clicks[row["search_id"]].append(row)
-    latest, visit, found = {}, defaultdict(int), {}
-    for row in pl.read_parquet(folder / "searches.parquet").sort("timestamp", "search_id").to_dicts():
-        user, at = row["user_id"], row["timestamp"]
-        own = [
-            one for one in clicks[row["search_id"]] if abs((one["timestamp"] - at).total_seconds()) <= 3600
-        ]
-        visit[user] += user in latest and (at - latest[user]).total_seconds() > 3600
-        latest[user] = max([at, latest.get(user, at), *(one["timestamp"] for one in own)])
-        session = found.setdefault((user, visit[user], row["query"]), (row["query"], row["results"], set()))
-        session[2].update(one["url"] for one in own)
-    return list(found.values())
+    """Return the sessions that the plain-Python oracle forms."""
+    halves = (rows(folder / f"{name}.parquet") for name in ("searches", "clicks"))
+    return log_to_sessions(*halves, {"depth": (10,)}, Counter())
 
 
 @needs_chorus
@@ -180,7 +170,7 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     import_ubi([CHORUS / "ubi_queries_events.ndjson"], out=tmp_path / "log")
     judged = _judgments(tmp_path / "grades.csv")
     sessions = _sessions(tmp_path / "log")
-    shown = [(query, url) for query, results, _ in sessions for url in results[:10]]
+    shown = [(session.query, url) for session in sessions for url in session.results[:10]]
     with_grade = sum(result in judged for result in shown)
     inputs = [f"--{name}={tmp_path / 'log' / name}.parquet" for name in ("searches", "clicks")]
     given = (*inputs, f"--judgments={tmp_path / 'grades.csv'}", f"--out={tmp_path / 'run'}", "--quiet")
@@ -192,5 +182,5 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     assert lines[2].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72
     assert any(line.startswith("  gold: B0") for line in lines)
-    clicked = sum(results[0] in urls for _, results, urls in sessions) / len(sessions)
+    clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)
     assert f"  clicked   {100 * clicked:.1f} %" in found.out

@@ -274,20 +274,3 @@ def test_a_macro_has_as_many_parameters_on_every_engine():
 )
 def test_what_is_not_portable_is_found(sql, complaint):
     assert complaint in complaints(sql)
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT a, count(*) AS n, CAST(sum(b) AS BIGINT) AS b FROM t GROUP BY a",
-        "SELECT a, row_number() OVER (PARTITION BY b ORDER BY c) AS n FROM t WHERE d = $d",
-        "SELECT a, max(b) OVER (PARTITION BY a) AS b FROM t UNION ALL SELECT a, b FROM u",
-        "WITH x AS (SELECT DISTINCT a FROM t) SELECT x.a FROM x ANTI JOIN u ON x.a = u.a",
-        "SELECT normalise_query(a) AS a FROM t",
-        "SELECT CAST(a % 7 AS INTEGER) AS a, count(DISTINCT b) AS b FROM t GROUP BY CAST(a % 7 AS INTEGER)",
-        "SELECT CAST(sum(a) OVER (PARTITION BY b ORDER BY c) AS BIGINT) AS a, CAST(0 AS BIGINT) AS b FROM t",
-        "SELECT CASE WHEN a IS NULL THEN NULL ELSE 1 END AS a FROM t",
-    ],
-)
-def test_what_is_portable_is_left_in_peace(sql):
-    assert complaints(sql) == []

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import load_settings
 from clickassay.jobs.run import make_run
-from support.places import ROOT, SAMPLES
+from support.places import ROOT, SAMPLE
 
 COMMITTED = ROOT / "reports" / "sample"
 AGAIN = "make it again with `make report` and commit it"
@@ -18,11 +18,8 @@ AGAIN = "make it again with `make report` and commit it"
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
     out = tmp_path_factory.mktemp("sample") / "run"
-    searches, clicks, judgments, queries = (
-        str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries")
-    )
     command = json.loads((COMMITTED / "settings.json").read_text(encoding="utf-8"))["command"]
-    make_run(searches, clicks, judgments, queries, out, load_settings(), command=command)
+    make_run(*SAMPLE.values(), out, load_settings(), command=command)
     return out
 
 

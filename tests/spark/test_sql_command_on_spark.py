@@ -10,14 +10,13 @@ from support.logs import tiny
 from support.logs.messy import write_log
 from support.logs.written_sql import differing, edited, printed, script_for, statements
 from support.oracle.messy_logs import seeded_log
-from support.places import SAMPLES
+from support.places import SAMPLE_LOG as SAMPLE
 
 pytest.importorskip("pyspark")
 
 # Both have markets, pages, odd URLs, several deliveries, ambiguous ids and seven folds. The first has times
 # in milliseconds, text users, and visits by query; the second has ids of text, in folders of two files.
 SEEDS = (176, 141)
-SAMPLE = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 ROWS = {"searches": 20_059, "clicks": 28_938}  # as data_samples/README.md says
 HOSTILE = 'it\'s; `DROP` "TABLE" x -- $HOME é'
 

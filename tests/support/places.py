@@ -6,6 +6,8 @@ ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 
 SAMPLES = ROOT / "data_samples"
+SAMPLE = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries")}
+SAMPLE_LOG = {name: SAMPLE[name] for name in ("searches", "clicks")}
 
 DATA = ROOT.parent / "shared" / "data"
 """Real logs and judgments; tests of them are skipped where there are none."""

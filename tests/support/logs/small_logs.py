@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from clickassay.core.settings import load_settings
@@ -104,13 +105,14 @@ def query_buckets(*tables):
 
 @st.composite
 def drawn_logs(draw, users=(1, 2, 3)):
-    """Draw the searches and clicks of some users over one evening; search ids count from 100 * user."""
+    """Draw the searches (one at least) and clicks of users over an evening; ids count from 100 * user."""
     searches, clicks = [], []
     for user in users:
         for number in range(draw(st.integers(0, 6))):
             one = draw(drawn_searches(100 * user + number, user))
             searches.append(one)
             clicks += draw(st.lists(drawn_clicks(one), max_size=3))
+    assume(searches)
     return searches, clicks
 
 

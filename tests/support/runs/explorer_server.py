@@ -16,11 +16,7 @@ PATIENCE_MS = 30_000
 def server(folder: Path, home: Path):
     """Serve a run as the command does; yield the address it tells, and end it with Ctrl-C."""
     words = [sys.executable, "-m", "clickassay", "explore", str(folder), "--no-browser", "--min-users", "1"]
-    variables = {
-        **os.environ,
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / "config"),
-    }
+    variables = os.environ | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config")}
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
     )
@@ -83,6 +79,14 @@ class Visit:
     def hosts(self):
         """Return whom the page asked."""
         return {urlsplit(url).hostname for url in self.asked if not url.startswith(("data:", "blob:"))}
+
+
+@contextmanager
+def visited(chromium, address, **more):
+    """Visit an address with a browser as wide as a desk's."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    yield Visit(context.new_page(), address, **more)
+    context.close()
 
 
 MARKS = """() => {

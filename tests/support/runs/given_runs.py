@@ -13,7 +13,7 @@ from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs import tiny
-from support.places import ROOT, SAMPLES
+from support.places import ROOT, SAMPLE, SAMPLE_LOG
 
 COMMITTED = ROOT / "reports" / "sample"
 SETTINGS = Settings(depth=(5,), iterations=10, threads=1, click_models=("NONE",))
@@ -26,11 +26,11 @@ def compared(*arguments) -> tiny.Outcome:
 
 @cache
 def patterns():
-    return log_to_patterns(SAMPLES / "searches.parquet", SAMPLES / "clicks.parquet", SETTINGS)
+    return log_to_patterns(*SAMPLE_LOG.values(), SETTINGS)
 
 
 def judgments():
-    return pl.read_parquet(SAMPLES / "judgments.parquet")
+    return pl.read_parquet(SAMPLE["judgments"])
 
 
 def of_half(rows, half):

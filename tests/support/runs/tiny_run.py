@@ -143,24 +143,13 @@ def tables() -> dict[str, pl.DataFrame]:
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
         "differences": [(*uk, *row[:8], None, None, *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
-        "influence": [],
         "collapses": [(*uk, *row) for row in COLLAPSES],
-        "queries": [],
-        "draws": [],
-        "agreement": [],
-        "confusion": [],
         "comparisons": [(*uk, *row) for row in COMPARISONS],
-        "click_models": [],
-        "click_positions": [],
-        "click_grades": [],
-        "unjudged": [],
-        "next_judgments": [],
-        "conventions": [],
     }
     frames = {
-        table.name: pl.DataFrame(rows[table.name], schema=table.empty().schema, orient="row")
+        table.name: pl.DataFrame(rows.get(table.name, []), schema=table.empty().schema, orient="row")
         for table in RUN_TABLES
-        if table.name in rows
+        if table.name != "configurations"
     }
     return frames | {"configurations": pl.DataFrame([configuration_row(row) for row in CONFIGURATIONS])}
 

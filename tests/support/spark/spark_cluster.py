@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.logs.tiny import started_with
-from support.places import SAMPLES
+from support.places import SAMPLE_LOG as LOG
 
-LOG = {name: str(SAMPLES / f"{name}.parquet") for name in ("searches", "clicks")}
 WORKERS = 2
 PATIENCE = 120
 
