@@ -17,6 +17,7 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
+from clickassay.patterns.folder import FOLDER_TABLES
 from support.logs.messy import write_log
 from support.oracle.messy_logs import seeded_log
 from support.oracle.oracle_run import oracle
@@ -110,16 +111,15 @@ def same(expected, found):
 def pattern_table_differences(expected, table):
     """Compare the pattern table."""
     wanted = {
-        (name,): dict(zip(("market", "query", "results"), (*parts[:2], list(parts[2])), strict=True))
-        for name, parts in expected["configurations"].items()
+        "configurations": {
+            (name,): {"market": market, "query": query, "results": list(results)}
+            for name, (market, query, results) in expected["configurations"].items()
+        },
+        "patterns": {name: {"sessions": sessions} for name, sessions in expected["patterns"].items()},
+        "queries": {name: {"user_buckets": buckets} for name, buckets in expected["queries"].items()},
     }
-    found = keyed(table.configurations, ("configuration_id",), ("market", "query", "results"))
-    yield from compare("configuration", wanted, found)
-    wanted = {name: {"sessions": sessions} for name, sessions in expected["patterns"].items()}
-    found = keyed(table.patterns, ("configuration_id", "fold", "click_mask"), ("sessions",))
-    yield from compare("pattern", wanted, found)
-    wanted = {name: {"user_buckets": buckets} for name, buckets in expected["queries"].items()}
-    yield from compare("query", wanted, keyed(table.queries, ("market", "query"), ("user_buckets",)))
+    for name, rows in wanted.items():
+        yield from compare_table(name, rows, getattr(table, name), FOLDER_TABLES[name])
 
 
 def run_pattern_differences(run):
@@ -144,11 +144,9 @@ def run_query_differences(expected, frame):
 
 def funnel_differences(expected, table, run):
     """Compare what the funnel of the run counts, and its part about the log with the pattern table."""
-    key = ("source", "market", "depth", "judge", "step", "reason")
     wanted = {name: {"rows": rows} for name, rows in expected["funnel"].items()}
-    yield from compare(
-        "funnel of the run", wanted, keyed(run["funnel"].filter(pl.col("rows") != 0), key, ("rows",))
-    )
+    counted = run["funnel"].filter(pl.col("rows") != 0)
+    yield from compare_table("funnel of the run", wanted, counted, FOLDER_TABLES["funnel"])
     of_log = {
         name: rows
         for name, rows in wanted.items()
@@ -156,7 +154,7 @@ def funnel_differences(expected, table, run):
     }
     depths = [0, *run["funnel"]["depth"].unique()]  # the stored table counts clicks at every depth
     of_table = table.funnel.filter(pl.col("depth").is_in(depths), pl.col("rows") != 0)
-    yield from compare("funnel of the log", of_log, keyed(of_table, key, ("rows",)))
+    yield from compare_table("funnel of the log", of_log, of_table, FOLDER_TABLES["funnel"])
 
 
 def statistics_differences(expected, frame):

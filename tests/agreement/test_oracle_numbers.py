@@ -11,11 +11,10 @@ from scipy import stats
 from support.oracle.oracle_classes import click_entropies
 from support.oracle.oracle_correlation import (
     Within,
-    closed_form,
     null_success,
     pooled_variance,
-    weighted_correlation,
     weighted_noise,
+    weighted_statistic,
     with_noise,
     within_noise,
 )
@@ -30,34 +29,45 @@ from support.oracle.oracle_intervals import (
     student_quantile,
     student_two_sided,
 )
-from support.oracle.oracle_metrics import (
-    CLICK_METRICS,
-    Configuration,
-)
+from support.oracle.oracle_metrics import CLICK_METRICS, Configuration
 from support.oracle.oracle_tables import sign_agreement
+
+
+def plain_rows(queries, x, y, sessions):
+    """Return rows without noise of which ERR is x and every click metric y."""
+    quiet = {"few": True, **{f"variance {click}": 0.0 for click in CLICK_METRICS}}
+    return [
+        {"query": query, "ERR": a, "n_sessions": n, **dict.fromkeys(CLICK_METRICS, b)} | quiet
+        for query, a, b, n in zip(queries, x, y, sessions, strict=True)
+    ]
+
+
+def weighted(rows):
+    return weighted_statistic(rows, ["ERR"]).correlations["UCTR", "ERR"]
+
+
+def within(rows):
+    return Within(rows, ["ERR"]).statistic(rows).correlations["UCTR", "ERR"]
 
 
 def test_a_weight_is_a_number_of_equal_rows():
     x, y, weights = [0.1, 0.5, 0.2, 0.9], [3.0, 1.0, 4.0, 1.5], [1, 4, 2, 3]
     repeated = [[a for a, n in zip(values, weights, strict=True) for _ in range(n)] for values in (x, y)]
-    assert weighted_correlation(x, y, weights) == pytest.approx(statistics.correlation(*repeated), abs=1e-12)
-    assert weighted_correlation([0.1 * 3, 0.3, 0.3, 0.3], y, weights) is None
+    expected = statistics.correlation(*repeated)
+    assert weighted(plain_rows("qqqq", x, y, weights)) == pytest.approx(expected, abs=1e-12)
+    assert weighted(plain_rows("qqqq", [0.1 * 3, 0.3, 0.3, 0.3], y, weights)) is None
 
 
 def test_the_closed_form_is_algorithm_3_over_all_possible_draws():
     rng = random.Random(7)  # noqa: S311 - test data, not a secret
-    sizes = {"a": 2, "b": 3, "c": 4, "alone": 1}
-    rows = [
-        {"query": query, "UCTR": rng.random(), "ERR": rng.random()}
-        for query, n in sizes.items()
-        for _ in range(n)
-    ]
-    own = [[row for row in rows if row["query"] == query] for query in ("a", "b", "c")]
+    queries = "aabbbcccc1"  # the last one has one configuration
+    rows = plain_rows(queries, *([rng.random() for _ in queries] for _ in "xy"), [2] * 10)
+    own = [[row for row in rows if row["query"] == query] for query in "abc"]
     draws = list(itertools.product(*(itertools.permutations(configurations, 2) for configurations in own)))
     deltas = [[sum(a[name] - b[name] for a, b in draw) / 3 for draw in draws] for name in ("ERR", "UCTR")]
     assert len(draws) == 2 * 6 * 12
-    assert closed_form(rows, "UCTR", "ERR") == pytest.approx(statistics.correlation(*deltas), abs=1e-12)
-    assert closed_form(rows[-1:], "UCTR", "ERR") is None
+    assert within(rows) == pytest.approx(statistics.correlation(*deltas), abs=1e-12)
+    assert within(rows[-1:]) is None
 
 
 def test_sign_agreement_is_that_of_the_normal_distribution():
@@ -82,7 +92,7 @@ def test_sampling_noise_is_taken_out_as_worked_by_hand():
     # nine of ten sessions clicked: s2 = 0.1; S_cc = 0.9^2 / 2 = 0.405, noise = (0.01 + 0) / 2
     configurations = [configuration("q", [(1,)] * 9 + [()]), configuration("q", [()] * 10)]
     rows = noisy_rows(configurations, (0.9, 0.0))
-    assert closed_form(rows, "UCTR", "ERR") == pytest.approx(-1)
+    assert within(rows) == pytest.approx(-1)
     assert within_noise(rows, "UCTR") == pytest.approx(0.005)
     found = Within(rows, ["ERR"]).statistic(rows)
     assert found.reliabilities["UCTR"] == pytest.approx(0.4 / 0.405, abs=1e-12)

@@ -238,10 +238,6 @@ def test_query_answers_in_csv_and_json(run):
     assert [tuple(row.values()) for row in json.loads(said_by("query", run, sql, "--json"))] == expected
 
 
-def test_query_takes_the_database_file_too(run):
-    assert said_by("query", run / "run.duckdb", "SELECT 1 AS one", "--csv") == "one\n1\n"
-
-
 def test_a_long_table_is_cut_and_says_so_but_csv_has_all(run):
     sql = "SELECT range AS number FROM range(150)"
     assert "150 rows (first 100 shown; --csv gives all)" in said_by("query", run, sql)

@@ -104,9 +104,8 @@ HOSTILE_NAMES = [
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_hostile_name_stays_one_literal_or_one_name(dialect, name):
     """Judged by SQLGlot's reading of the script."""
-    tame = printed(
-        "--dialect", dialect, "--searches", "a/x" if "`.`" not in name and '".' not in name else "a.x"
-    )
+    plain = "a/x" if "`.`" not in name and '".' not in name else "a.x"
+    tame = printed("--dialect", dialect, "--searches", plain)
     hostile = printed("--dialect", dialect, "--searches", name)
     kinds = [
         [token.token_type for token in sqlglot.tokenize(script, dialect=dialect)]
@@ -131,14 +130,15 @@ def test_templates_fill_in_nothing_that_was_not_spelt_as_sql():
         template.render(name="it's")
 
 
+def session_masks():
+    """Return the SELECT of a step without its comment."""
+    file = ROOT / "sql" / "steps" / "6_sessions" / "session_masks.sql"
+    return file.read_text(encoding="utf-8").split("\n", 1)[1].strip()
+
+
 def test_values_of_steps_are_spelt_as_literals_and_must_be_given():
     select = dialect("duckdb").select
-    text = (
-        (ROOT / "sql" / "steps" / "6_sessions" / "session_masks.sql")
-        .read_text(encoding="utf-8")
-        .split("\n", 1)[1]
-        .strip()
-    )
+    text = session_masks()
     for value, spelt in ((10, "10"), (True, "TRUE"), ("it's", "'it''s'")):
         assert select("steps/6_sessions/session_masks", {"depth": value}) == text.replace("$depth", spelt)
     with pytest.raises(EngineError, match=r"step steps/6_sessions/session_masks needs a value for \$depth"):
@@ -216,8 +216,7 @@ def test_all_counts_and_all_checks_but_those_of_other_ways_are_written(dialect):
 
 def test_a_step_stands_in_the_script_for_duckdb_as_in_its_file():
     script = printed("--dialect", "duckdb", "--depth", 7)
-    text = (ROOT / "sql" / "steps" / "6_sessions" / "session_masks.sql").read_text(encoding="utf-8")
-    assert text.split("\n", 1)[1].replace("$depth", "7").strip() in script
+    assert session_masks().replace("$depth", "7") in script
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -320,12 +320,6 @@ def test_a_store_whose_making_was_killed_is_made_by_the_next_run(web, tmp_path):
     completed(web, tmp_path / "store")
 
 
-def test_a_folder_with_other_files_never_becomes_a_store(web, tmp_path):
-    (tmp_path / "mine.txt").write_text("keep")
-    refused(web.growing(tmp_path), "holds other files", "--store")
-    assert tiny.tree(tmp_path) == ["mine.txt"]
-
-
 # ---- damaged and missing files of the log -------------------------------------------------------
 
 

@@ -93,13 +93,45 @@ def test_times_may_be_spelled_in_many_ways(tmp_path, spelling, ending):
     assert (plain.out / "patterns.parquet").read_bytes() == (log.out / "patterns.parquet").read_bytes()
 
 
+def log_of(folder, table: str, rows: list[dict[str, object]], ending: str = ".csv") -> tiny.Log:
+    """Write rows as one table of the good log."""
+    write_as(ending, folder / f"{table}{ending}", rows)
+    return tiny.write_log(folder, **{table: folder / f"{table}{ending}"})
+
+
+def log_of_cells(folder, *changed: tuple[int, dict[str, str]]) -> tiny.Log:
+    """Write the searches as CSV with some cells of some rows changed."""
+    rows = [{**row, "results": json.dumps(row["results"])} for row in as_cells("searches")]
+    for number, cells in changed:
+        rows[number].update(cells)
+    return log_of(folder, "searches", rows)
+
+
+def log_of_text(folder, table: str, change, ending: str = ".csv") -> tiny.Log:
+    """Write a table whose bytes are changed by a function."""
+    log = log_of(folder, table, as_cells(table), ending)
+    file = folder / f"{table}{ending}"
+    file.write_bytes(change(file.read_bytes()))
+    return log
+
+
+def with_line(number: int, change):
+    """Return a function that changes one line."""
+
+    def changed(content: bytes) -> bytes:
+        lines = content.splitlines(keepends=False)
+        lines[number] = change(lines[number])
+        return b"\n".join(lines) + b"\n"
+
+    return changed
+
+
 @pytest.mark.parametrize("text", ["yesterday", "01/05/2024", "2024-13-45 99:00:00", "12:00", "NaN"])
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
 def test_times_that_are_none_are_counted_as_null(tmp_path, text, ending):
     rows = as_cells("searches")
     rows[0]["timestamp"] = text
-    write_as(ending, tmp_path / f"s{ending}", rows)
-    counts = tiny.counted(tiny.write_log(tmp_path, searches=tmp_path / f"s{ending}"), *FEW)
+    counts = tiny.counted(log_of(tmp_path, "searches", rows, ending), *FEW)
     assert counts["searches", "rejected", "null timestamp"] == 1
 
 
@@ -111,11 +143,7 @@ BROKEN = (
 
 @pytest.mark.parametrize("cell", BROKEN)
 def test_a_cell_that_is_no_json_array_has_null_results(tmp_path, cell):
-    rows = [{**row, "results": json.dumps(row["results"])} for row in as_cells("searches")]
-    rows[3]["results"] = cell
-    write_csv(tmp_path / "s.csv", rows)
-    log = tiny.write_log(tmp_path, searches=tmp_path / "s.csv")
-    counts = tiny.counted(log, *FEW)
+    counts = tiny.counted(log_of_cells(tmp_path, (3, {"results": cell})), *FEW)
     assert counts["searches", "rejected", "null results"] == 1
     assert counts["searches", "kept", ""] == tiny.ROWS - 1
 
@@ -129,103 +157,73 @@ def test_a_cell_that_is_no_json_array_has_null_results(tmp_path, cell):
     ],
 )
 def test_json_arrays_are_read_with_their_escapes(tmp_path, cell, expected):
-    rows = [{**row, "results": json.dumps(row["results"])} for row in as_cells("searches")]
-    rows[0].update(results=cell, query="odd")
-    write_csv(tmp_path / "s.csv", rows)
-    log = tiny.write_log(tmp_path, searches=tmp_path / "s.csv")
+    log = log_of_cells(tmp_path, (0, {"results": cell, "query": "odd"}))
     tiny.counted(log, "--raw-urls")
     stored = pl.read_parquet(log.out / "configurations.parquet").filter(query="odd")
     assert stored["results"].to_list() == [expected]
 
 
 def test_an_empty_array_and_a_null_inside_one_are_counted(tmp_path):
-    rows = [{**row, "results": json.dumps(row["results"])} for row in as_cells("searches")]
-    rows[0]["results"], rows[1]["results"] = "[]", '["a", null]'
-    write_csv(tmp_path / "s.csv", rows)
-    counts = tiny.counted(tiny.write_log(tmp_path, searches=tmp_path / "s.csv"), *FEW)
+    log = log_of_cells(tmp_path, (0, {"results": "[]"}), (1, {"results": '["a", null]'}))
+    counts = tiny.counted(log, *FEW)
     assert counts["searches", "rejected", "empty results"] == 1
     assert counts["searches", "rejected", "null in results"] == 1
 
 
 def test_results_that_no_cell_spells_as_json_stop_the_run(tmp_path):
     rows = [{**row, "results": "|".join(row["results"])} for row in as_cells("searches")]
-    write_csv(tmp_path / "s.csv", rows)
-    log = tiny.write_log(tmp_path, searches=tmp_path / "s.csv")
-    tiny.refused(log, "searches: 24 of 24 rows are unusable (24 with null results)", "read as it is meant")
+    stopped = ("searches: 24 of 24 rows are unusable (24 with null results)", "read as it is meant")
+    tiny.refused(log_of(tmp_path, "searches", rows), *stopped)
 
 
 @pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
 def test_csv_that_is_not_utf_8_is_refused(tmp_path, table):
-    rows = as_cells(table)
-    rows[5]["query" if "query" in rows[5] else "url"] = "caf\u00e9"
-    write_csv(tmp_path / "latin.csv", rows)
-    (tmp_path / "latin.csv").write_bytes(
-        (tmp_path / "latin.csv").read_text(encoding="utf-8").encode("latin-1")
+    log = log_of_text(
+        tmp_path, table, with_line(5, lambda line: line.replace(b"http", "caf\u00e9".encode("latin-1")))
     )
-    log = tiny.write_log(tmp_path, **{table: tmp_path / "latin.csv"})
-    tiny.refused(log, f"{table}: cannot read ", "latin.csv", "UTF-8")
+    tiny.refused(log, f"{table}: cannot read ", f"{table}.csv", "UTF-8")
 
 
 def test_csv_with_a_byte_order_mark_is_read(tmp_path):
-    write_csv(tmp_path / "j.csv", as_cells("judgments"))
-    (tmp_path / "j.csv").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "j.csv").read_bytes())
-    log = tiny.write_log(tmp_path, judgments=tmp_path / "j.csv")
+    log = log_of_text(tmp_path, "judgments", lambda content: b"\xef\xbb\xbf" + content)
     assert tiny.analysed(log)["statistics"]["n_configurations"].to_list() == [6]
 
 
 @pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
 def test_csv_with_rows_that_are_too_long_is_refused(tmp_path, table):
-    write_csv(tmp_path / "ragged.csv", as_cells(table))
-    lines = (tmp_path / "ragged.csv").read_text().splitlines()
-    lines[3] += ",more,and more"
-    (tmp_path / "ragged.csv").write_text("\n".join(lines) + "\n")
-    tiny.refused(
-        tiny.write_log(tmp_path, **{table: tmp_path / "ragged.csv"}), f"{table}: cannot read ", "ragged.csv"
-    )
+    log = log_of_text(tmp_path, table, with_line(3, lambda line: line + b",more,and more"))
+    tiny.refused(log, f"{table}: cannot read ", f"{table}.csv")
 
 
 def test_csv_rows_that_are_too_short_have_nulls(tmp_path):
-    write_csv(tmp_path / "c.csv", as_cells("clicks"))
-    lines = (tmp_path / "c.csv").read_text().splitlines()
-    lines[3] = lines[3].rsplit(",", 1)[0]
-    (tmp_path / "c.csv").write_text("\n".join(lines) + "\n")
-    log = tiny.write_log(tmp_path, clicks=tmp_path / "c.csv")
+    log = log_of_text(tmp_path, "clicks", with_line(3, lambda line: line.rsplit(b",", 1)[0]))
     assert tiny.counted(log, *FEW)["clicks", "rejected", "null url"] == 1
 
 
 def test_a_csv_whose_quote_never_ends_is_refused_or_counted(tmp_path):
-    write_csv(tmp_path / "c.csv", as_cells("clicks"))
-    text = (tmp_path / "c.csv").read_text()
-    (tmp_path / "c.csv").write_text(text.replace("http://", '"http://', 1))
-    tiny.refused(tiny.write_log(tmp_path, clicks=tmp_path / "c.csv"), "clicks")
+    log = log_of_text(tmp_path, "clicks", lambda content: content.replace(b"http://", b'"http://', 1))
+    tiny.refused(log, "clicks")
 
 
 def test_csv_keeps_quotes_commas_and_line_ends_of_a_query(tmp_path):
-    rows = as_cells("searches")
-    rows[0]["query"] = 'a "b", c\nd'
-    write_csv(tmp_path / "s.csv", rows)
-    log = tiny.write_log(tmp_path, searches=tmp_path / "s.csv")
+    log = log_of_cells(tmp_path, (0, {"query": 'a "b", c\nd'}))
     tiny.counted(log)
     assert 'a "b", c d' in pl.read_parquet(log.out / "queries.parquet")["query"].to_list()
 
 
-@pytest.mark.parametrize("line", ['{"search_id": 1', "not json", '["a"]', "[1, 2]"])
+@pytest.mark.parametrize("line", [b'{"search_id": 1', b"not json", b'["a"]', b"[1, 2]"])
 @pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
 def test_a_line_that_is_no_json_object_is_refused(tmp_path, table, line):
-    write_json_lines(tmp_path / "t.jsonl", as_cells(table))
-    lines = (tmp_path / "t.jsonl").read_text().splitlines()
-    lines[4] = line
-    (tmp_path / "t.jsonl").write_text("\n".join(lines) + "\n")
-    tiny.refused(tiny.write_log(tmp_path, **{table: tmp_path / "t.jsonl"}), table, "t.jsonl")
+    log = log_of_text(tmp_path, table, with_line(4, lambda _: line), ".jsonl")
+    tiny.refused(log, table, f"{table}.jsonl")
 
 
 def test_json_lines_may_lack_a_field_here_and_there(tmp_path):
     rows = as_cells("clicks")
     del rows[2]["url"]
     rows[4]["url"] = None
-    write_json_lines(tmp_path / "c.jsonl", rows)
-    log = tiny.write_log(tmp_path, clicks=tmp_path / "c.jsonl")
-    assert tiny.counted(log, *FEW)["clicks", "rejected", "null url"] == 2
+    counts = tiny.counted(log_of(tmp_path, "clicks", rows, ".jsonl"), *FEW)
+    assert counts["clicks", "rejected", "null url"] == 2
 
 
 # ---- Hive folders -----------------------------------------------------------------------------

@@ -12,18 +12,16 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.next_to_judge import next_judgments
-from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import formed_sessions
 from support.logs.small_logs import simulated
-from support.logs.tiny_table import GRADES, judgment_rows, table_of
+from support.logs.tiny_table import judgment_rows, prepared, table_of
 
 SETTINGS = load_settings(iterations=10, click_models=("NONE",), depth=[3, 6])
 
 
 def proposed(depth, *, table=None, rows=None, by_market=False):
     table = table_of() if table is None else table
-    rows = judgment_rows(GRADES) if rows is None else rows
-    judgments = prepare_judgments(rows, table.queries, load_settings(), by_market=by_market)
+    judgments = prepared(table, rows, by_market=by_market)
     return next_judgments(table, judgments, formed_sessions(table.funnel), judge="all", depth=depth)
 
 

@@ -21,15 +21,9 @@ from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.unjudged import FEWEST_DONORS, always, drawn_from_clicks, filled, unjudged_results
 from support.logs import tiny
 from support.logs.small_logs import simulated
-from support.logs.tiny_table import GRADES, judgment_rows, table_of
+from support.logs.tiny_table import GRADES, judgment_rows, prepared, table_of
 
 QUICK = {"iterations": 10, "click_models": ("NONE",)}
-
-
-def prepared(rows=None, *, table=None, by_market=False, **settings):
-    table = table_of() if table is None else table
-    rows = judgment_rows(GRADES) if rows is None else rows
-    return prepare_judgments(rows, table.queries, load_settings(**settings), by_market=by_market)
 
 
 # ---- by hand ----------------------------------------------------------------------------------
@@ -42,21 +36,21 @@ def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
         ("all", "all", "r", "y"),
     ]
     assert unjudged_results(table, judgments, deepest=2).rows() == [("all", "all", "r", "y")]
-    assert unjudged_results(table, prepared(judgment_rows([("q", "d", 1)])), deepest=1).rows() == [
+    assert unjudged_results(table, prepared(rows=judgment_rows([("q", "d", 1)])), deepest=1).rows() == [
         ("all", "all", "q", "a")
     ]
 
 
 def test_each_judge_has_holes_of_its_own():
     rows = judgment_rows([("q", "a", 3), ("q", "b", 3), ("r", "x", 2)], judge=["j", "k", "k"])
-    found = unjudged_results(table_of(), prepared(rows), deepest=2)
+    found = unjudged_results(table_of(), prepared(rows=rows), deepest=2)
     assert found.rows() == [("j", "all", "q", "b"), ("k", "all", "q", "a"), ("k", "all", "r", "y")]
 
 
 def test_judgments_of_a_market_are_filled_in_that_market_alone():
     table = table_of([("n", "q", "ab"), ("s", "q", "ac")], [{0: 1}, {0: 1}])
     rows = judgment_rows([("q", "a", 3)], market=["n"])
-    found = unjudged_results(table, prepared(rows, table=table, by_market=True), deepest=2)
+    found = unjudged_results(table, prepared(table, rows, by_market=True), deepest=2)
     assert found.rows() == [("all", "n", "q", "b")]
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
@@ -21,7 +20,6 @@ from clickassay.jobs.patterns import log_to_patterns
 
 QUERIES = ("maps", "weather today", "news")
 ORDERS = ((0, 1, 2), (1, 0, 2))
-NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 NOON_MS = 1_714_564_800_000
 STEP_MS = 10_000
 WIDE = "200"

@@ -60,9 +60,15 @@ def judgment_rows(rows, **columns):
     return frame.with_columns(pl.Series(name, values) for name, values in filled.items())
 
 
+def prepared(table=None, rows=None, *, by_market=False, **settings):
+    """Return the prepared judgments of the tiny table, or other rows for another."""
+    queries = (table_of() if table is None else table).queries
+    rows = judgment_rows(GRADES) if rows is None else rows
+    return prepare_judgments(rows, queries, load_settings(**settings), by_market=by_market)
+
+
 def judged_at(depth, table=None, rows=None, *, judge="all", by_market=False, **settings):
     """Return the judged configurations of the tiny table, or of another."""
     table = table_of() if table is None else table
-    rows = judgment_rows(GRADES) if rows is None else rows
-    judgments = prepare_judgments(rows, table.queries, load_settings(**settings), by_market=by_market)
+    judgments = prepared(table, rows, by_market=by_market, **settings)
     return cut_to_depth(look_up(table, judgments, judge=judge, deepest=depth), depth=depth, max_grade=4)

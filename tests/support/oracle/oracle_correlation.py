@@ -109,16 +109,6 @@ def weighted_deviations(values: list[float], weights: list[int]) -> list[float] 
     return [value - mean for value in values]
 
 
-def weighted_correlation(x: list[float], y: list[float], weights: list[int]) -> float | None:
-    """Return the weighted Pearson correlation, or None where x or y does not vary."""
-    dx, dy = weighted_deviations(x, weights), weighted_deviations(y, weights)
-    if dx is None or dy is None:
-        return None
-    weighted_x, weighted_y = (list(map(mul, weights, part)) for part in (dx, dy))
-    s_xx, s_yy = math.fsum(map(mul, weighted_x, dx)), math.fsum(map(mul, weighted_y, dy))
-    return math.fsum(map(mul, weighted_x, dy)) / math.sqrt(s_xx * s_yy)
-
-
 def weighted_statistic(rows: Rows, editorial_names: list[str]) -> Found:
     """Return all weighted correlations of some configurations, and how reliable the click metrics are."""
     weights = [row["n_sessions"] for row in rows]
@@ -197,14 +187,6 @@ def ratio(sums: dict[Pair, float], click: str, editorial: str) -> float | None:
     """Sum_q S_ec / sqrt(sum_q S_ee * sum_q S_cc), or None where a metric does not vary within queries."""
     s_cc, s_ee = sums[click, click], sums[editorial, editorial]
     return sums[click, editorial] / math.sqrt(s_cc * s_ee) if s_cc and s_ee else None
-
-
-def closed_form(rows: Rows, click: str, editorial: str) -> float | None:
-    """Return the limit of Algorithm 3 for two metrics."""
-    pairs = [(click, click), (editorial, editorial), (click, editorial)]
-    return ratio(
-        summed([covariances(own, pairs) for own in by_query(rows).values()], pairs), click, editorial
-    )
 
 
 def summed(parts: list[dict[Pair, float]], pairs: Iterable[Pair]) -> dict[Pair, float]:

@@ -1,6 +1,5 @@
 """The committed sample run, and a copy of it in which every text means to do harm."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -51,8 +50,3 @@ def hostile_run(folder: Path) -> Path:
         for name in ("statistics", "correlations")
     }
     return copied_run(folder, configurations=rows, **others)
-
-
-def settings_of(folder: Path) -> dict[str, object]:
-    """Return the settings of a run folder as written."""
-    return json.loads((folder / "settings.json").read_text(encoding="utf-8"))["settings"]
