@@ -22,16 +22,18 @@ def in_days(folder, *frames):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_missing_file_is_named(tmp_path, table):
-    log = tiny.write_log(tmp_path, **{table: tmp_path / "nowhere.parquet"})
-    tiny.refused(log, f"{table}: ", "nowhere.parquet does not exist", "give a file, a folder or a glob")
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_an_empty_folder_is_named(tmp_path, table):
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        ("nowhere.parquet", ("nowhere.parquet does not exist", "give a file, a folder or a glob")),
+        ("bare", ("no data file in ", "bare", ".parquet, .pq, .csv")),
+        ("day=*/*.parquet", ("day=*/*.parquet",)),
+    ],
+    ids=["a missing file", "an empty folder", "a glob that matches nothing"],
+)
+def test_a_place_without_data_is_named(tmp_path, table, place, words):
     (tmp_path / "bare").mkdir()
-    log = tiny.write_log(tmp_path, **{table: tmp_path / "bare"})
-    tiny.refused(log, f"{table}: no data file in ", "bare", ".parquet, .pq, .csv")
+    tiny.refused(tiny.write_log(tmp_path, **{table: tmp_path / place}), f"{table}: ", *words)
 
 
 def test_a_folder_with_other_files_only_has_no_data(tmp_path):

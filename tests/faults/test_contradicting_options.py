@@ -59,13 +59,13 @@ def test_a_batch_that_is_not_there_cannot_be_forgotten(log, order):
     assert tiny.inside("store", "verify", store).code == 0
 
 
-@pytest.mark.parametrize("batch", ["week", "0", "-3", "1.5", ""])
-def test_an_unknown_batch_size_names_the_known_ones(log, batch):
-    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"--batch={batch}"))
-    assert "must be auto, day, file or a number of searches" in said
-
-
-@pytest.mark.parametrize("limit", ["4", "GB", "four GB"])
-def test_a_memory_limit_without_number_or_unit_names_the_form(log, limit):
-    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"--memory-limit={limit}"))
-    assert "as 4GB or 512MiB" in said
+@pytest.mark.parametrize(
+    ("option", "values", "words"),
+    [
+        ("--batch", ("week", "0", "-3", "1.5", ""), "must be auto, day, file or a number of searches"),
+        ("--memory-limit", ("4", "GB", "four GB"), "as 4GB or 512MiB"),
+    ],
+)
+def test_a_size_that_is_none_names_those_that_are(log, option, values, words):
+    for value in values:
+        assert words in tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"{option}={value}"))

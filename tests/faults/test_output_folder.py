@@ -61,9 +61,7 @@ def test_an_output_whose_parent_cannot_hold_it_is_refused(tmp_path, parent):
         "no file system to write on": "/proc/clickassay/run",
     }
     before = tiny.tree(tmp_path)
-    options = log.options("patterns")
-    options[options.index("--out") + 1] = str(places[parent])
-    assert "cannot write" in tiny.refusal(*options)
+    assert "cannot write" in tiny.refusal(*log.options("patterns", out=places[parent]))
     assert tiny.tree(tmp_path) == before
 
 
@@ -111,10 +109,7 @@ def test_a_full_disk_is_named_at_every_stage_and_nothing_is_left(tmp_path, room_
     part = 0.9 if stage == "report" else 0.5
     log = tiny.write_log(tmp_path / "log")
     with small_disk(tmp_path / "disk", str(before + int(part * room_of[stage]))) as disk:
-        options = log.options()
-        options[options.index("--out") + 1] = str(disk / "deep" / "run")
-        outcome = tiny.inside(*options)
-        line = tiny.one_line(outcome)
+        line = tiny.refusal(*log.options(out=disk / "deep" / "run"))
         assert "disk full" in line
         assert "free space or choose another --out" in line
         assert tiny.tree(disk) == []

@@ -86,15 +86,12 @@ class Log:
     def out(self) -> Path:
         return self.folder / "made" / "run"
 
-    def options(self, command: str = "run") -> list[str]:
+    def options(self, command: str = "run", *, out: Path | None = None) -> list[str]:
         """Return the command with its inputs and output."""
         inputs = ["--searches", self.searches, "--clicks", self.clicks]
-        judged = (
-            ["--judgments", self.judgments, *QUICK]
-            if command == "run"
-            else ["--depth", "3", "--threads", "1"]
-        )
-        return [command, *inputs, *judged, "--out", str(self.out)]
+        judged = ["--judgments", self.judgments, *QUICK]
+        more = judged if command == "run" else ["--depth", "3", "--threads", "1"]
+        return [command, *inputs, *more, "--out", str(self.out if out is None else out)]
 
 
 def write_log(folder: Path, **changed: pl.DataFrame | str | Path) -> Log:
