@@ -15,8 +15,6 @@ from clickassay.correlation.tables import correlations
 from support.one_correlation import ranked
 from support.runs.given_sample import rows_of
 
-ENDS = ("ci_low", "ci_high", "noise_corrected", "noise_corrected_low", "noise_corrected_high")
-
 
 def correlate(sample, splits=None):
     return correlations(sample, query_splits(sample)[0] if splits is None else splits)
@@ -139,42 +137,6 @@ def test_a_class_of_one_query_has_no_interval_and_one_of_one_configuration_no_va
     assert by_class["b"]["ci_low"].null_count() == by_class["b"]["ci_high"].null_count() == 6
     assert by_class["b"]["caution"].unique().to_list() == ["no interval: too few queries vary"]
     assert by_class["a"]["caution"].null_count() == 6  # its reason says it all
-
-
-def test_a_constant_metric_gives_null_with_a_reason_everywhere(sample):
-    clicks = sample.click_values.copy()
-    clicks[:, 1] = 0.3
-    constant = dataclasses.replace(sample, click_values=clicks)
-    table = correlate(constant).filter(pl.col("click_metric") == "C1", pl.col("split") == "all")
-    drawn = ranked(constant).filter(click_metric="C1")
-    compared = comparisons(constant).filter(click_metric="C1")
-    of_ranked = ("monte_carlo", "monte_carlo_se", "exact", "sign_agreement")
-    of_compared = ("difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")
-    for frame, columns in (
-        (table, ("correlation", "null_correlation", *ENDS)),
-        (drawn, (*of_ranked, *ENDS)),
-        (compared, of_compared),
-    ):
-        assert len(frame) == 3
-        assert frame.select(columns).null_count().row(0) == (3,) * len(columns)
-        assert frame["caution"].null_count() == 3
-    assert table["reason"].str.contains("click metric is the same").all()
-    assert drawn["reason"].str.contains("click metric is the same").all()
-
-
-def test_differences_count_the_queries_with_two_configurations(sample):
-    counts = np.bincount(sample.query_index)
-    table = ranked(sample)
-    assert table["n_queries"].unique().to_list() == [(counts >= 2).sum()]
-    assert table["n_configurations"].unique().to_list() == [counts[counts >= 2].sum()]
-    assert table["reason"].null_count() == len(table) == 6
-
-
-def test_one_configuration_per_query_gives_no_difference_but_a_reason(make_sample):
-    sample = make_sample(1, queries=8, configurations=8)
-    table = ranked(sample)
-    assert table["reason"].unique().to_list() == ["no query has two configurations"]
-    assert table["monte_carlo"].null_count() == table["exact"].null_count() == 6
 
 
 def test_a_sample_without_configurations_gives_tables_without_values(make_sample):

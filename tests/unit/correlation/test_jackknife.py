@@ -154,20 +154,16 @@ def test_fewer_than_two_queries_have_no_error(queries):
     assert math.isnan(gathered.spread().error)
 
 
-@pytest.mark.parametrize("each", [0.25, -0.1, 1 / 3, 1e-15])
-@pytest.mark.parametrize("queries", [2, 3, 7])
-def test_equal_deviations_have_no_spread_so_there_is_no_interval_and_no_small_p_value(each, queries):
+EQUAL = [[each] * queries for queries in (2, 3, 7) for each in (0.25, -0.1, 1 / 3, 1e-15)]
+
+
+@pytest.mark.parametrize("deviations", [*EQUAL, [0.25, 0.25 + 1e-15, 0.25 - 1e-15, 0.25]])
+def test_deviations_that_are_equal_but_for_rounding_give_no_interval_and_no_small_p_value(deviations):
     gathered = Deviations()
-    gathered.add(np.full(queries, each))
+    gathered.add(np.array(deviations))
     spread = gathered.spread()
     assert np.isnan(difference_interval(np.array(0.5), spread)).all()
     assert math.isnan(p_value(np.array(0.5), spread))
-
-
-def test_deviations_that_differ_by_rounding_only_have_no_spread_either():
-    gathered = Deviations()
-    gathered.add(np.array([0.25, 0.25 + 1e-15, 0.25 - 1e-15, 0.25]))
-    assert np.isnan(difference_interval(np.array(0.5), gathered.spread())).all()
 
 
 SPREADS = st.tuples(st.floats(1e-6, 10), st.floats(1, 5000))

@@ -169,25 +169,16 @@ def test_a_sample_without_configurations_has_no_sums(sample):
     assert (len(weighted_noise(none)), len(within_noise(none))) == (0, 0)
 
 
-@pytest.mark.parametrize("value", ["correlation", "exact"])
-def test_there_is_no_corrected_value_when_noise_explains_everything(make_sample, value):
+@pytest.mark.parametrize("single", [False, True], ids=["all is noise", "one session each"])
+@pytest.mark.parametrize(("tabled", "value"), [(overall, "correlation"), (ranked, "exact")])
+def test_there_is_no_corrected_value_when_noise_explains_all_or_nothing_tells_it(
+    make_sample, tabled, value, single
+):
     sample = make_sample(2)
-    noisy = dataclasses.replace(sample, click_variances=np.full(sample.click_variances.shape, 1e6))
-    table = overall(noisy) if value == "correlation" else ranked(noisy)
+    sessions = np.ones_like(sample.sessions) if single else sample.sessions
+    variances = np.full(sample.click_variances.shape, np.nan if single else 1e6)
+    table = tabled(dataclasses.replace(sample, sessions=sessions, click_variances=variances))
     assert table["noise_corrected"].null_count() == table["noise_corrected_low"].null_count() == 6
-    assert table[value].null_count() == table["ci_low"].null_count() == 0
-
-
-@pytest.mark.parametrize("value", ["correlation", "exact"])
-def test_there_is_no_corrected_value_when_no_configuration_has_two_sessions(make_sample, value):
-    sample = make_sample(2)
-    single = dataclasses.replace(
-        sample,
-        sessions=np.ones_like(sample.sessions),
-        click_variances=np.full(sample.click_variances.shape, np.nan),
-    )
-    table = overall(single) if value == "correlation" else ranked(single)
-    assert table["noise_corrected"].null_count() == 6
     assert table[value].null_count() == table["ci_low"].null_count() == 0
 
 

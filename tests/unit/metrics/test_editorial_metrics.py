@@ -143,12 +143,6 @@ def test_raising_one_grade_never_lowers_dcg_rbp_rr_and_err(grades, data):
     assert after["ERR"] >= before["ERR"] - 1e-15
 
 
-@given(GRADES)
-def test_the_list_in_falling_order_of_grades_has_ndcg_exactly_1(grades):
-    ideal = sorted(grades, reverse=True)
-    assert values(ideal, pool=grades, settings=JUDGED)["NDCG"] == (1 if max(grades) else 0)
-
-
 @given(st.lists(st.lists(st.integers(0, 4), max_size=9), min_size=1, max_size=5), st.integers(1, 8))
 def test_the_ideal_list_is_the_sorted_pool_filled_up_with_zeros(pools, depth):
     counts = np.array([np.bincount(np.array(pool, dtype=int), minlength=5) for pool in pools])

@@ -82,6 +82,12 @@ def test_questions_are_read_from_the_folder_with_their_first_comment_line():
     assert found["coverage"].sql == FILES["coverage"].read_text(encoding="utf-8")
 
 
+def answered(name, rows, folder):
+    """Return the answer of a run with these configurations."""
+    run = write_run(folder / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
+    return ask(run, question(name).sql)
+
+
 def test_a_ranking_shows_the_twenty_worst_of_each_market_and_no_more(tmp_path):
     # ERR rises while clicks fall: the gap is largest at both ends, and weights break no tie by chance
     rows = [
@@ -91,8 +97,7 @@ def test_a_ranking_shows_the_twenty_worst_of_each_market_and_no_more(tmp_path):
         for market in ("uk", "us")
         for i in range(30)
     ]
-    run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
-    answer = ask(run, question("worst_disagreements").sql)
+    answer = answered("worst_disagreements", rows, tmp_path)
     assert answer["market"].to_list() == ["uk"] * 20 + ["us"] * 20
     worst = sorted(range(30), key=lambda i: (-abs(2 * i - 29), i))[:20]
     assert answer.filter(pl.col("market") == "us")["query"].to_list() == [f"q{i}" for i in worst]
@@ -104,8 +109,7 @@ def test_opposite_changes_of_one_query_are_all_pairs_that_a_double_loop_finds(tm
         configuration_row(("uk", "editor", f"id{i}", "q", f"a{i} b", (1, 0), 10, err, 0.5, clicks))
         for i, (err, clicks) in enumerate(points)
     ]
-    run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
-    answer = ask(run, question("opposite_changes").sql)
+    answer = answered("opposite_changes", rows, tmp_path)
     found = set(zip(answer["results_from"].list.first(), answer["results_to"].list.first(), strict=True))
     expected = {
         (f"a{i}", f"a{j}")
@@ -123,11 +127,10 @@ def test_opposite_changes_leave_the_rarest_of_many_configurations_aside(tmp_path
         configuration_row(("uk", "editor", f"id{i}", "q", f"a{i} b", (1, 0), sessions, err, 0.5, clicks))
         for i, (err, clicks, sessions) in enumerate(points)
     ]
-    sql = question("opposite_changes").sql
     for count, pairs in ((31, 0), (30, 20)):
-        frame = pl.DataFrame(rows[31 - count :])
-        run = write_run(tmp_path / f"{count}.duckdb", tables() | {"configurations": frame})
-        assert ask(run, sql).height == pairs
+        (tmp_path / str(count)).mkdir()
+        found = answered("opposite_changes", rows[31 - count :], tmp_path / str(count))
+        assert found.height == pairs
 
 
 def test_without_the_only_query_that_varies_there_is_no_correlation(tmp_path):
@@ -135,8 +138,7 @@ def test_without_the_only_query_that_varies_there_is_no_correlation(tmp_path):
         configuration_row(("uk", "editor", f"id{i}", f"q{max(i, 1)}", "a b", (1, 0), 7 + i, err, 0.5, i / 10))
         for i, err in enumerate((0.1, 0.9, 1 / 3, 1 / 3, 1 / 3))
     ]
-    run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
-    answer = ask(run, question("driving_queries").sql)
+    answer = answered("driving_queries", rows, tmp_path)
     assert answer["query"][0] == "q1"
     assert answer["correlation_without"].is_null().to_list() == [True, False, False, False]
 
@@ -148,7 +150,6 @@ def test_a_question_of_the_correlation_survives_a_metric_that_never_changes(tmp_
         for err in (1 / 3, 0.1, 0.7, 0.95, 0.0)
         for i in range(5)
     ]
-    run = write_run(tmp_path / "run.duckdb", tables() | {"configurations": pl.DataFrame(rows)})
-    answer = ask(run, question("driving_queries").sql)
+    answer = answered("driving_queries", rows, tmp_path)
     assert answer["correlation"].to_list() == [None] * 25
     assert answer["correlation_without"].to_list() == [None] * 25

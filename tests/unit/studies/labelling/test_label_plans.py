@@ -26,17 +26,9 @@ def world(tmp_path_factory):
         latent = rng.normal() + rng.normal(size=size)
         grades = np.clip(np.round(latent + 1.2 + rng.normal(0, 0.5, size)), 0, 4).astype(int)
         noisy = latent + rng.normal(0, 1.5, size)
-        for place in range(size):
-            rows.append(
-                (
-                    f"q {query}",
-                    f"u{query}/{place}",
-                    latent[place],
-                    noisy[place],
-                    int(grades[place]),
-                    10 + place,
-                )
-            )
+        urls = [f"u{query}/{place}" for place in range(size)]
+        names = [f"q {query}"] * size
+        rows += zip(names, urls, latent, noisy, grades.tolist(), range(10, 10 + size), strict=True)
     schema = ["query", "url", "score", "other", "grade", "length"]
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     for name, column in (("first", "score"), ("second", "other")):
@@ -54,22 +46,27 @@ def world(tmp_path_factory):
     return folder
 
 
-def planned(world, out, *options, two=True, budget=60):
-    rankings = [
-        "--ranking",
-        world / "first.parquet",
-        *(("--ranking", world / "second.parquet") if two else ()),
-    ]
-    arguments = ["plan", *rankings, "--budget", budget, "--out", out, "--quiet", *options]
+def done(*arguments):
+    """Run a command to its good end; return what it prints."""
     ended = tiny.inside(*map(str, arguments))
     assert ended.code == 0, ended
     return ended.out
 
 
+def refused(*arguments):
+    """Run a command that is refused; return what it says."""
+    ended = tiny.inside(*map(str, arguments))
+    assert ended.code == 2, ended
+    return ended.err
+
+
+def planned(world, out, *options, budget=60):
+    rankings = (part for name in ("first", "second") for part in ("--ranking", world / f"{name}.parquet"))
+    return done("plan", *rankings, "--budget", budget, "--out", out, "--quiet", *options)
+
+
 def estimated(plan, labels, *options):
-    ended = tiny.inside("estimate", str(plan), "--labels", str(labels), *options)
-    assert ended.code == 0, ended
-    return ended.out
+    return done("estimate", plan, "--labels", labels, *options)
 
 
 def true_difference(world, depth, weights=None):
@@ -82,8 +79,7 @@ def true_difference(world, depth, weights=None):
             by_query.setdefault(query, []).append(grades[query, url])
         values = {}
         for query, shown in by_query.items():
-            reached = value = 1.0
-            value = 0.0
+            reached, value = 1.0, 0.0
             for rank, grade in enumerate(shown[:depth], 1):
                 chance = (2**grade - 1) / 16
                 value += reached * chance / rank
@@ -161,17 +157,7 @@ def test_queries_in_one_ranking_only_are_told(world, tmp_path):
 
 def test_a_plan_that_goes_on_keeps_its_draws_and_pays_nothing_twice(world, tmp_path):
     planned(world, tmp_path / "one", "--seed", "5")
-    ended = tiny.inside(
-        "plan",
-        "--continue",
-        str(tmp_path / "one"),
-        "--budget",
-        "150",
-        "--out",
-        str(tmp_path / "two"),
-        "--quiet",
-    )
-    assert ended.code == 0, ended
+    done("plan", "--continue", tmp_path / "one", "--budget", 150, "--out", tmp_path / "two", "--quiet")
     planned(world, tmp_path / "whole", "--seed", "5", budget=150)
     one, two, whole = (pl.read_parquet(tmp_path / name / "draws.parquet") for name in ("one", "two", "whole"))
     assert two.head(one.height).equals(one)
@@ -212,10 +198,8 @@ def test_the_labels_of_the_sheet_give_the_ratio_estimate(world, tmp_path):
     found = json.loads(estimated(tmp_path / "plan", labelled, "--json"))
     draws = pl.read_parquet(tmp_path / "plan" / "draws.parquet")
     assert found["draws"] == found["of"] == draws.height
-    values = {}
-    for query in draws["query"].unique():
-        own = {query: 1.0}
-        values[query] = true_difference(world, 5, {f"q {n}": own.get(f"q {n}", 0.0) for n in range(120)})
+    none = {f"q {n}": 0.0 for n in range(120)}
+    values = {query: true_difference(world, 5, none | {query: 1.0}) for query in draws["query"].unique()}
     above = sum(ratio * values[query] for query, ratio in draws.select("query", "ratio").iter_rows())
     assert found["estimate"]["value"] == pytest.approx(above / draws["ratio"].sum())
     assert found["estimate"]["ci_low"] < true_difference(world, 5) < found["estimate"]["ci_high"]
@@ -246,9 +230,8 @@ def test_draws_count_up_to_the_first_gap_and_parts_are_told(world, tmp_path):
 def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
     planned(world, tmp_path / "plan")
     labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
-    ended = tiny.inside("estimate", str(tmp_path / "plan"), "--labels", str(labelled))
-    assert ended.code == 2
-    assert "label the sheet from its top" in ended.err
+    said = refused("estimate", tmp_path / "plan", "--labels", labelled)
+    assert "label the sheet from its top" in said
 
 
 # ---- what cannot be planned -------------------------------------------------------------------
@@ -294,9 +277,7 @@ def test_what_does_not_fit_is_refused_in_one_line(world, tmp_path, options, mess
     given = dict(zip(options[::2], options[1::2], strict=True))
     found = {name: place(world, tmp_path, value) for name, value in given.items()}
     arguments = {"--ranking": world / "first.parquet", "--budget": 60, "--out": tmp_path / "plan"} | found
-    ended = tiny.inside("plan", *(str(part) for pair in arguments.items() for part in pair), "--quiet")
-    assert ended.code == 2, ended
-    assert message in ended.err
+    assert message in refused("plan", *(part for pair in arguments.items() for part in pair), "--quiet")
     assert not (tmp_path / "plan").exists()
 
 
@@ -309,17 +290,13 @@ def test_a_folder_that_is_no_plan_is_refused(world, tmp_path):
     plan = tmp_path / "none"
     goes_on = ("plan", "--continue", plan, "--budget", 5, "--out", tmp_path / "x")
     for command in (("estimate", plan, "--labels", world / "labels.parquet"), goes_on):
-        ended = tiny.inside(*map(str, command))
-        assert ended.code == 2
-        assert "is no plan, or a broken one" in ended.err
+        assert "is no plan, or a broken one" in refused(*command)
 
 
 def test_a_smaller_budget_is_no_continuation(world, tmp_path):
     planned(world, tmp_path / "plan")
-    ended = tiny.inside(
-        "plan", "--continue", str(tmp_path / "plan"), "--budget", "60", "--out", str(tmp_path / "x")
-    )
-    assert (ended.code, "is not above that of the plan, 60" in ended.err) == (2, True)
+    said = refused("plan", "--continue", tmp_path / "plan", "--budget", 60, "--out", tmp_path / "x")
+    assert "is not above that of the plan, 60" in said
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -337,9 +314,7 @@ def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_
     harm = "=1+1"
     rows = [(name, f"@sum{place}", place) for name in (harm, "q", "r") for place in range(1, 4)]
     pl.DataFrame(rows, schema=["query", "url", "rank"], orient="row").write_parquet(tmp_path / "r.parquet")
-    arguments = ("--ranking", tmp_path / "r.parquet", "--budget", "9", "--out", tmp_path / "p")
-    ended = tiny.inside("plan", *map(str, arguments))
-    assert ended.code == 0, ended
+    done("plan", "--ranking", tmp_path / "r.parquet", "--budget", 9, "--out", tmp_path / "p")
     text = (tmp_path / "p" / "to_label.csv").read_text()
     assert "'=1+1" in text
     assert ",=1+1" not in text
@@ -358,7 +333,6 @@ def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_
 def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade, message):
     planned(world, tmp_path / "plan")
     (tmp_path / "odd.csv").write_text(f"query,url,grade\nq 1,u1/0,{grade}\n")
-    ended = tiny.inside("estimate", str(tmp_path / "plan"), "--labels", str(tmp_path / "odd.csv"))
-    assert ended.code == 2
-    assert message in ended.err
-    assert ended.err.count("\n") == 1
+    said = refused("estimate", tmp_path / "plan", "--labels", tmp_path / "odd.csv")
+    assert message in said
+    assert said.count("\n") == 1

@@ -125,12 +125,18 @@ def test_a_ranking_does_not_differ_from_itself(measure):
     assert found.variance.tolist() == [0]
 
 
+def difference_of_the_last_two(chances, size):
+    """Return the moments of ERR of two lists of like documents, of which the last two change places."""
+    lists = [[*range(size)], [*range(size - 2), size - 1, size - 2]]
+    rankings = [Ranking(np.array(places), np.array([0, size])) for places in lists]
+    return difference_moments(
+        pool_of(["a"], [0, size], np.tile(chances, (size, 1)), rankings, costs=[1]), "ERR"
+    )
+
+
 def test_a_difference_far_down_two_long_lists_keeps_its_variance():
     # the last two of 100 change places: delta = prod (1 - l) (l_a - l_b - ...) by a pool of these two alone
-    chances = np.tile([0.5, 0.5], (100, 1))
-    lists = [[*range(98), 98, 99], [*range(98), 99, 98]]
-    rankings = [Ranking(np.array(places), np.array([0, 100])) for places in lists]
-    found = difference_moments(pool_of(["a"], [0, 100], chances, rankings, costs=[1]), "ERR")
+    found = difference_of_the_last_two([0.5, 0.5], 100)
     # V = l_a / 99 + (1 - l_a) l_b / 100, l = 0 or 1/2: a and b count (l_a - l_b)(1/99 - 1/100);
     # E (l_a - l_b)^2 = 2 Var l = 1/8, and E (1 - l)^2 = (1 + 1/4) / 2 = 5/8 for each of 98 before them
     assert found.mean.tolist() == [0]
@@ -139,10 +145,7 @@ def test_a_difference_far_down_two_long_lists_keeps_its_variance():
 
 def test_lists_that_share_a_long_top_of_doubtful_documents_have_finite_moments():
     # E P^2 / (E P)^2 of 1,300 such documents is beyond 1e308; P itself is all but 0
-    chances = np.tile([0.5, 0, 0, 0, 0.5], (1302, 1))
-    lists = [[*range(1300), 1300, 1301], [*range(1300), 1301, 1300]]
-    rankings = [Ranking(np.array(places), np.array([0, 1302])) for places in lists]
-    found = difference_moments(pool_of(["a"], [0, 1302], chances, rankings, costs=[1]), "ERR")
+    found = difference_of_the_last_two([0.5, 0, 0, 0, 0.5], 1302)
     assert found.mean.tolist() == [0]
     assert 0 <= found.variance[0] < 1e-300
 
