@@ -18,7 +18,7 @@ from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.jobs.patterns import engine_for
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.shown import lists_with_sessions, results_shown
+from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
 from clickassay.logs.embedded.build import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
@@ -258,7 +258,10 @@ def _counted(
         sessions=int(funnel.filter(source="sessions", step="formed")["rows"].sum()),
         queries=table.queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
-        positions=tuple(_positions(table)),
+        positions=tuple(
+            PositionFacts(position, shown, clicked, clicked / shown)
+            for position, (shown, clicked) in enumerate(clicks_by_position(table, table.stored_depth), 1)
+        ),
         judged=tuple(judged),
         obstacles=tuple(obstacles),
     )
@@ -287,19 +290,6 @@ def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
     ordered = found.sort("source", "rows", "reason", descending=[True, True, False])
     for row in ordered.iter_rows(named=True):
         yield LostRows(**row)
-
-
-def _positions(table: PatternTable) -> Iterator[PositionFacts]:
-    lengths = table.configurations.select("configuration_id", length=pl.col("results").list.len())
-    sessions = table.patterns.join(lengths, on="configuration_id")
-    for position in range(1, table.stored_depth + 1):
-        shown = sessions.filter(pl.col("length") >= position)
-        every = int(shown["sessions"].sum())
-        if not every:
-            return
-        bit = 1 << (position - 1)
-        clicked = int(shown.filter((pl.col("click_mask") & bit) != 0)["sessions"].sum())
-        yield PositionFacts(position, every, clicked, clicked / every)
 
 
 def _judged(

@@ -1,5 +1,7 @@
 """Results that lists show, one row each, and where a judge's grade of each stands."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -29,6 +31,21 @@ def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
     cut = pl.col("results").list.head(deepest)
     rows = lists.with_row_index("list").with_columns(url=cut, place=pl.int_ranges(cut.list.len()))
     return rows.drop("results").explode("url", "place", empty_as_null=False)
+
+
+def clicks_by_position(table: PatternTable, deepest: int) -> Iterator[tuple[int, int]]:
+    """Yield the sessions that show a result at each position, and of these the sessions that click it.
+
+    From the first position down to `deepest`, or to the last that any session shows.
+    """
+    lengths = table.configurations.select("configuration_id", length=pl.col("results").list.len())
+    sessions = table.patterns.join(lengths, on="configuration_id")
+    for place in range(deepest):
+        shown = sessions.filter(pl.col("length") > place)
+        if shown.is_empty():
+            return
+        clicked = shown.filter((pl.col("click_mask") & (1 << place)) != 0)
+        yield int(shown["sessions"].sum()), int(clicked["sessions"].sum())
 
 
 def judgment_rows(lists: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int) -> Integers:

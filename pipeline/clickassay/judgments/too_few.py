@@ -9,7 +9,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.settings import Settings
 from clickassay.core.text import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import lists_with_sessions, results_shown
+from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
 from clickassay.metrics.clicks import CLICKS
 from clickassay.patterns.table import PatternTable
 
@@ -134,14 +134,10 @@ def _urls(urls: Sequence[str]) -> str:
 
 def _clicks_alone(table: PatternTable, deepest: int) -> list[str]:
     """Return clicks per session by position, and the click metrics that need no grades."""
-    lengths = table.configurations.select("configuration_id", pl.col("results").list.len().alias("length"))
-    rows = table.patterns.join(lengths, on="configuration_id")
-    masks, sessions, length = (rows[name].to_numpy() for name in ("click_mask", "sessions", "length"))
-    masks = masks & ((1 << deepest) - 1)
-    total, rates = int(sessions.sum()), []
-    for place in range(min(deepest, MOST_POSITIONS, int(length.max()))):
-        clicked = int(sessions[(masks >> place) & 1 == 1].sum())
-        rates.append(clicked / int(sessions[length > place].sum()))
+    masks, sessions = (table.patterns[name].to_numpy() for name in ("click_mask", "sessions"))
+    masks, total = masks & ((1 << deepest) - 1), int(sessions.sum())
+    positions = clicks_by_position(table, min(deepest, MOST_POSITIONS))
+    rates = [clicked / shown for shown, clicked in positions]
     metrics = (
         f"{metric.name} {np.average(metric.function(masks), weights=sessions):.3f}"
         for metric in CLICKS

@@ -1,10 +1,11 @@
 """A small random sample whose click metrics follow its editorial metrics."""
 
+from dataclasses import replace
+
 import numpy as np
-import polars as pl
 import pytest
 
-from clickassay.core.records import Sample, SampleKey
+from support.runs.given_sample import sample_of
 
 
 def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=3, most_sessions=30):
@@ -18,20 +19,8 @@ def random_sample(seed=0, *, queries=12, configurations=32, clicks=2, editorial=
     sessions = rng.integers(1, most_sessions + 1, configurations)
     variances = rng.random((configurations, clicks))
     variances[sessions == 1] = np.nan
-    return Sample(
-        key=SampleKey("all", 5, "all"),
-        queries=tuple(f"query {number:03d}" for number in range(queries)),
-        query_index=query_index,
-        sessions=sessions,
-        click_names=tuple(f"C{number}" for number in range(clicks)),
-        click_values=click_values,
-        click_variances=variances,
-        null_success=rng.random(configurations),
-        editorial_names=tuple(f"E{number}" for number in range(editorial)),
-        editorial_values=editorial_values,
-        configuration_ids=pl.Series([f"{number:032x}" for number in range(configurations)]),
-        click_entropy=rng.random(queries),
-    )
+    sample = sample_of(click_values, editorial_values, sessions, query_index, variances)
+    return replace(sample, null_success=rng.random(configurations), click_entropy=rng.random(queries))
 
 
 @pytest.fixture(scope="session")

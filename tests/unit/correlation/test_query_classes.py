@@ -90,14 +90,8 @@ def test_other_attributes_are_split_by_their_text_in_the_order_of_their_values(s
 def test_a_market_has_its_own_attributes(sample):
     frame = pl.DataFrame({"market": ["de", "fr"], "query": ["a", "a"], "topic": ["x", "y"]})
     for market, topic in (("de", "x"), ("fr", "y"), ("uk", "unknown")):
-        assert (
-            classes_of(
-                dataclasses.replace(sample, key=dataclasses.replace(sample.key, market=market)),
-                "topic",
-                frame,
-            )[1]
-            == topic
-        )
+        own = dataclasses.replace(sample, key=dataclasses.replace(sample.key, market=market))
+        assert classes_of(own, "topic", frame)[1] == topic
 
 
 def test_a_log_without_markets_uses_the_attributes_of_all(sample):

@@ -96,16 +96,10 @@ def test_judgments_of_queries_that_the_log_lacks_are_counted_out():
     assert funnel_of(judgments)["no query", "its query is not in the log"] == 1
 
 
-def test_a_blank_or_nan_grade_is_no_grade():
-    assert (
-        funnel_of(prepared([("q", "a", "2"), ("q", "b", " ")], max_rejected=1))["rejected", "null grade"] == 1
-    )
-    assert (
-        funnel_of(prepared([("q", "a", 2.0), ("q", "b", float("nan"))], max_rejected=1))[
-            "rejected", "null grade"
-        ]
-        == 1
-    )
+@pytest.mark.parametrize(("grade", "none"), [("2", " "), (2.0, float("nan"))])
+def test_a_blank_or_nan_grade_is_no_grade(grade, none):
+    judgments = prepared([("q", "a", grade), ("q", "b", none)], max_rejected=1)
+    assert funnel_of(judgments)["rejected", "null grade"] == 1
 
 
 def test_grades_are_the_same_whatever_the_order_of_rows():

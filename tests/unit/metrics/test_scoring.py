@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
 from clickassay.core.settings import load_settings
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.scoring import formed_sessions, measure
@@ -70,12 +71,7 @@ def test_a_click_is_a_success_from_the_success_grade_on(success, expected):
 
 def test_the_sample_holds_the_same_numbers_as_arrays():
     (sample,) = measured_at(2).samples
-    assert (sample.key.market, sample.key.depth, sample.key.judge, sample.queries) == (
-        "all",
-        2,
-        "all",
-        ("q",),
-    )
+    assert (sample.key, sample.queries) == (SampleKey("all", 2, "all"), ("q",))
     assert sample.sessions.tolist() == [11]
     assert dict(zip(sample.click_names, sample.click_values[0], strict=True)) == pytest.approx(
         {name: float(value) for name, value in CLICKS_AT_TWO.items()}

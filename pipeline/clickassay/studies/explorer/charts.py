@@ -34,10 +34,12 @@ def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: 
     ring
         Id of the configuration to be ringed; '' for none.
     """
-    x, y = _axis("editorial", editorial), _axis("click", click)
+    scale = alt.Scale(zero=True, nice=True)
+    x = alt.X("editorial:Q", title=editorial, scale=scale)
+    y = alt.Y("click:Q", title=click, scale=scale)
     crowded = every.height > drawn.height
     sizes = [8, 120] if crowded else [14, 420]
-    layers = [_points(drawn, x, y, sizes, click=click, editorial=editorial)]
+    layers = [_points(drawn, sizes, click=click, editorial=editorial).encode(x, y)]
     if crowded:
         layers.insert(0, _map(every))
     ringed = every.filter(configuration_id=ring).select("click", "editorial")  # its raw query stays here
@@ -49,26 +51,10 @@ def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: 
     return chart.configure_axis(grid=True, gridColor="#e6e6e6", labelColor="#333", titleColor="#111")
 
 
-def _axis(field: str, name: str) -> Any:  # noqa: ANN401
-    scale = alt.Scale(zero=True, nice=True)
-    kind = alt.X if field == "editorial" else alt.Y
-    return kind(f"{field}:Q", title=name, scale=scale)
-
-
-def _points(
-    drawn: pl.DataFrame,
-    x: Any,  # noqa: ANN401
-    y: Any,  # noqa: ANN401
-    sizes: list[int],
-    *,
-    click: str,
-    editorial: str,
-) -> Any:  # noqa: ANN401
+def _points(drawn: pl.DataFrame, sizes: list[int], *, click: str, editorial: str) -> Any:  # noqa: ANN401
     chosen = alt.selection_point(name=SELECTION, fields=["configuration_id"], on="click", empty=False)
     points = alt.Chart(drawn).mark_circle(stroke="white", strokeWidth=0.4)
     return points.encode(
-        x,
-        y,
         size=alt.Size("n_sessions:Q", title="sessions", scale=alt.Scale(range=sizes)),
         color=alt.condition(chosen, alt.value(_CHOSEN), alt.value(_INK)),
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.45)),

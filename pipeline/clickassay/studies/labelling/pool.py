@@ -122,8 +122,7 @@ def pool_of(
         rankings=tuple(rankings),
     )
     _check_shapes(pool)
-    _check_costs(pool)
-    _check_weights(pool)
+    _check_numbers(pool)
     for number, ranking in enumerate(pool.rankings, start=1):
         _check_ranking(pool, ranking, f"ranking {number}")
     return replace(pool, chances=_sound_chances(pool), weights=pool.weights / pool.weights.sum())
@@ -148,20 +147,15 @@ def _check_offsets(offsets: Integers, size: int, what: str) -> None:
         raise ActiveError(f"offsets of {what} must rise from 0 to their number, {size}: count them anew")
 
 
-def _check_costs(pool: Pool) -> None:
-    wrong = ~(np.isfinite(pool.costs) & (pool.costs > 0))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ActiveError(
-            f"labelling query {pool.queries[at]!r} costs {pool.costs[at]:g}: give a number above 0"
-        )
-
-
-def _check_weights(pool: Pool) -> None:
-    wrong = ~(np.isfinite(pool.weights) & (pool.weights >= 0))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ActiveError(f"query {pool.queries[at]!r} weighs {pool.weights[at]:g}: give a number from 0 up")
+def _check_numbers(pool: Pool) -> None:
+    for values, sound, told in (
+        (pool.costs, pool.costs > 0, "labelling query {!r} costs {:g}: give a number above 0"),
+        (pool.weights, pool.weights >= 0, "query {!r} weighs {:g}: give a number from 0 up"),
+    ):
+        wrong = ~(np.isfinite(values) & sound)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise ActiveError(told.format(pool.queries[at], values[at]))
     if not 0 < pool.weights.sum() < np.inf:
         raise ActiveError("the weights of all queries add up to nothing finite above 0: weigh one more")
 

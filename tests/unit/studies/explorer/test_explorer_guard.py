@@ -40,17 +40,13 @@ def test_the_names_of_this_machine_are_let_through(host):
     assert reached[0]["meta"] == {"run": str(Path("run").resolve()), "min_users": 5}
 
 
-@pytest.mark.parametrize(
-    "host",
-    [b"evil.example", b"127.0.0.1.evil.example", b"evil.example:9999", b"", b"0.0.0.0:9999", b"[::1", b"a@b"],
-)
-def test_a_foreign_name_for_this_machine_is_refused(host):
-    answer, reached = asked([(b"host", host)])
+FOREIGN = ("evil.example", "127.0.0.1.evil.example", "evil.example:9999", "", "0.0.0.0:9999", "[::1", "a@b")
+
+
+@pytest.mark.parametrize("headers", [[], *([(b"host", host.encode())] for host in FOREIGN)])
+def test_a_foreign_name_for_this_machine_or_none_is_refused(headers):
+    answer, reached = asked(headers)
     assert (answer["status"], reached) == (403, [])
-
-
-def test_a_request_without_a_host_is_refused():
-    assert asked([])[0]["status"] == 403
 
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
