@@ -88,22 +88,23 @@ def test_gradients_are_those_of_finite_differences(seed, aim, positions):
     assert free.loss(point)[1] == pytest.approx(slope, abs=1e-5)
 
 
-@pytest.mark.parametrize("aim", AIMS)
-def test_a_planted_map_is_found_again_without_noise(aim):
-    rows, agreement = AIMS[aim](observed(1, size=4000))
-    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="free")
-    assert found.rho == pytest.approx(1.0, abs=1e-7)
-    assert found.map.chances == pytest.approx(PLANTED.chances, abs=2e-3)
-    assert found.map.utilities == pytest.approx(PLANTED.utilities, abs=2e-3)
+TO_FIND = {
+    "free": PLANTED,
+    "fixed": GradeMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1)),
+    "gamma": GradeMap(PLANTED.chances, 0.7 ** np.arange(DEPTH), 0.7),
+}
 
 
+@pytest.mark.parametrize("positions", TO_FIND)
 @pytest.mark.parametrize("aim", AIMS)
-def test_chances_alone_are_found_again(aim):
-    truth = GradeMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
-    rows, agreement = AIMS[aim](observed(2, size=4000, truth=truth))
-    found = learn(rows.grades, agreement, paper_map(4, DEPTH))
-    assert found.map.chances == pytest.approx(truth.chances, abs=2e-3)
-    assert (found.map.utilities == 1 / np.arange(1, DEPTH + 1)).all()
+def test_a_planted_map_is_found_again_without_noise(aim, positions):
+    truth, near = TO_FIND[positions], 0.01 if positions == "gamma" else 2e-3
+    rows, agreement = AIMS[aim](observed(1, size=4000, truth=truth))
+    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions=positions)
+    assert found.rho == pytest.approx(1.0, abs=1e-6)
+    assert found.map.chances == pytest.approx(truth.chances, abs=near)
+    assert found.map.utilities == pytest.approx(truth.utilities, abs=0 if positions == "fixed" else near)
+    assert found.map.gamma == (truth.gamma and pytest.approx(truth.gamma, abs=near))
 
 
 @settings(max_examples=10)
@@ -125,17 +126,6 @@ def test_where_utilities_are_free_a_factor_of_skipping_is_not_told():
     utilities = np.cumsum(steps[::-1])[::-1]
     other = GradeMap(1 - 0.9 * (1 - PLANTED.chances), utilities)
     assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("aim", AIMS)
-def test_a_planted_gamma_is_found_again(aim):
-    truth = GradeMap(PLANTED.chances, 0.7 ** np.arange(DEPTH), 0.7)
-    rows, agreement = AIMS[aim](observed(5, size=4000, truth=truth))
-    found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions="gamma")
-    assert found.rho == pytest.approx(1.0, abs=1e-6)
-    assert found.map.gamma == pytest.approx(0.7, abs=0.01)
-    assert found.map.utilities == pytest.approx(truth.utilities, abs=0.01)
-    assert found.map.chances == pytest.approx(truth.chances, abs=0.01)
 
 
 def test_the_map_of_a_gamma_is_the_extended_cascade_metric():

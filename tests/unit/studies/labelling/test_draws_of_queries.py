@@ -8,13 +8,6 @@ from scipy import stats
 
 from clickassay.core.errors import ActiveError
 from clickassay.studies.labelling.draws import BLOCK, draw
-from clickassay.studies.labelling.pool import Ranking, pool_of
-
-
-def pool_with(costs):
-    offsets = np.arange(len(costs) + 1)
-    lists = [Ranking(offsets[:-1], offsets)]
-    return pool_of([str(n) for n in offsets[1:]], offsets, [[0.5, 0.5]] * len(costs), lists, costs=costs)
 
 
 def rng(seed=3):
@@ -29,9 +22,9 @@ PLANS = st.lists(st.tuples(st.integers(1, 8), st.integers(0, 5)), min_size=1, ma
 @given(rows=PLANS, budget=st.integers(1, 40), seed=st.integers(0, 1000))
 @settings(max_examples=150)
 def test_algorithm_1_one_draw_after_the_other(rows, budget, seed):
-    costs = [cost / 2 for cost, _ in rows]
+    costs = np.array([cost / 2 for cost, _ in rows])
     q = np.array([pull for _, pull in rows]) / sum(pull for _, pull in rows)
-    found = draw(pool_with(costs).costs, q, budget, rng(seed), most_draws=500)
+    found = draw(costs, q, budget, rng(seed), most_draws=500)
     paid, spent = set(), 0.0
     for place, first in zip(found.queries, found.paid, strict=True):
         assert q[place] > 0
@@ -43,7 +36,7 @@ def test_algorithm_1_one_draw_after_the_other(rows, budget, seed):
     if found.complete:
         assert found.paid[-1]
     elif len(found.queries) < 500:  # the next draw of the same generator would have passed the budget
-        following = draw(pool_with(costs).costs, q, 10_000, rng(seed), most_draws=500)
+        following = draw(costs, q, 10_000, rng(seed), most_draws=500)
         place = following.queries[len(found.queries)]
         assert place not in paid
         assert spent + costs[place] > budget
@@ -53,15 +46,15 @@ def test_algorithm_1_one_draw_after_the_other(rows, budget, seed):
 @settings(max_examples=60)
 def test_a_larger_budget_only_adds_draws(rows, budget, more):
     q = np.array([pull for _, pull in rows]) / sum(pull for _, pull in rows)
-    pool = pool_with([cost for cost, _ in rows])
-    small, large = draw(pool.costs, q, budget, rng()), draw(pool.costs, q, budget + more, rng())
+    costs = np.array([cost for cost, _ in rows], dtype=float)
+    small, large = draw(costs, q, budget, rng()), draw(costs, q, budget + more, rng())
     assert small.queries.tolist() == large.queries[: len(small.queries)].tolist()
     assert small.paid.tolist() == large.paid[: len(small.paid)].tolist()
 
 
 def test_draws_of_several_blocks_follow_q():
     q = np.array([0.5, 0.3, 0.2, 1e-12, 0])  # the fourth keeps the pool from being complete
-    found = draw(pool_with([1, 1, 1, 1, 1]).costs, q, 3, rng(), most_draws=5 * BLOCK).queries
+    found = draw(np.array([1, 1, 1, 1, 1], dtype=float), q, 3, rng(), most_draws=5 * BLOCK).queries
     counts = np.bincount(found, minlength=5)
     assert counts[3:].tolist() == [0, 0]
     assert stats.chisquare(counts[:3], np.array([0.5, 0.3, 0.2]) * 5 * BLOCK).pvalue > 0.001
@@ -69,14 +62,14 @@ def test_draws_of_several_blocks_follow_q():
 
 def test_draws_are_independent_of_each_other():
     q = np.array([0.25, 0.75, 1e-12])
-    found = draw(pool_with([1, 1, 1]).costs, q, 2, rng(), most_draws=20_000).queries
+    found = draw(np.array([1, 1, 1], dtype=float), q, 2, rng(), most_draws=20_000).queries
     pairs = np.bincount(2 * found[:-1:2] + found[1::2], minlength=4)
     expected = np.outer(q[:2], q[:2]).ravel()
     assert stats.chisquare(pairs, expected / expected.sum() * pairs.sum()).pvalue > 0.001
 
 
 def test_it_ends_with_the_draw_that_pays_for_the_last_query():
-    found = draw(pool_with([1, 2, 3]).costs, np.array([0.6, 0.3, 0.1]), 1e9, rng())
+    found = draw(np.array([1, 2, 3], dtype=float), np.array([0.6, 0.3, 0.1]), 1e9, rng())
     assert found.complete
     assert found.spent == 6
     assert found.paid[-1]
@@ -84,18 +77,18 @@ def test_it_ends_with_the_draw_that_pays_for_the_last_query():
 
 
 def test_it_ends_after_a_hundred_draws_for_each_query():
-    found = draw(pool_with([1, 1, 9]).costs, np.array([0.5, 0.5 - 1e-9, 1e-9]), 5, rng())
+    found = draw(np.array([1, 1, 9], dtype=float), np.array([0.5, 0.5 - 1e-9, 1e-9]), 5, rng())
     assert len(found.queries) == 300
     assert not found.complete
 
 
 def test_a_budget_below_the_first_draw_draws_nothing():
-    found = draw(pool_with([2.0]).costs, np.array([1.0]), 1, rng())
+    found = draw(np.array([2.0], dtype=float), np.array([1.0]), 1, rng())
     assert (len(found.queries), found.spent, found.complete) == (0, 0, False)
 
 
 def test_empty_budgets_and_no_draws_are_refused():
     with pytest.raises(ActiveError, match="a budget of 0 buys no label"):
-        draw(pool_with([1]).costs, np.array([1.0]), 0, rng())
+        draw(np.array([1], dtype=float), np.array([1.0]), 0, rng())
     with pytest.raises(ActiveError, match="at most 0 draws were asked for: give 1 or more"):
-        draw(pool_with([1]).costs, np.array([1.0]), 1, rng(), most_draws=0)
+        draw(np.array([1], dtype=float), np.array([1.0]), 1, rng(), most_draws=0)
