@@ -5,6 +5,5 @@
 - ``output``, ``tables``: folders that appear whole; tables on disk.
 - ``text``, ``escape``, ``frames``: words; foreign text made safe; frames as CSV and JSON.
 - ``privacy``: who may be named.
-- ``provenance``, ``seeds``, ``sqlfiles``, ``machine``: versions; random draws by name; where ``sql/`` lies;
-  how much memory there is.
+- ``provenance``, ``seeds``, ``sqlfiles``: versions; random draws by name; where ``sql/`` lies.
 """

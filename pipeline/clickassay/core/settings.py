@@ -4,6 +4,7 @@ Later sources win: defaults < TOML file < command-line options. Names are the sa
 ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML.
 """
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -139,6 +140,11 @@ class Settings(BaseModel):
             if getattr(self, name) > self.max_grade:
                 raise ValueError(f"{name} {getattr(self, name)} is above max_grade {self.max_grade}")
         return self
+
+
+def memory_bytes() -> int:
+    """Return the bytes of memory that this machine has: `memory_limit` is a part of them unless told."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def load_settings(file: Path | None = None, **options: object) -> Settings:

@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 
 from clickassay.core.errors import EngineError, InputError
-from clickassay.core.machine import memory_bytes
 from clickassay.core.output import is_disk_full
+from clickassay.core.settings import memory_bytes
 from clickassay.core.sqlfiles import sql_text
 from clickassay.core.text import first_line
 from clickassay.inputs.files import READ_ERRORS

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError, SettingsError
-from clickassay.core.machine import memory_bytes
+from clickassay.core.settings import memory_bytes
 from clickassay.logs.spark.errors import first_cause, in_words, mended_fault
 
 if TYPE_CHECKING:
