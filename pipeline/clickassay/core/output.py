@@ -44,6 +44,26 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 @contextmanager
+def new_folder(place: Path) -> Iterator[Path]:
+    """Yield a temporary folder as `published_folder` does, for what is only written to a new place.
+
+    Raises
+    ------
+    OutputError
+        If something is there already, be it an empty folder; or as `published_folder` does.
+    """
+    _check_new(place)
+    with published_folder(place) as work:
+        yield work
+        _check_new(place)  # once more: the work took its time
+
+
+def _check_new(place: Path) -> None:
+    if os.path.lexists(place):
+        raise OutputError(f"{place} exists already; choose another --out, or remove it first")
+
+
+@contextmanager
 def writing_to(place: Path) -> Iterator[None]:
     """Say in one line what keeps `place` from being written."""
     try:

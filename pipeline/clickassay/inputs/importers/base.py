@@ -9,7 +9,6 @@ docs/reference/formats.md says what each of them maps, drops and assumes, and wh
 import hashlib
 import os
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +21,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from clickassay.core.errors import InputError, OutputError
-from clickassay.core.output import write_json
+from clickassay.core.errors import InputError
+from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
@@ -279,31 +278,9 @@ class CanonicalFolder:
 
 @contextmanager
 def importing(out: Path, counts: Iterable[str], progress: Progress) -> Iterator[CanonicalFolder]:
-    """Give a temporary sibling folder to write to, these counts at 0; rename it to `out` at the end.
-
-    On failure it is removed.
-
-    Raises
-    ------
-    OutputError
-        If `out` exists already or cannot be written.
-    """
-    _must_be_new(out)
-    part = out.parent / f".{out.name}.{os.getpid()}.part"
-    try:
-        part.mkdir(parents=True)
-        yield CanonicalFolder(part, out, dict.fromkeys(counts, 0), progress)
-        _must_be_new(out)
-        part.rename(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror or error}; give a writable place") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _must_be_new(out: Path) -> None:
-    if os.path.lexists(out):
-        raise OutputError(f"{out} exists already; give a folder that does not exist, or remove it first")
+    """Give a folder that becomes `out` at the end, with these counts at 0; see `new_folder`."""
+    with new_folder(out) as path:
+        yield CanonicalFolder(path, out, dict.fromkeys(counts, 0), progress)
 
 
 def height(frame: pl.LazyFrame) -> int:

@@ -1,6 +1,5 @@
 """Simulate a log: draw a corpus, let editors judge it, then draw and write period after period."""
 
-import os
 from collections import Counter
 from dataclasses import asdict
 from functools import partial
@@ -8,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clickassay.core.errors import OutputError, SimulationError
-from clickassay.core.output import published_folder, write_json
+from clickassay.core.errors import SimulationError
+from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, make_corpus
 from clickassay.inputs.simulate.judging import judge
@@ -85,11 +84,7 @@ def simulate(
     chosen = _checked(world, searches, queries, seed)
     if gain_map is not None:
         chosen = with_gain_map(chosen, gain_map)
-    if os.path.lexists(out):
-        raise OutputError(
-            f"{out} exists already; a simulated log is only written to a new folder: choose another"
-        )
-    with published_folder(out) as folder:
+    with new_folder(out) as folder:
         progress(Event("making up queries"))
         corpus = make_corpus(queries, _stream(seed, _CORPUS))
         judgments, planted = judge(corpus, chosen.flaws, _stream(seed, _EDITORS))

@@ -43,6 +43,13 @@ def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.tsv", "out"]
 
 
+def test_a_failed_import_takes_the_folders_that_it_made_away(tmp_path):
+    (tmp_path / "log.tsv").write_text("no log\n")
+    with pytest.raises(InputError):
+        import_yandex(tmp_path / "log.tsv", out=tmp_path / "a" / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["log.tsv"]
+
+
 def test_missing_parents_of_the_folder_are_made(tmp_path):
     import_yandex(LOG, out=tmp_path / "a" / "b")
     assert sorted(file.name for file in (tmp_path / "a" / "b").iterdir()) == [
