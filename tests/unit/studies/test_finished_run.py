@@ -1,0 +1,45 @@
+"""A run folder read back: what is missing, broken or asked for in vain is named."""
+
+import json
+
+import pytest
+
+from clickassay.core.errors import ActiveError, ReportError
+from clickassay.core.records import SampleChoice, SampleKey
+from clickassay.studies.finished_run import FinishedRun
+from clickassay.studies.labelling.next_sheet import proposed
+from support.runs.sample_run import SAMPLE
+
+INFO = {"inputs": {}, "settings": {}, "versions": {}}
+
+
+def test_a_sample_is_chosen_by_depth_then_sessions():
+    run = FinishedRun(SAMPLE)
+    assert run.key() == SampleKey("north", 5, "all")
+    assert run.key(SampleChoice(market="south", depth=10)) == SampleKey("south", 10, "all")
+    with pytest.raises(ReportError, match=r"no judged configurations of market west, depth 5; it has: \('no"):
+        run.key(SampleChoice("west", 5))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, r"no settings\.json in .*: give a folder that `clickassay run` made"),
+        ("{", r"settings\.json is broken \(.*\); make the run again"),
+        ("[]", r"is broken \(expected an object with inputs, settings, versions\)"),
+        (json.dumps({**INFO, "settings": {"scale": ["a"], "max_grade": "x"}}), r"settings\.json is broken"),
+        (json.dumps({**INFO, "settings": {"scale": ["a", "b"], "max_grade": 1, "depth": [0]}}), "is broken"),
+    ],
+)
+def test_settings_that_cannot_be_read_are_named(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(ReportError, match=message):
+        _ = FinishedRun(tmp_path).settings
+
+
+def test_a_sheet_to_label_that_cannot_be_made_says_why():
+    with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
+        proposed(SAMPLE, "coverage", 100, SampleChoice(market="west"))
+    with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
+        proposed(SAMPLE, "coverage", 0.5)
