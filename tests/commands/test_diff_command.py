@@ -260,7 +260,7 @@ def test_settings_that_are_none_are_named(whole, tmp_path, text):
         ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "correlation beyond -1..1"),
         ("differences", lambda rows: rows.with_columns(exact=pl.lit(float("inf"))), "exact beyond -1..1"),
         ("statistics", lambda rows: rows.with_columns(judge=pl.lit(None, pl.String)), "null in judge"),
-        ("comparisons", lambda rows: rows.drop("p_adjusted"), "missing columns ['p_adjusted']"),
+        ("comparisons", lambda rows: rows.drop("p_adjusted"), "missing columns p_adjusted)"),
         ("correlations", lambda rows: pl.concat([rows, rows]), "is not unique"),
     ],
 )

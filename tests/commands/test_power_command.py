@@ -119,7 +119,7 @@ def no_grades_at_all(rows):
         (text_for_sessions, "conversion from `str` to `i64` failed"),
         (a_metric_with_a_hole, "null in ERR"),
         (two_grades_a_list, "not 5 grades in every row"),
-        (no_grades_at_all, "missing columns ['grades']"),
+        (no_grades_at_all, "missing columns grades)"),
     ],
 )
 def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, change, words):

@@ -210,7 +210,7 @@ FAULTS = [
     ("settings", changed(as_it_is, faults=pl.lit(2)), "checks of the SQL that filled it found 2 rows"),
     ("patterns", changed(lambda frame: frame.head(-1)), "sessions, but 24 were counted"),
     ("patterns", changed(lambda frame: pl.concat([frame, frame])), "is not unique"),
-    ("patterns", changed(lambda frame: frame.rename({"fold": "folds"})), "missing columns ['fold']"),
+    ("patterns", changed(lambda frame: frame.rename({"fold": "folds"})), "missing columns fold"),
     ("configurations", changed(lambda frame: frame.head(-1)), "of different configurations"),
     ("queries", changed(lambda frame: frame.head(-1)), "queries lack those of 2 configurations"),
     ("counts/searches", changed(as_it_is, kept=pl.col("kept").cast(pl.String)), None),

@@ -19,8 +19,8 @@ class Limits(TypedDict, total=False):
     rounds, tolerance
         They end when the objective per session grows by less than `tolerance`, or after so many rounds.
     leaps
-        Whether two rounds foretell a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland 2008); a leap
-        that lowers the objective is taken back. Without it, plain expectation maximisation.
+        Whether two rounds are extrapolated to a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland
+        2008); a leap that lowers the objective is taken back. Without it, plain expectation maximisation.
     """
 
     rounds: int

@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -31,16 +31,8 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     OutputError
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
-    check_free(place, force=force)
-    with writing_to(place), _parents(place) as parent:
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
-        try:
-            work.chmod(0o755)
-            yield work
-            check_free(place, force=force)  # once more: the work took its time
-            _move(work, place)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+    with _appearing(place, lambda: check_free(place, force=force)) as work:
+        yield work
 
 
 @contextmanager
@@ -50,15 +42,28 @@ def new_folder(place: Path) -> Iterator[Path]:
     Raises
     ------
     OutputError
-        If something is there already, be it an empty folder; or as `published_folder` does.
+        If something is there already, be it an empty folder; or the disk is full or may not be written.
     """
-    _check_new(place)
-    with published_folder(place) as work:
+    with _appearing(place, lambda: _check_new(place)) as work:
         yield work
-        _check_new(place)  # once more: the work took its time
+
+
+@contextmanager
+def _appearing(place: Path, check: Callable[[], None]) -> Iterator[Path]:
+    check()
+    with writing_to(place), _parents(place) as parent:
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
+        try:
+            work.chmod(0o755)
+            yield work
+            check()  # once more: the work took its time
+            _move(work, place)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def _check_new(place: Path) -> None:
+    _check_is_text(place)
     if os.path.lexists(place):
         raise OutputError(f"{place} exists already; choose another --out, or remove it first")
 
@@ -113,7 +118,11 @@ def check_free(place: Path, *, force: bool = False) -> None:
     OutputError
         If `place` is taken.
     """
-    _check_name(place)
+    _check_is_text(place)
+    if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
+        raise OutputError(
+            f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
+        )
     try:
         taken = place.is_symlink() or (place.exists() and not (place.is_dir() and not any(place.iterdir())))
     except OSError as error:
@@ -129,13 +138,9 @@ def check_free(place: Path, *, force: bool = False) -> None:
         )
 
 
-def _check_name(place: Path) -> None:
+def _check_is_text(place: Path) -> None:
     if os.fsencode(place) != str(place).encode("utf-8", "replace"):
         raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
-    if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
-        raise OutputError(
-            f"DuckDB cannot write a database to {place}: there is a ? in its path; choose another --out"
-        )
 
 
 def _move(work: Path, place: Path) -> None:

@@ -1,4 +1,4 @@
-"""The queries that a correlation hangs on: rows of contracts.correlation.INFLUENCE (method 7.4)."""
+"""The queries that move a correlation most: rows of contracts.correlation.INFLUENCE (method 7.4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

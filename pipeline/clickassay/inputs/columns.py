@@ -50,7 +50,7 @@ JUDGMENTS = (
     Wanted("query", "text", "what was asked"),
     Wanted("url", "text", "the result that was judged"),
     Wanted("grade", "any", "0 to the highest grade, or a label of the scale"),
-    Wanted("judge", "text", "who judged, where judges are told apart", optional=True, absent=EVERY),
+    Wanted("judge", "text", "who judged, where there are several judges", optional=True, absent=EVERY),
     _MARKET,
 )
 QUERIES = (

@@ -29,7 +29,7 @@ def place_of(path: Path) -> Place:
     """Return what a path is.
 
     A run is one also where its database or its statistics were removed, and a pattern table where one of its
-    two large tables was: whoever reads them says what is missing. A script may not have ended yet.
+    two large tables was: what is missing is said where it is read. A script may not have ended yet.
     """
     if not path.is_dir():
         return Place.FILE if path.exists() else Place.NOTHING

@@ -261,7 +261,7 @@ def needed_cell(needed: float | None, reason: str) -> Cell:
 
 
 def told_apart(p_adjusted: float | None) -> str:
-    """Say in a word whether two can be told apart."""
+    """Say in a word whether two differ significantly."""
     if p_adjusted is None:
         return "not tested"
     return "yes" if p_adjusted < SURE else "no"

@@ -1,4 +1,4 @@
-"""Files of TREC are read by one rule, whoever reads them: evaluation, labelling plans, importers."""
+"""Files of TREC are read by one rule in evaluation, in labelling plans and in importers."""
 
 from collections import Counter
 

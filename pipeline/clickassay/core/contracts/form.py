@@ -93,8 +93,13 @@ class Table:
         names, given = [column.name for column in self.columns], list(found)
         missing = [name for name in names if name not in given]
         unknown = [] if self.more_floats else [name for name in given if name not in names]
-        if missing or unknown:
-            raise ContractError(f"table {self.name}: missing columns {missing}, unknown columns {unknown}")
+        wrong = [
+            f"{what} columns {', '.join(names)}"
+            for what, names in (("missing", missing), ("unknown", unknown))
+            if names
+        ]
+        if wrong:
+            raise ContractError(f"table {self.name}: {'; '.join(wrong)}")
 
     def empty(self) -> pl.DataFrame:
         """Return a table of this form without rows."""

@@ -1,4 +1,4 @@
-"""The files of a log that only Spark reaches: told apart by path, size and time of change."""
+"""The files of a log that only Spark reaches: identified by path, size and time of change."""
 
 import hashlib
 from collections.abc import Sequence

@@ -120,3 +120,10 @@ def test_judgments_of_a_file_whose_name_is_no_text_are_of_a_judge_by_that_name_s
     assert judges == ["ann", "plain\\udcff"]
     with pytest.raises(SettingsError, match=r"--judge: found '.*udcff', expected a name in UTF-8"):
         import_judgments([raters], out=tmp_path / "other", choices=Choices(judges=(os.fsdecode(b"\xff"),)))
+
+
+def test_a_folder_may_have_a_name_that_no_database_could_lie_in_but_must_be_text(tmp_path):
+    import_yandex(LOG, out=tmp_path / "what?")
+    assert (tmp_path / "what?" / "searches.parquet").is_file()
+    with pytest.raises(OutputError, match="is not UTF-8; choose another --out"):
+        import_yandex(LOG, out=tmp_path / os.fsdecode(b"out\xff"))

@@ -31,7 +31,7 @@ from clickassay.inputs.importers.judgments.scales import grades_of, parse_gain_m
 from clickassay.inputs.paths import is_text
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
-"""One row per (query, url, grade, judge), where judges are told apart."""
+"""One row per (query, url, grade, judge), where there are several judges."""
 
 _NOT_JUDGED = "-1"
 _USUAL_TOP = 4
