@@ -84,7 +84,7 @@ dev: $(VENV)/pinned $(VENV)/tools
 	@rm -f $(VENV)/installed
 
 samples: $(VENV)/installed
-	$(BIN)/clickassay simulate --world web --searches 20000 --queries 250 --seed 1 --out $(SAMPLE).fresh
+	$(BIN)/clickassay simulate --world web --n-searches 20000 --n-queries 250 --seed 1 --out $(SAMPLE).fresh
 	mv $(SAMPLE).fresh/* $(SAMPLE)/ && rmdir $(SAMPLE).fresh
 
 site: $(VENV)/installed $(VENV)/documents

@@ -138,7 +138,7 @@ def disk_of(searches: int, queries: int, most_gb: float | None) -> Disk:
 
 
 def simulation(searches: int, queries: int, out: Path) -> list[str]:
-    return clickassay("simulate", "--world", "cascade", "--searches", searches, "--queries", queries,
+    return clickassay("simulate", "--world", "cascade", "--n-searches", searches, "--n-queries", queries,
                       "--seed", 1, "--out", out, "--quiet")  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def made_log(world: str, searches: int, queries: int) -> Path:
     log = WORK / f"{world}-{searches}-{queries}"
     if not log.exists():
         WORK.mkdir(exist_ok=True)
-        measured(clickassay("simulate", "--world", world, "--searches", searches, "--queries", queries,
+        measured(clickassay("simulate", "--world", world, "--n-searches", searches, "--n-queries", queries,
                             "--seed", 1, "--out", log, "--quiet"))  # fmt: skip
         shutil.rmtree(WORK / "patterns", ignore_errors=True)
     return log

@@ -45,7 +45,7 @@ def run(world: str, searches: int, queries: int, seed: int = 1) -> Path:
     for folder in (log, out):
         shutil.rmtree(folder, ignore_errors=True)
     WORK.mkdir(exist_ok=True)
-    measured(clickassay("simulate", "--world", world, "--searches", searches, "--queries", queries,
+    measured(clickassay("simulate", "--world", world, "--n-searches", searches, "--n-queries", queries,
                         "--seed", seed, "--out", log, "--quiet"))  # fmt: skip
     inputs = (part for name in ("searches", "clicks", "judgments", "queries")
               for part in (f"--{name}", log / f"{name}.parquet"))  # fmt: skip

@@ -288,8 +288,8 @@ def names_of(text):
 
 
 def test_a_run_is_told_line_by_line_with_what_cannot_be_told(run, judgments):
-    out = said(run, "--judgments", judgments, "--click", "UCTR")
-    assert "cannot be told apart on this run" in out
+    out = said(run, "--judgments", judgments, "--click-metric", "UCTR")
+    assert "this run cannot show what conventions do" in out
     assert "Not computed" not in out
     alone = said(run)
     assert f"Not computed, since it {NEEDS_POOL}: " in alone
@@ -303,7 +303,7 @@ def test_tables_are_written_whole_and_are_what_csv_prints(run, judgments, tmp_pa
     )
     assert conventions.equals(CONVENTIONS.canonical(conventions))
     assert changed.equals(CHANGED.canonical(changed))
-    printed = names_of(said(run, "--judgments", judgments, "--csv", "--click", "PLC"))
+    printed = names_of(said(run, "--judgments", judgments, "--csv", "--click-metric", "PLC"))
     assert printed == conventions.filter(click_metric="PLC")["convention"].to_list()
     assert tiny.inside("audit", run, "--out", out, "--quiet").code == 2
 
@@ -326,10 +326,10 @@ def test_one_list_tells_which_conventions_give_a_number():
         (("--grades", "1", "--out", "x"), "--out is for a run"),
         (("--grades", "1", "--value", "half"), "expected a number as a tool printed it"),
         (("--grades", "1", "--value", "nan"), "expected a number as a tool printed it"),
-        (("--grades", "1", "--persistence", "1"), "between 0 and 1"),
-        (("--grades", "1", "--max-grade", "2"), "--relevant-grade 3 is above"),
+        (("--grades", "1", "--persistence", "1"), "expected a number, above 0, below 1"),
+        (("--grades", "1", "--max-grade", "2"), "relevant_grade 3 is above max_grade 2"),
         (("--grades", "9"), "off the scale"),
-        (("x", "--click", "CTR"), "unknown click metric 'CTR'"),
+        (("x", "--click-metric", "CTR"), "unknown click metric 'CTR'"),
         (("no-such-run",), "no settings.json in no-such-run"),
     ],
 )

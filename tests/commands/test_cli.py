@@ -154,7 +154,7 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     """What the command line cannot say, a settings file can, and the other way round."""
     commands = typer.main.get_command(app).commands
     options = {parameter.name for parameter in commands["run"].params}
-    paths = {"searches", "clicks", "judgments", "queries", "out", "force", "quiet", "settings"}
+    paths = {"searches", "clicks", "judgments", "queries", "out", "force", "json", "quiet", "settings"}
     from clickassay.core.settings import Settings
 
     of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
@@ -166,7 +166,17 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
 
 def test_simulate_writes_a_log_with_its_truth(tmp_path):
     printed = said_by(
-        "simulate", "--world", "rr", "--searches", 300, "--queries", 5, "--seed", 3, "--out", tmp_path / "log"
+        "simulate",
+        "--world",
+        "rr",
+        "--n-searches",
+        300,
+        "--n-queries",
+        5,
+        "--seed",
+        3,
+        "--out",
+        tmp_path / "log",
     )
     assert printed == f"Simulated log: {tmp_path / 'log'}\n"
     truth = json.loads((tmp_path / "log" / "truth.json").read_text())
@@ -187,13 +197,13 @@ def test_simulate_writes_a_log_with_its_truth(tmp_path):
         (
             "tiangong-st",
             "tiangong_st/sessions_and_labels",
-            ("sessions.xml", "--labels", "labels.txt"),
+            ("sessions.xml", "--judgments", "labels.txt"),
             [0, 1, 3],
         ),
         (
             "baidu-ultr",
             "baidu_ultr/searches_and_labels",
-            ("part.txt", "--labels", "labels.txt"),
+            ("part.txt", "--judgments", "labels.txt"),
             [1, 1, 2, 2],
         ),
         ("pyclick", "pyclick/pages", ("pages.txt",), [0, 0, 1, 2, 5]),
@@ -265,8 +275,11 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
         (["query", "RUN", "SELEC 1"], "SELEC"),
         (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
         (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),
-        (["simulate", "--searches", "10", "--world", "flat", "--out", "NOWHERE"], "world 'flat' is unknown"),
-        (["simulate", "--searches", "10", "--out", "RUN"], "exists already"),
+        (
+            ["simulate", "--n-searches", "10", "--world", "flat", "--out", "NOWHERE"],
+            "world 'flat' is unknown",
+        ),
+        (["simulate", "--n-searches", "10", "--out", "RUN"], "exists already"),
         (["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE"], "x does not exist"),
         (
             ["patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE", "--folds", "0"],
@@ -281,7 +294,7 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(run, tmp_path, argum
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("arguments", [["run"], ["nothing"], ["run", "--depth", "five"], ["query"]])
+@pytest.mark.parametrize("arguments", [["run"], ["nothing"], ["run", "--depth", "five"], ["diff"]])
 def test_wrong_usage_is_exit_code_2(arguments):
     ended = inside(*arguments)
     assert (ended.code, "Usage" in ended.err) == (2, True)

@@ -51,33 +51,35 @@ def test_all_models_are_compared_on_sessions_held_out(folder):
 
 
 def test_a_model_named_twice_is_compared_once(folder):
-    assert list(frame_of(folder / "patterns", "--models", "pbm,CM, PBM")) == ["CM", "PBM"]
+    assert list(frame_of(folder / "patterns", "--click-models", "pbm,CM, PBM")) == ["CM", "PBM"]
 
 
 def test_users_of_the_last_fold_are_held_out(folder):
-    rows = frame_of(folder / "folds", "--models", "PBM")
+    rows = frame_of(folder / "folds", "--click-models", "PBM")
     patterns = read_patterns(folder / "folds").patterns
     assert rows["PBM"]["held_out"] == "users"
     assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 1)["sessions"].sum()
 
 
 def test_a_store_says_what_its_pattern_table_says(folder):
-    assert frame_of(folder / "store", "--models", "DCM") == frame_of(folder / "patterns", "--models", "DCM")
+    assert frame_of(folder / "store", "--click-models", "DCM") == frame_of(
+        folder / "patterns", "--click-models", "DCM"
+    )
 
 
 def test_a_run_gives_its_judged_lists(folder):
-    rows = frame_of(folder / "run", "--models", "pbm", "--depth", "5")
+    rows = frame_of(folder / "run", "--click-models", "pbm", "--depth", "5")
     configurations = pl.read_parquet(folder / "run" / "configurations.parquet").filter(pl.col("depth") == 5)
     total = rows["PBM"]["n_fitted"] + rows["PBM"]["n_sessions"]
     assert total == configurations["n_sessions"].sum()
 
 
 def test_people_get_tables_with_examination_by_position(folder):
-    said = compared(folder / "patterns", "--models", "PBM,DBN,CM", "--depth", "5")
+    said = compared(folder / "patterns", "--click-models", "PBM,DBN,CM", "--depth", "5")
     assert "Fitted on" in said
     assert "drawn at random" in said
     assert "CM: " in said
-    assert "The discount of RBP is nearest to what" in said
+    assert "The discount of RBP is nearest to the examination of" in said
     rows = [line.split() for line in said.splitlines() if line.strip()[:1] in tuple("12345")]
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
     assert rows[0][1:5] == ["1.00"] * 4
@@ -86,7 +88,7 @@ def test_people_get_tables_with_examination_by_position(folder):
 
 def test_out_takes_tables_in_their_forms(folder, tmp_path):
     out = tmp_path / "models"
-    compared(folder / "patterns", "--models", "DBN,UBM", "--depth", "5", "--out", out)
+    compared(folder / "patterns", "--click-models", "DBN,UBM", "--depth", "5", "--out", out)
     models = pl.read_parquet(out / "click_models.parquet")
     positions = pl.read_parquet(out / "click_positions.parquet")
     assert models.equals(MODELS_FORM.canonical(models))
@@ -99,7 +101,7 @@ def test_out_takes_tables_in_their_forms(folder, tmp_path):
 
 def test_fit_writes_what_a_model_says_of_documents(folder, tmp_path):
     out = tmp_path / "dbn"
-    said = tiny.said_by("clicks", "fit", folder / "patterns", "--model", "DBN", "--out", out, "--quiet")
+    said = tiny.said_by("clicks", "fit", folder / "patterns", "--click-model", "DBN", "--out", out, "--quiet")
     assert "gamma" in said
     found = pl.read_parquet(out / "click_documents.parquet")
     assert found.equals(CLICK_DOCUMENTS.canonical(found))
@@ -115,7 +117,7 @@ def test_fit_writes_what_a_model_says_of_documents(folder, tmp_path):
 
 def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
     for name in ("one", "two"):
-        compared(folder / "patterns", "--models", "UBM,CCM", "--out", tmp_path / name, "--seed", "3")
+        compared(folder / "patterns", "--click-models", "UBM,CCM", "--out", tmp_path / name, "--seed", "3")
     for table in ("click_models.parquet", "click_positions.parquet", "examination.svg"):
         assert (tmp_path / "one" / table).read_bytes() == (tmp_path / "two" / table).read_bytes()
 
@@ -123,14 +125,14 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["patterns", "--models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
-        (["patterns", "--models", "PBM,"], "the name of a click model is empty; known are GCTR"),
-        (["patterns", "--models", ""], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--click-models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
+        (["patterns", "--click-models", "PBM,"], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--click-models", ""], "the name of a click model is empty; known are GCTR"),
         (["patterns", "--depth", "11"], "depth 11: the pattern table keeps 10 results a list"),
         (["patterns", "--depth", "0"], "depth 0: the pattern table keeps 10 results a list"),
         (["run", "--depth", "7"], "has no lists of depth 7; it has depths 5, 10"),
         (["patterns", "--market", "xx"], "there is no market 'xx'; there are"),
-        (["patterns", "--smoothing", "-1"], "--smoothing -1.0: expected a number from 0"),
+        (["patterns", "--pseudo-count", "-1"], "--pseudo-count -1.0: expected a number from 0"),
         (["patterns", "--held-out", "1"], "--held-out 1.0: expected a number between 0 and 1"),
         (["patterns", "--csv", "--json"], "give --csv or --json, not both"),
         (["nowhere"], "is not a pattern table"),
@@ -166,7 +168,7 @@ def test_a_pattern_table_that_no_model_can_be_fitted_on_is_one_line(folder, tmp_
     name, rows, message = UNUSABLE[idea]
     first = pl.read_parquet(folder / "patterns" / "configurations.parquet")["configuration_id"][0]
     place = changed_table(folder / "patterns", tmp_path / "table", name, rows)
-    more = ["--model", "DBN", "--out", str(tmp_path / "out")] if command == "fit" else []
+    more = ["--click-model", "DBN", "--out", str(tmp_path / "out")] if command == "fit" else []
     assert message.format(first=first) in tiny.refusal("clicks", command, place, *more, "--quiet")
     assert not (tmp_path / "out").exists()
 
@@ -179,8 +181,8 @@ def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
         folder / "patterns", tmp_path / "table", "patterns", lambda frame: frame.filter(kept)
     )
     wanted = "not told by the clicks but by smoothing: gamma[2], gamma[3], gamma[4] and 6 more"
-    assert f"PBM: {wanted}" in compared(place, "--models", "PBM")
-    rows = frame_of(place, "--models", "PBM,RCTR,CM")
+    assert f"PBM: {wanted}" in compared(place, "--click-models", "PBM")
+    rows = frame_of(place, "--click-models", "PBM,RCTR,CM")
     assert rows["PBM"]["reason"] == wanted
     assert rows["RCTR"]["reason"] is None
     assert rows["CM"]["reason"].endswith("sessions are impossible to the model")

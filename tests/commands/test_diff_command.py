@@ -86,9 +86,9 @@ def test_a_fall_within_noise_is_no_finding_where_more_is_asked(whole, turned, tm
         (("--metric", "ERR"), 1),
         (("--metric", "DCG"), 0),
         (("--metric", "DCG", "--metric", "ERR"), 1),
-        (("--click", "UCTR"), 0),
+        (("--click-metric", "UCTR"), 0),
         (("--market", "south"), 0),
-        (("--market", "north", "--depth", "5", "--judge", "all", "--click", "MeanRR"), 1),
+        (("--market", "north", "--depth", "5", "--judge", "all", "--click-metric", "MeanRR"), 1),
     ],
 )
 def test_options_narrow_what_is_watched(whole, tmp_path, options, code):
@@ -103,13 +103,13 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
 
     runs = str(whole), str(changed_table(whole, tmp_path / "other", "correlations", change))
     assert compared(*runs, "--fail-above", "0.5").code == 0
-    ended = compared(*runs, "--fail-above", "0.5", "--splits", "--click", "MeanRR", "--metric", "ERR")
+    ended = compared(*runs, "--fail-above", "0.5", "--splits", "--click-metric", "MeanRR", "--metric", "ERR")
     assert ended.code == 1
     assert "FINDING ERR with MeanRR (market north, depth 5, length 2) fell by " in ended.out
 
 
 def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
-    options = ("--metric", "ERR", "--click", "MeanRR", "--fail-above", "1")
+    options = ("--metric", "ERR", "--click-metric", "MeanRR", "--fail-above", "1")
     ended = compared(COMMITTED, whole, *options)
     assert ended.code == 1
     assert "FINDING 4 numbers only in A: depth 10" in ended.out
@@ -200,7 +200,7 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
         (["--beyond-noise"], "used with --fail-above only"),
         (["--csv", "--json"], "--csv or --json, not both"),
         (["--metric", "XYZ"], "--metric XYZ is in neither run; they have: AP, AP(rel=2), DCG"),
-        (["--click", "dwell"], "--click dwell is in neither run; they have: MaxRR"),
+        (["--click-metric", "dwell"], "--click-metric dwell is in neither run; they have: MaxRR"),
         (["--depth", "7"], "--depth 7 is in neither run; they have: 5"),
         (["--market", HOSTILE], "is in neither run; they have: north, south"),
         (["--judge", "me"], "--judge me is in neither run; they have: all"),

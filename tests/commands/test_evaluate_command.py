@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
-from clickassay.cli.commands.evaluate import MEASURES as BY_DEFAULT
+from clickassay.cli.commands.evaluate import METRICS as BY_DEFAULT
 from clickassay.metrics.names import MEASURES
 from clickassay.studies.evaluation.evaluate import DEFAULT_MEASURES, evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
@@ -91,12 +91,12 @@ def test_means_are_those_worked_by_hand(tmp_path):
 
 def test_queries_both_leaves_out_what_the_run_lacks(tmp_path):
     qrels, (old, _) = written(tmp_path)
-    assert printed(qrels, old, "-m", "P@2", "--queries", "both", "--format", "tsv").endswith("\t0.5\n")
+    assert printed(qrels, old, "-m", "P@2", "--average-over", "both", "--format", "tsv").endswith("\t0.5\n")
 
 
 def test_options_for_grades_and_persistence_are_those_of_names(files):
     plain = files[:2]
-    options = ("--relevant-grade", 2, "--max-grade", 5, "--persistence", 0.6)
+    options = ("--rel", 2, "--max-grade", 5, "--persistence", 0.6)
     by_option = printed(*plain, "-m", "AP ERR RBP", *options, "--format", "tsv")
     by_name = printed(*plain, "-m", "AP(rel=2) ERR(max_rel=5) RBP(p=0.6,max_rel=5)", "--format", "tsv")
     assert by_option == by_name
@@ -206,7 +206,7 @@ def test_bounds_are_shown_and_hold_the_value(files):
 
 
 def test_the_list_of_measures_has_all_of_them_and_needs_no_file():
-    text = printed("--list-measures")
+    text = printed("--list-metrics")
     assert [metric.name for metric in MEASURES if f"\n  {metric.name} " not in text] == []
     assert "ndcg_cut_K" in text
     assert "judged_only" in text
@@ -372,7 +372,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_line(files, tmp_path, name
         (("-m", "NDGC@10"), "unknown metric NDGC"),
         (("-m", "Novelty"), "--known"),
         (("-m", "ERR", "--max-grade", "3"), "--max-grade 4"),
-        (("--relevant-grade", "0"), "relevant_grade"),
+        (("--rel", "0"), "relevant_grade"),
         (("--persistence", "1"), "persistence"),
         (("--known", "/no/such/file", "-m", "Novelty"), "/no/such/file"),
     ],
@@ -386,7 +386,7 @@ def test_a_run_given_twice_is_refused(files):
 
 
 def test_runs_over_different_queries_are_not_compared(files):
-    assert "different queries" in refused(*files, "--queries", "both")
+    assert "different queries" in refused(*files, "--average-over", "both")
 
 
 def test_a_folder_among_the_files_is_refused(files, tmp_path):

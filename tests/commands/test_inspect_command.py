@@ -189,7 +189,7 @@ def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
     ended = tiny.inside("inspect", str(folder(tmp_path / "log", searches=seconds)), *DEPTH)
     assert "24 searches of 24 users, no usable time" in ended.out
     assert any(line.split()[:4] == ["searches", "24", "rejected", "time"] for line in ended.out.splitlines())
-    assert "In the way of a run: searches: 24 of 24 rows are unusable" in ended.out
+    assert "Problem: searches: 24 of 24 rows are unusable" in ended.out
 
 
 # ---- files and folders --------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_folders_that_clickassay_wrote_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [((), "give a file or folder"), (("x", "--clicks", "y"), "one of both"), (("nowhere",), "cannot read")],
+    [((), "give a file or folder"), (("x", "--clicks", "y"), "not both"), (("nowhere",), "cannot read")],
 )
 def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
     ended = tiny.inside("inspect", *arguments)

@@ -1,4 +1,4 @@
-"""`clickassay learn` on runs of logs whose map is planted by `simulate --gain-map`."""
+"""`clickassay learn` on runs of logs whose map is planted by `simulate --gains`."""
 
 import json
 import re
@@ -21,16 +21,16 @@ PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learn")
     planted = ",".join(map(str, PLANTED))
-    size = ("--searches", "400000", "--queries", "300", "--seed", "3")
+    size = ("--n-searches", "400000", "--n-queries", "300", "--seed", "3")
     log = folder / "log"
-    tiny.said_by("simulate", "--world", "cascade", *size, "--gain-map", planted, "--out", log, "--quiet")
+    tiny.said_by("simulate", "--world", "cascade", *size, "--gains", planted, "--out", log, "--quiet")
     inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
     tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
     assert json.loads((log / "truth.json").read_text())["parameters"] == {"gain_map": list(PLANTED)}
     return folder / "run"
 
 
-@pytest.mark.parametrize("options", [(), ("--aim", "rankers"), ("--utilities",)], ids=" ".join)
+@pytest.mark.parametrize("options", [(), ("--objective", "rankers"), ("--utilities",)], ids=" ".join)
 def test_a_planted_map_is_found_again(run, tmp_path, options):
     out = tmp_path / "map"
     said = tiny.said_by("learn", run, *options, "--out", out, "--quiet")
@@ -59,7 +59,7 @@ def test_utilities_are_shown_where_they_are_learned(run):
 def said_map(*arguments):
     """Learn, and return what is said of all queries and the metric's name that is printed."""
     said = tiny.said_by("learn", *arguments, "--quiet")
-    assert "learned on this log and flatter there" in said
+    assert "learned on this log and look better there" in said
     (agreement,) = re.findall(r"On all queries: (-?\d\.\d+) and", said)
     (option,) = re.findall(r"--metric .*", said)
     word, name = shlex.split(option)
@@ -71,7 +71,7 @@ def said_map(*arguments):
     [
         ((), "correlations", "correlation", r"ERR\(gains='[^']+'\)"),
         (("--utilities",), "correlations", "correlation", r"ERR\(gains='0 [^']+',utilities='1 [^']+'\)@5"),
-        (("--aim", "rankers"), "differences", "exact", r"ERR\(gains='[^']+'\)"),
+        (("--objective", "rankers"), "differences", "exact", r"ERR\(gains='[^']+'\)"),
         (("--gamma",), "correlations", "correlation", r"ERR\(gains='0 [^']+',gamma=0\.\d+\)"),
     ],
     ids=" ".join,
@@ -109,9 +109,9 @@ def test_a_map_is_named_with_four_digits(chances, utilities, name):
     ("arguments", "message"),
     [
         (("--gamma", "--utilities"), "give --utilities or --gamma, not both"),
-        (("--click", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
+        (("--click-metric", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
         (("--depth", "7"), "has no judged configurations of depth 7"),
-        (("--parts", "900"), "are too few for 900 parts; give --parts, or a larger run"),
+        (("--cv-folds", "900"), "are too few for 900 parts; give --cv-folds, or a larger run"),
     ],
 )
 def test_what_cannot_be_learned_is_one_line(run, arguments, message):
@@ -129,5 +129,5 @@ def test_what_cannot_be_learned_is_one_line(run, arguments, message):
     ],
 )
 def test_a_gain_map_that_is_none_is_refused(tmp_path, world, gain_map, message):
-    size = ("--world", world, "--searches", 10)
-    assert message in tiny.refusal("simulate", *size, "--gain-map", gain_map, "--out", tmp_path / "log")
+    size = ("--world", world, "--n-searches", 10)
+    assert message in tiny.refusal("simulate", *size, "--gains", gain_map, "--out", tmp_path / "log")

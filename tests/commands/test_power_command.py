@@ -48,8 +48,8 @@ def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(ru
 
     base = queries("--difference", "0.05")
     assert queries("--difference", "0.025") == pytest.approx(4 * base, rel=0.01)
-    assert queries("--difference", "0.05", "--chance", "0.95") > base
-    assert queries("--difference", "0.05", "--tests", "10") > base
+    assert queries("--difference", "0.05", "--power", "0.95") > base
+    assert queries("--difference", "0.05", "--comparisons", "10") > base
 
 
 def test_without_a_difference_that_of_the_run_is_taken(run):
@@ -71,15 +71,15 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         (["--pair", "ERR,ERR"], "two different editorial metrics"),
         (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
         (["--pair", "ERR,RBP(p=0.5,max_rel=4)"], "RBP(p=0.5,max_rel=4) is not in this run; it has"),
-        (["--click", "dwell"], "dwell is not in this run; it has"),
+        (["--click-metric", "dwell"], "dwell is not in this run; it has"),
         (["--difference", "0"], "from 0.0001 to 2"),
         (["--difference", "nan"], "from 0.0001 to 2"),
         (["--difference", "1e-200"], "from 0.0001 to 2"),
         (["--difference", "-inf"], "from 0.0001 to 2"),
-        (["--level", "1e-300"], "expected 1e-12 or more"),
-        (["--tests", "1000000000000000"], "expected 1e-12 or more"),
-        (["--chance", "1"], "between 0.5 and 0.999"),
-        (["--level", "0"], "between 0 and 0.5"),
+        (["--alpha", "1e-300"], "expected 1e-12 or more"),
+        (["--comparisons", "1000000000000000"], "expected 1e-12 or more"),
+        (["--power", "1"], "between 0.5 and 0.999"),
+        (["--alpha", "0"], "between 0 and 0.5"),
         (["--depth", "7"], "no judged configurations of depth 7; it has"),
         (["--market", "west", "--judge", "me"], "of market west, judge me"),
     ],

@@ -78,7 +78,7 @@ def test_the_script_agrees_with_the_embedded_engine_on_messy_logs(start, tmp_pat
 def test_the_options_of_the_table_are_those_of_patterns(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('depth = [2, 3]\nidle-scope = "query"\nfolds = 2\n')
-    options = ("--settings", file, "--folds", 3, "--raw-urls", "--idle-minutes", 0.5)
+    options = ("--settings", file, "--folds", 3, "--no-normalise-urls", "--idle-minutes", 0.5)
     run_on_duckdb(printed("--dialect", "duckdb", *of_sample(*options, "--out", tmp_path / "left")))
     wanted = load_settings(depth=[3], idle_scope="query", folds=3, normalise_urls=False, idle_minutes=0.5)
     found = read_patterns(tmp_path / "left")

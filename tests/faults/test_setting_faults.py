@@ -94,7 +94,7 @@ def test_options_win_over_the_settings_file(tmp_path):
     file = with_file(
         tmp_path, "depth = [1, 2]\nidle-minutes = 30\nidle-scope = 'query'\nfolds = 4\nmax_rejected = 0.5\n"
     )
-    tiny.said_by(*log.options("patterns"), *file, "--folds", "2", "--raw-urls")
+    tiny.said_by(*log.options("patterns"), *file, "--folds", "2", "--no-normalise-urls")
     used = json.loads((log.out / "settings.json").read_text())["settings"]
     chosen = {
         **{"depth": [3], "folds": 2, "normalise_urls": False, "threads": 1},

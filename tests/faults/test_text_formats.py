@@ -158,7 +158,7 @@ def test_a_cell_that_is_no_json_array_has_null_results(tmp_path, cell):
 )
 def test_json_arrays_are_read_with_their_escapes(tmp_path, cell, expected):
     log = log_of_cells(tmp_path, (0, {"results": cell, "query": "odd"}))
-    tiny.counted(log, "--raw-urls")
+    tiny.counted(log, "--no-normalise-urls")
     stored = pl.read_parquet(log.out / "configurations.parquet").filter(query="odd")
     assert stored["results"].to_list() == [expected]
 

@@ -62,13 +62,13 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "What helps:",
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
         "  --unjudged zero (or bounds, model): grades by rule, in 3 sessions of queries with some judgment",
-        "  judging these results; as a sheet: clickassay plan --from RUN --budget N --out SHEET",
+        "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
     ]
 
 
 def test_what_it_says_to_do_works(tmp_path):
     ended(tmp_path, SOME, "--depth", "3")
-    tiny.said_by("plan", "--from", tmp_path / "run", "--budget", "1", "--out", tmp_path / "sheet")
+    tiny.said_by("plan", "--run", tmp_path / "run", "--budget", "1", "--out", tmp_path / "sheet")
     asked = pl.read_csv(tmp_path / "sheet" / "to_label.csv").select("query", "url").rows()
     assert asked == [("tv", "c")]
     judged = [*SOME, *({"query": query, "url": url, "grade": 0} for query, url in asked)]

@@ -231,7 +231,7 @@ def test_without_its_extra_the_engine_spark_says_what_to_install(installed, else
 
 def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):
     clickassay = installed / "clickassay"
-    size = ("--searches", 500, "--queries", 5)
+    size = ("--n-searches", 500, "--n-queries", 5)
     run(clickassay, "simulate", "--world", "cascade", *size, "--out", "log", cwd=elsewhere)
     inputs = [f"--{name}=log/{name}.parquet" for name in ("searches", "clicks", "judgments", "queries")]
     quick = ("--depth", 5, "--iterations", 20)

@@ -1,6 +1,6 @@
 """The command line: the application, and which function of `cli.commands` each command is.
 
-Exit codes: 0 fine, 1 a finding, 2 something the user can mend (one line on stderr says what).
+Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says what to do), 3 a fault of ours.
 """
 
 import sys
@@ -24,23 +24,21 @@ from clickassay.cli.commands.run import report, run
 from clickassay.cli.commands.simulate import simulate
 from clickassay.cli.console import say
 from clickassay.cli.exit import end_on_sigterm, keep_memory, run_command, write_anything
+from clickassay.cli.options import with_options
 from clickassay.core.provenance import __version__
 
 app = typer.Typer(
     name="clickassay",
-    help="Does your offline metric tell what users feel? From raw click logs to an honest answer.",
+    help="Does your offline metric predict what users click? From raw click logs to an honest answer.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(imports, name="import")
-app.add_typer(stores, name="store")
-app.add_typer(click_models, name="clicks")
 
 
 def main() -> None:
-    """Run the command line; what a user can mend becomes one line and exit code 2."""
+    """Run the command line; what a user can change becomes one line and exit code 2."""
     keep_memory()
     write_anything()
     end_on_sigterm()
@@ -63,11 +61,20 @@ def _root(
     """Check offline search metrics against what users click."""
 
 
-COMMANDS = (
-    run, inspect, patterns, sql, power, evaluate, learn, audit, plan, estimate, diff, explore, report,
-    simulate, query,
-)  # fmt: skip
-"""In the order of `--help`; groups of commands follow them."""
+COMMANDS = {
+    "Start": (run, inspect, evaluate),
+    "Ask a run": (query, explore, diff, power, audit, learn),
+    "Judgments": (plan, estimate),
+    "Logs": (patterns, report, sql),
+    "More": (simulate,),
+}
+"""By panel, in the order of `--help`."""
 
-for command in COMMANDS:
-    app.command()(command)
+GROUPS = {"store": (stores, "Logs"), "import": (imports, "Logs"), "clicks": (click_models, "Ask a run")}
+"""Groups of commands, each in its panel."""
+
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(with_options(command))
+for name, (group, panel) in GROUPS.items():
+    app.add_typer(group, name=name, rich_help_panel=panel)

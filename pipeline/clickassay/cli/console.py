@@ -1,31 +1,103 @@
-"""How commands speak: lines for people, text for programs, and the command line as it was given."""
+"""How commands speak: lines and tables for people, text for programs, the command line as it was given."""
 
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from clickassay.cli.exit import drop_output
 from clickassay.cli.options import without_secrets
+from clickassay.core import escape
 from clickassay.core.escape import terminal
 
 if TYPE_CHECKING:
     import polars as pl
 
-CONSOLE = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+WIDTH = 160
+"""Columns that tables take where the output says no width of its own: a file or a pipe."""
+
+_NARROWEST, _WIDEST = 9, 10_000
+"""Columns of a text that is folded, and of the widest table."""
 
 
-def say(*lines: str) -> None:
+class Speaker(Console):
+    """A console whose reader may leave: what was found still decides the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        """Write no more; rich would end the command with exit code 1, which means a finding here."""
+        self.quiet = True
+        drop_output(self.file)
+
+
+def speaker(*, stderr: bool = False, soft_wrap: bool = True) -> Speaker:
+    """Return a console: nothing is marked up or coloured by content, and lines are not cut."""
+    return Speaker(highlight=False, soft_wrap=soft_wrap, markup=False, emoji=False, stderr=stderr)
+
+
+def say(*lines: str, stderr: bool = False) -> None:
     """Print lines as they are, however wide; what a terminal would obey is spelled out."""
+    console = speaker(stderr=stderr)
     for line in lines:
-        CONSOLE.print(terminal(line))
+        console.print(terminal(line))
 
 
-def show(table: Table) -> None:
-    """Print a table as wide as the terminal."""
-    Console(highlight=False, markup=False, emoji=False).print(table)
+def show_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numbers: Iterable[str] = (),
+    title: str | None = None,
+    bold: int | None = None,
+    sections: Iterable[int] = (),
+) -> None:
+    """Print a table; a number is never cut or folded, since it would be another number.
+
+    Parameters
+    ----------
+    heads
+        Heads of the columns; one may be empty.
+    rows
+        A cell for each column; None is an empty one.
+    numbers
+        The heads of columns of numbers: aligned right, in one piece. Texts are folded where space is short.
+    title
+        A line above.
+    bold
+        Place of a row that stands out.
+    sections
+        Places of rows below which a rule is drawn.
+    """
+    console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
+    table = Table(box=box.SIMPLE_HEAD, title=title and Text(terminal(title)), title_justify="left")
+    table.title_style = "bold"
+    for head in heads:
+        if head in right:
+            table.add_column(Text(head), justify="right", no_wrap=True)
+        else:
+            table.add_column(Text(head), overflow="fold", min_width=_NARROWEST if head else 1)
+    for place, row in enumerate(rows):
+        cells = (Text("" if cell is None else terminal(str(cell))) for cell in row)
+        table.add_row(*cells, style="bold" if place == bold else None, end_section=place in ends)
+    needed = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
+    console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
+    console.print(table)
+
+
+def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:
+    """Print the first rows of a frame as a table, and how many it has."""
+    from clickassay.studies.questions import cells  # noqa: PLC0415 - DuckDB takes a while to import
+
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    show_table(frame.columns, cells(frame.head(most_rows)), numbers=numbers)
+    more = f" (first {most_rows} shown; --csv gives all)" if frame.height > most_rows else ""
+    say(f"{frame.height:,} rows{more}")
 
 
 def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:
@@ -35,8 +107,14 @@ def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:
     write_out(as_csv(frame) if csv else as_json(frame))
 
 
+def write_json(results: Any) -> None:  # noqa: ANN401 - what JSON can hold, or a dataclass of it
+    """Write results to stdout as JSON."""
+    plain = asdict(results) if is_dataclass(results) and not isinstance(results, type) else results
+    write_out(escape.json(plain, indent=2) + "\n")
+
+
 def write_out(text: str) -> None:
-    """Write to stdout, where rich would turn tabs into blanks; whoever reads may stop."""
+    """Write to stdout, where rich would turn tabs into blanks; the reader may close the pipe early."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -1,23 +1,37 @@
-"""How a command ends: an exit code, and one line on stderr for what the user can mend."""
+"""Exit codes, and the line on stderr that says what the user can do."""
 
 import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted
 from clickassay.core.escape import terminal
 
+
+class ExitCode(IntEnum):
+    """What a command ends with; docs/reference/exit-codes.md says when."""
+
+    FINE = 0
+    FINDING = 1
+    BAD_INPUT = 2
+    FAULT = 3
+
+
 _INTERRUPTED = "interrupted; nothing was left behind"
+_CTRL_C = 130
+"""The exit code that typer gives an interrupted command."""
 
 
 def keep_memory() -> None:
     """Have Polars keep memory that it will need again: a tenth of a long run went into giving it back.
 
-    Must come before Polars is imported; who sets the variable decides.
+    Must come before Polars is imported; a value that is set already stays.
     """
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:60000,muzzy_decay_ms:60000")
 
@@ -26,19 +40,34 @@ def run_command(command: Callable[[], object]) -> int:
     """Run `command` and turn what it raises into an exit code."""
     try:
         command()
+        sys.stdout.flush()
     except BrokenPipeError:
-        drop_output(sys.stdout)
-        return 0
-    except (ClickassayError, MemoryError, OSError, RuntimeError, SystemExit, KeyboardInterrupt) as error:
-        message = _message(error)
-        if message is None:
+        return _reader_gone()
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+            return _reader_gone()  # libraries make an error of it: here, it is none
+        if isinstance(error, SystemExit) and error.code != _CTRL_C:
             raise
-        return _complain(message)
-    return 0
+        message = _message(error)
+        return _report_fault() if message is None else _complain(message)
+    return ExitCode.FINE
+
+
+def _reader_gone() -> int:
+    """End in good order when the reader of the output stops reading, as `head` does."""
+    drop_output(sys.stdout)
+    return ExitCode.FINE
+
+
+def _report_fault() -> int:
+    """Show the traceback of an error that no user causes, and ask for a report."""
+    traceback.print_exc()
+    sys.stderr.write("clickassay: this is a fault of clickassay; please report it with the lines above\n")
+    return ExitCode.FAULT
 
 
 def _message(error: BaseException) -> str | None:
-    """Say what the user can mend; None for an error that is a fault of ours, or no error at all."""
+    """Say what the user can do; None for an error that is a fault of ours."""
     match error:
         case ClickassayError():
             return str(error)
@@ -47,15 +76,15 @@ def _message(error: BaseException) -> str | None:
         case OSError():
             found = f"{error.filename or 'the system'}: {error.strerror or error}"
             return f"{found}; check the path and its rights"
-        case KeyboardInterrupt() | SystemExit(code=130) | RuntimeError(args=("Query interrupted",)):
-            # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB tell of it
+        case KeyboardInterrupt() | SystemExit() | RuntimeError(args=("Query interrupted",)):
+            # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB report it
             return _INTERRUPTED
     return None
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Name Ctrl-C as one of our errors, once the block has cleaned up.
+    """Turn Ctrl-C into one of our errors, once the block has cleaned up.
 
     Raises
     ------
@@ -98,9 +127,9 @@ def write_anything() -> None:
 def _complain(message: str) -> int:
     line = terminal(" ".join(message.split()))
     sys.stderr.write(f"clickassay: {line}\n")
-    return 2
+    return ExitCode.BAD_INPUT
 
 
 def drop_output(stream: IO[str]) -> None:
-    """Write what is left to nobody: its reader is gone, and Python must not flush it once more at its end."""
+    """Discard what is left to write: its reader is gone, and Python would flush it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,81 +1,214 @@
-"""The options that commands share; each is None unless given, so that a settings file can fill it."""
+"""Options: those of a setting are made from its field, those that commands share stand here.
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+A command asks for a group of options by one parameter, whose annotation says which: settings by
+``Annotated[Settings, settings_of("depth", ...)]``, others by a dataclass whose fields are options.
+`with_options` puts the options in the place of that parameter, and builds the object when the command is
+called.
+"""
+
+import dataclasses
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Optional, get_args, get_origin, get_type_hints
 
 import typer
 
-from clickassay.core.settings import MAX_DEPTH, Settings, load_settings
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import SETTINGS, Setting, Settings, load_settings
+
+if TYPE_CHECKING:
+    from clickassay.core.records import SampleChoice
+
+LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected")
+"""Settings of sessions and configurations."""
+BATCH_SETTINGS = ("only_judged", "batch", "folds")
+GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
+METRIC_SETTINGS = ("metric", "persistence", "pool", "unjudged", "click_models")
+REPORT_SETTINGS = ("iterations", "min_users", "published", "seed")
+MACHINE_SETTINGS = ("threads", "memory_limit")
+SPARK_SETTINGS = ("engine", "spark_master", "spark_remote", "spark_conf", "spark_staging")
+
+OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
+FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
+QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+JSON = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+RUN = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+
+Parameters = tuple[inspect.Parameter, ...]
 
 
-class IdleScope(StrEnum):
-    """Whose idleness ends a visit."""
+@dataclass(frozen=True)
+class Format:
+    """How results are printed: a table for people unless --csv or --json is given."""
 
-    user = "user"
-    query = "query"
+    csv: Annotated[bool, typer.Option("--csv", help="Print the results as CSV.")] = False
+    json: JSON = False
 
+    def __post_init__(self) -> None:
+        """Refuse both at once."""
+        if self.csv and self.json:
+            raise SettingsError("give --csv or --json, not both")
 
-class Pool(StrEnum):
-    """Where the ideal list and the number of relevant results come from."""
-
-    judged = "judged"
-    shown = "shown"
-
-
-class Conflicts(StrEnum):
-    """What to do with judgments of the same result that differ."""
-
-    error = "error"
-    max = "max"
-    mean_rounded = "mean-rounded"
-    latest = "latest"
+    @property
+    def for_programs(self) -> bool:
+        """Whether stdout is read by a program."""
+        return self.csv or self.json
 
 
-class Unjudged(StrEnum):
-    """What becomes of lists with a result that nobody judged."""
+@dataclass(frozen=True)
+class TablesOut:
+    """Where tables are written, if anywhere."""
 
-    drop = "drop"
-    zero = "zero"
-    model = "model"
-    bounds = "bounds"
-
-
-class EngineName(StrEnum):
-    """What runs the SQL of the big step."""
-
-    duckdb = "duckdb"
-    spark = "spark"
+    out: Annotated[Path | None, typer.Option(help="Folder for tables; appears whole or not at all.")] = None
+    force: FORCE = False
 
 
-class Beside(StrEnum):
-    """Whose published numbers stand beside those of the run."""
+@dataclass(frozen=True)
+class SampleOptions:
+    """Which sample of a run: None is the default that `FinishedRun.key` goes by."""
 
-    chapelle2009 = "chapelle2009"
+    market: Annotated[str | None, typer.Option(help="Market. [default: that with most sessions]")] = None
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut k. [default: the smallest]")] = None
+    judge: Annotated[str | None, typer.Option(help="Judge. [default: the first]")] = None
+
+    @property
+    def choice(self) -> "SampleChoice":
+        """The same for the studies."""
+        from clickassay.core.records import SampleChoice  # noqa: PLC0415 - NumPy takes a while to import
+
+        return SampleChoice(self.market, self.depth, self.judge)
 
 
-def _default(name: str) -> str:
-    value: Any = Settings.model_fields[name].default
-    text = ",".join(str(item) for item in value) if isinstance(value, tuple) else str(value)
-    return f" [default: {text}]"
+def click_metric_names(incomplete: str) -> list[str]:
+    """Return the click metrics that begin so: the shell completes them."""
+    from clickassay.metrics.clicks import CLICK_METRICS  # noqa: PLC0415 - NumPy takes a while to import
+
+    return [name for name in CLICK_METRICS if name.lower().startswith(incomplete.lower())]
 
 
-def chosen_settings(file: Path | None, options: Mapping[str, Any]) -> Settings:
-    """Merge defaults, a settings file and those arguments of a command that are settings by their names."""
-    given = {name: options[name] for name in Settings.model_fields if name in options}
-    values = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
-    for name in ("scale", "click_models"):
-        if values.get(name) is not None:
-            values[name] = values[name].split(",")
-    for name in ("depth", "metric", "spark_conf"):
-        values[name] = values.get(name) or None
-    return load_settings(file, **values)
+CLICK_METRIC = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Click metric to predict.", autocompletion=click_metric_names),
+]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Options that stand for one parameter of a command."""
+
+    parameters: Parameters
+    build: Callable[[Mapping[str, Any]], object]
+
+
+@dataclass(frozen=True)
+class _SettingsOf:
+    names: tuple[str, ...]
+    fixed: Mapping[str, object]
+
+    def build(self, given: Mapping[str, Any]) -> Settings:
+        """Return the settings: those that the command fixes, options, variables, the file, defaults."""
+        options: dict[str, Any] = {
+            name: value or None if isinstance(value, list) else value for name, value in given.items()
+        }
+        return load_settings(options.pop("settings"), os.environ, **{**options, **self.fixed})
+
+
+def settings_of(*names: str, **fixed: object) -> _SettingsOf:
+    """Ask for the options of these settings, and for --settings FILE.toml.
+
+    A command that has no use for a setting may fix it, so that its default cannot contradict an option.
+    """
+    return _SettingsOf(names, fixed)
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Put options in the place of each parameter of `command` that is a group of them."""
+    hints = get_type_hints(command, include_extras=True)
+    written = inspect.signature(command).parameters.values()
+    groups = {one.name: group for one in written if (group := _group(hints[one.name])) is not None}
+    parameters = [
+        option
+        for one in written
+        for option in (
+            groups[one.name].parameters
+            if one.name in groups
+            else (one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name]),)
+        )
+    ]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:  # noqa: ANN401 - the values of any option
+        for name, group in groups.items():
+            own = {option.name: given.pop(option.name) for option in group.parameters}
+            given[name] = group.build(own)
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
+
+
+def _group(hint: Any) -> _Group | None:  # noqa: ANN401 - any annotation
+    kind, *extras = (get_args(hint)) if get_origin(hint) is Annotated else (hint,)
+    asked = next((extra for extra in extras if isinstance(extra, _SettingsOf)), None)
+    if asked is not None:
+        return _Group(_setting_options(asked.names), asked.build)
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _Group(_fields_as_options(kind), lambda given: kind(**given))
+    return None
+
+
+def _fields_as_options(kind: Any) -> Parameters:  # noqa: ANN401 - a dataclass
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(_option(one.name, hints[one.name], one.default) for one in dataclasses.fields(kind))
+
+
+def _option(name: str, annotation: object, default: object = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+# ---- settings -----------------------------------------------------------------------------------
+
+_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="Settings by the names of options; options and variables (CLICKASSAY_DEPTH=5) win.",
+    ),
+]
+
+
+def _setting_options(names: Sequence[str]) -> Parameters:
+    declared = [_setting_option(SETTINGS[name]) for name in names]
+    return (*declared, _option("settings", _FILE))
+
+
+def _setting_option(setting: Setting) -> inspect.Parameter:
+    shown = typer.Option(
+        help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
+        metavar=setting.metavar,
+        rich_help_panel=setting.group,
+    )
+    return _option(setting.name, Annotated[_option_type(setting), shown])
+
+
+def _option_type(setting: Setting) -> Any:  # noqa: ANN401 - a type
+    """Return the type of the option: that of the setting or None, so that a settings file can fill it."""
+    if setting.is_list:
+        return list[str] | None
+    return Optional[setting.type]  # noqa: UP045 - it may be None already
+
+
+# ---- the command line as it is recorded -----------------------------------------------------------
 
 
 def without_secrets(arguments: Sequence[str]) -> list[str]:
     """Return arguments without what may be secret: values of Spark's settings, tokens in URLs."""
-    told, option = [], ""
+    shown, option = [], ""
     for argument in arguments:
         name, _, value = argument.partition("=") if argument.startswith("--") else (option, "", argument)
         if name == "--spark-conf" and value:
@@ -83,133 +216,6 @@ def without_secrets(arguments: Sequence[str]) -> list[str]:
             argument = f"{name}={key}" if argument.startswith("--") else key  # noqa: PLW2901
         if name == "--spark-remote" and ";" in value:
             argument = f"{argument.partition(';')[0]};…"  # noqa: PLW2901
-        told.append(argument)
+        shown.append(argument)
         option = argument
-    return told
-
-
-OUT = Annotated[Path, typer.Option(help="Folder to write; appears whole or not at all.")]
-FORCE = Annotated[bool, typer.Option("--force", help="Replace an output folder of clickassay that exists.")]
-DRY_RUN = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be done and what it needs; write nothing.")
-]
-QUIET = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-SETTINGS = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE.toml", help="Settings by the names of these options; options win."),
-]
-DEPTH = Annotated[
-    list[int] | None,
-    typer.Option(help=f"Cut of results and clicks, 1..{MAX_DEPTH}; repeat for several.{_default('depth')}"),
-]
-IDLE_MINUTES = Annotated[
-    float | None, typer.Option(help=f"A longer gap ends a visit.{_default('idle_minutes')}")
-]
-IDLE_SCOPE = Annotated[
-    IdleScope | None, typer.Option(help=f"Idleness per user, or per user and query.{_default('idle_scope')}")
-]
-NORMALISE_URLS = Annotated[
-    bool | None,
-    typer.Option("--normalise-urls/--raw-urls", help="Bring URLs to a normal form. [default: normalise]"),
-]
-MAX_REJECTED = Annotated[
-    float | None,
-    typer.Option(help=f"Stop when a larger part of an input is unusable.{_default('max_rejected')}"),
-]
-ONLY_JUDGED = Annotated[
-    bool | None,
-    typer.Option(
-        "--only-judged/--every-query",
-        help="Keep the lists of queries with judgments only; count the rest. [default: every query]",
-    ),
-]
-BATCH = Annotated[
-    str | None,
-    typer.Option(help=f"How to cut the log: auto, day, file, or a number of searches.{_default('batch')}"),
-]
-LATE_MINUTES = Annotated[
-    float | None,
-    typer.Option(help=f"How far back files of a store's next run may reach.{_default('late_minutes')}"),
-]
-FOLDS = Annotated[
-    int | None, typer.Option(help=f"Parts of users to keep apart in the patterns.{_default('folds')}")
-]
-THREADS = Annotated[int | None, typer.Option(help="Threads of the engine. [default: all cores]")]
-MEMORY_LIMIT = Annotated[
-    str | None,
-    typer.Option(
-        help="Memory of the engine, e.g. 4GB; beyond it, disk. [default: 3GB, or 80 % of RAM if less]"
-    ),
-]
-ENGINE = Annotated[
-    EngineName | None,
-    typer.Option(help=f"What works through the log: here, or Spark (extra [spark]).{_default('engine')}"),
-]
-SPARK_MASTER = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Spark's master, e.g. spark://host:7077, yarn. [default: local]"),
-]
-SPARK_REMOTE = Annotated[
-    str | None, typer.Option(metavar="URL", help="Instead: a Spark Connect server, e.g. sc://host:15002.")
-]
-SPARK_CONF = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark; repeat for several.")
-]
-SPARK_STAGING = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATH",
-        help="Folder that all of Spark reaches, for tables between steps. [default: beside the result]",
-    ),
-]
-MAX_GRADE = Annotated[int | None, typer.Option(help=f"Highest grade of the scale.{_default('max_grade')}")]
-SCALE = Annotated[
-    str | None, typer.Option(help=f"Labels of the grades, worst first, with commas.{_default('scale')}")
-]
-RELEVANT_GRADE = Annotated[
-    int | None,
-    typer.Option(help=f"Lowest grade that AP and RR count as relevant.{_default('relevant_grade')}"),
-]
-SUCCESS_GRADE = Annotated[
-    int | None, typer.Option(help=f"Lowest grade whose click is a success (SS).{_default('success_grade')}")
-]
-PERSISTENCE = Annotated[float | None, typer.Option(help=f"p of RBP.{_default('persistence')}")]
-METRIC = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A further editorial metric, as RBP(p=0.6)@3; repeat for several."),
-]
-UNJUDGED = Annotated[
-    Unjudged | None,
-    typer.Option(
-        help="Lists with an unjudged result: left out; filled with grade 0; with grades as clicks tell them "
-        f"(needs --folds 2); or left out, beside the worst and the best case.{_default('unjudged')}"
-    ),
-]
-CLICK_MODELS = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES", help=f"Click models to fit, with commas, or none.{_default('click_models')}"
-    ),
-]
-POOL = Annotated[
-    Pool | None,
-    typer.Option(help=f"Ideal and relevant results from all judgments, or those shown.{_default('pool')}"),
-]
-CONFLICTS = Annotated[
-    Conflicts | None,
-    typer.Option(help=f"Rule for judgments that contradict each other.{_default('conflicts')}"),
-]
-MIN_USERS = Annotated[
-    int | None,
-    typer.Option(
-        help="A report names a query only if so many users, at least, issued it, 1..64; the others appear "
-        f"as digests.{_default('min_users')}"
-    ),
-]
-BESIDE = Annotated[
-    Beside | None, typer.Option(help="Show another log's published numbers beside the run's. [default: none]")
-]
-ITERATIONS = Annotated[int | None, typer.Option(help=f"Iterations of Algorithm 3.{_default('iterations')}")]
-SEED = Annotated[int | None, typer.Option(help=f"Seed of every random draw.{_default('seed')}")]
-CSV = Annotated[bool, typer.Option("--csv", help="Answer as CSV.")]
-JSON = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
+    return shown

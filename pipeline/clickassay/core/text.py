@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 
 from clickassay.core.escape import terminal
 
@@ -80,3 +81,10 @@ def first_line(error: BaseException) -> str:
 def utc_text(time_ms: int) -> str:
     """Return milliseconds since 1970 as date and time of day (UTC), e.g. 2026-06-01 12:00:00."""
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the known ones that are like it, else all."""
+    every = {one.lower(): one for one in known}
+    close = [every[one] for one in get_close_matches(name.lower(), every, n=3)]
+    return f"did you mean {listed(close, 'or')}?" if close else f"known are {', '.join(every.values())}"

@@ -86,7 +86,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
 
 
 def _beside(run: Run) -> tuple[Section, ...]:
-    name = run.settings.get("beside")
+    name = run.settings.get("published")
     return () if name is None else (beside_section(run, name),)
 
 

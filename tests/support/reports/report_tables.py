@@ -228,7 +228,7 @@ def run_info(**changes):
             "seed": 0,
             "threads": None,
             "min_users": 5,
-            "beside": None,
+            "published": None,
         },
         "inputs": {
             name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "sha256": SHA}

@@ -1,13 +1,13 @@
 """Settings: where they come from, which win, and what is refused."""
 
+import re
 from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
-from clickassay.cli.options import Beside
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings import MAX_DEPTH, Settings, load_settings
+from clickassay.core.settings import MAX_DEPTH, SETTINGS, Settings, load_settings
 from clickassay.report.published.read import known
 
 
@@ -58,14 +58,14 @@ def test_settings_cannot_be_changed():
     [
         ({"depth": [0]}, "depths must lie in"),
         ({"depth": [MAX_DEPTH + 1]}, "depths must lie in"),
-        ({"idle_minutes": 0}, "idle_minutes: Input should be greater than 0"),
-        ({"idle_scope": "market"}, "'user' or 'query'"),
+        ({"idle_minutes": 0}, "idle_minutes: found 0, expected a number, above 0, at most 10080"),
+        ({"idle_scope": "market"}, "idle_scope: found 'market', expected one of user, query"),
         ({"folds": 0}, "folds"),
         ({"folds": 1025}, "folds"),
         ({"max_rejected": 1.01}, "max_rejected"),
         ({"max_rejected": float("nan")}, "max_rejected"),
-        ({"persistence": 1}, "persistence: Input should be less than 1"),
-        ({"persistence": 0}, "persistence: Input should be greater than 0"),
+        ({"persistence": 1}, "persistence: found 1, expected a number, above 0, below 1"),
+        ({"persistence": 0}, "persistence: found 0, expected a number, above 0, below 1"),
         ({"persistence": float("nan")}, "persistence"),
         ({"iterations": 1}, "iterations"),
         ({"seed": 2**63}, "seed"),
@@ -98,6 +98,84 @@ def test_settings_survive_json():
     assert Settings(**chosen.model_dump(mode="json")) == chosen
 
 
-def test_whatever_stands_beside_a_run_can_be_chosen_by_setting_and_option():
-    choices = Settings.model_fields["beside"].annotation
-    assert set(get_args(get_args(choices)[0])) == set(known()) == {one.value for one in Beside}
+def test_all_published_numbers_can_be_chosen():
+    choices = Settings.model_fields["published"].annotation
+    assert set(get_args(get_args(choices)[0])) == set(known())
+
+
+# ---- the environment --------------------------------------------------------------------------------
+
+
+def test_a_variable_wins_over_the_file_and_an_option_over_the_variable(tmp_path):
+    file = tmp_path / "settings.toml"
+    file.write_text("iterations = 7\nseed = 8\nfolds = 3\n", encoding="utf-8")
+    variables = {"CLICKASSAY_SEED": "9", "CLICKASSAY_FOLDS": "2", "HOME": "/", "CLICKASSAY_DEPTH": " "}
+    chosen = load_settings(file, variables, folds=1)
+    assert (chosen.iterations, chosen.seed, chosen.folds, chosen.depth) == (7, 9, 1, (5, 10))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("DEPTH", "3,10", (3, 10)),
+        ("NORMALISE_URLS", "false", False),
+        ("SCALE", "no, maybe, yes, surely", ("no", "maybe", "yes", "surely")),
+        ("METRIC", "RBP(p=0.6,max_rel=4)@3, nDCG@10", ("RBP(p=0.6,max_rel=4)@3", "nDCG@10")),
+        ("CLICK_MODELS", "none", ()),
+        ("IDLE_MINUTES", "0.5", 0.5),
+        ("THREADS", "2", 2),
+        ("CONFLICTS", "max", "max"),
+    ],
+)
+def test_a_variable_is_a_text_of_what_an_option_takes(name, text, value):
+    assert getattr(load_settings(None, {f"CLICKASSAY_{name}": text}), name.lower()) == value
+
+
+def test_settings_of_spark_are_lines_of_a_variable():
+    lines = "spark.a=1,2\nspark.b=x y"
+    chosen = load_settings(None, {"CLICKASSAY_SPARK_CONF": lines, "CLICKASSAY_ENGINE": "spark"})
+    assert chosen.spark_conf == ("spark.a=1,2", "spark.b=x y")
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"CLICKASSAY_FOLDS": "many"}, "setting folds in the environment: found 'many', expected a whole"),
+        ({"CLICKASSAY_DEPHT": "3"}, "unknown setting depht in the environment; did you mean depth?"),
+        ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, bounds"),
+    ],
+)
+def test_a_wrong_variable_is_refused_with_where_it_comes_from(variables, message):
+    with pytest.raises(SettingsError) as caught:
+        load_settings(None, variables)
+    assert message in str(caught.value)
+
+
+def test_a_wrong_line_of_a_file_is_refused_with_the_name_of_the_file(tmp_path):
+    with pytest.raises(SettingsError, match=r"setting folds in settings file .*settings\.toml: found 0"):
+        from_toml(tmp_path, "folds = 0")
+    with pytest.raises(SettingsError, match=r"unknown setting iteration in .*; did you mean iterations\?"):
+        from_toml(tmp_path, "iteration = 10")
+
+
+# ---- what follows from the fields --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=lambda one: one.name)
+def test_every_setting_says_what_it_means_and_its_range_is_the_one_that_is_checked(setting):
+    assert setting.meaning.endswith(".")
+    assert all((setting.group, setting.default, setting.expected))
+    for end, step in re.findall(r"(?:at most|to) ([\d.]+)|(?:at least|above) ([\d.]+)", setting.limits):
+        beyond = float(end) + 1 if end else float(step) - 1
+        value = [int(beyond)] if setting.is_list else int(beyond)
+        with pytest.raises(SettingsError, match=setting.name):
+            load_settings(**{setting.name: value})
+
+
+def test_several_depths_metrics_and_models_may_be_one_text():
+    chosen = load_settings(
+        depth="10,5", metric="ERR(gamma=0.9), RBP(p=0.6,max_rel=4)@3", click_models="dbn,pbm"
+    )
+    assert chosen.depth == (5, 10)
+    assert chosen.metric == ("ERR(gamma=0.9)", "RBP(p=0.6,max_rel=4)@3")
+    assert chosen.click_models == ("DBN", "PBM")

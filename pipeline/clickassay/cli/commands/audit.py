@@ -1,124 +1,117 @@
 """`clickassay audit`: the same metric under the conventions of many tools, on a run or on one list."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from clickassay.cli.console import command_line, say, show, write_frame
-from clickassay.cli.options import CSV, FORCE, JSON, QUIET
+from clickassay.cli.console import command_line, say, show_table, write_frame
+from clickassay.cli.options import (
+    CLICK_METRIC,
+    QUIET,
+    Format,
+    SampleOptions,
+    TablesOut,
+    settings_of,
+)
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import Settings
+from clickassay.core.text import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
     from clickassay.core.progress import Progress
-    from clickassay.core.records import SampleChoice
     from clickassay.studies.audit.on_run import Audit
 
 Row = dict[str, Any]
 
 WITHIN_NOISE = "reversed, within noise"
-"""What `studies.audit.compare.change` says of an order that was never sure."""
+"""What `studies.audit.compare.change` says of an order that was never significant."""
+
+
+@dataclass(frozen=True)
+class OneList:
+    """One list by its grades, in place of a run."""
+
+    grades: Annotated[
+        str | None,
+        typer.Option(help="In place of RUN: the grades of one list, best result first, - for none."),
+    ] = None
+    others: Annotated[
+        str, typer.Option(help="With --grades: grades of the judged results that the list does not show.")
+    ] = ""
 
 
 def audit(
+    settings: Annotated[Settings, settings_of("max_grade", "relevant_grade", "persistence", success_grade=0)],
+    sample: SampleOptions,
+    one_list: OneList,
+    output: TablesOut,
+    form: Format,
     run_folder: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run folder.")] = None,
     judgments: Annotated[
         str | None,
         typer.Option(help="The judgments of the run: some conventions ask for results that no list shows."),
     ] = None,
-    click: Annotated[str, typer.Option(help="The click metric to correlate with.")] = "MeanRR",
-    market: Annotated[str | None, typer.Option(help="[default: that with most sessions]")] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="[default: the smallest; of one list: its length]")
-    ] = None,
-    judge: Annotated[str | None, typer.Option(help="[default: the first]")] = None,
-    grades: Annotated[
-        str | None,
-        typer.Option(help="In place of RUN: the grades of one list, best result first, - for none."),
-    ] = None,
-    others: Annotated[
-        str, typer.Option(help="With --grades: grades of the judged results that the list does not show.")
-    ] = "",
-    max_grade: Annotated[int, typer.Option(min=1, max=30, help="With --grades: top of the scale.")] = 4,
-    relevant_grade: Annotated[
-        int, typer.Option(min=1, max=30, help="With --grades: lowest grade that is relevant.")
-    ] = 3,
-    persistence: Annotated[float, typer.Option(help="With --grades: p of RBP.")] = 0.8,
+    click_metric: CLICK_METRIC = "MeanRR",
     value: Annotated[
         str | None, typer.Option(help="Show only what gives this value, to the digits given.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for tables; appears whole or not at all.")] = None,
-    force: FORCE = False,
-    csv: CSV = False,
-    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Tell why tools report other numbers for one metric, and whether that changes a conclusion.
+    """Explain why tools report other numbers for one metric, and whether that changes a conclusion.
+
+    Grades, relevance and persistence are those of the run; the options of the scale are for --grades.
 
     Examples
     --------
         clickassay audit reports/june --judgments grades.csv
 
-        clickassay audit reports/june --judgments grades.csv --click UCTR --depth 10 --out june-audit
+        clickassay audit reports/june --judgments grades.csv --click-metric UCTR --depth 10 --out june-audit
 
         clickassay audit --grades 3,-,4,0,1 --others 4,3,2,2,1,0 --value 0.46
     """
-    if csv and json:
-        raise SettingsError("give --csv or --json, not both")
-    if (run_folder is None) == (grades is None):
+    if (run_folder is None) == (one_list.grades is None):
         raise SettingsError("give a run folder, or the grades of one list by --grades")
-    if run_folder is None and out is not None:
+    if run_folder is None and output.out is not None:
         raise SettingsError("--out is for a run; of one list, keep what --csv prints")
     if run_folder is None:
-        table = _of_list(grades or "", others, (depth, max_grade, relevant_grade, persistence))
-        rows = _with_value(table, "value", value)
-        write_frame(rows, csv=csv) if csv or json else _show_list(rows)
+        rows = _with_value(_of_list(one_list, sample.depth, settings), "value", value)
+        write_frame(rows, csv=form.csv) if form.for_programs else _show_list(rows)
         return
-    from clickassay.core.records import SampleChoice
-
     with shown_progress(quiet=quiet) as progress:
-        wanted = SampleChoice(market, depth, judge)
-        found = _of_run(run_folder, (judgments, click, wanted), out, progress, force=force)
-    rows = _with_value(found.audited.filter(click_metric=click), "mean", value)
-    if csv or json:
-        write_frame(rows, csv=csv)
+        found = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
+    every = found.audited.filter(click_metric=click_metric)
+    rows = _with_value(every, "mean", value)
+    if form.for_programs:
+        write_frame(rows, csv=form.csv)
         return
-    _show_run(run_folder, found, rows, click)
-    _say_left_out(found.audited.filter(click_metric=click))
-    _say_changed(found.changed.filter(click_metric=click).join(rows, on="convention", how="semi"))
-    if out is not None:
-        say(f"Tables: {out}")
+    _show_run(run_folder, found, rows, click_metric)
+    _say_left_out(every)
+    _say_changed(found.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
+    if output.out is not None:
+        say(f"Tables: {output.out}")
 
 
-def _of_list(grades: str, others: str, scale: tuple[int | None, int, int, float]) -> "pl.DataFrame":
+def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFrame":
     from clickassay.studies.audit.one_list import audited_list, one_list, read_grades
     from clickassay.studies.audit.tool_formulas import Reading
 
-    depth, top, relevant, persistence = scale
-    if relevant > top:
-        raise SettingsError(f"--relevant-grade {relevant} is above --max-grade {top}")
-    if not 0 < persistence < 1:
-        raise SettingsError(f"--persistence {persistence}: expected a number between 0 and 1, e.g. 0.8")
-    shown = read_grades("--grades", grades)
-    rest = [grade for grade in read_grades("--others", others) if grade is not None]
-    reading = Reading(depth or max(1, len(shown)), top, relevant, persistence)
-    return audited_list(one_list(shown, rest, top), reading)
+    shown = read_grades("--grades", one.grades or "")
+    rest = [grade for grade in read_grades("--others", one.others) if grade is not None]
+    reading = Reading(
+        depth or max(1, len(shown)), settings.max_grade, settings.relevant_grade, settings.persistence
+    )
+    return audited_list(one_list(shown, rest, settings.max_grade), reading)
 
 
 def _of_run(
-    run: Path,
-    asked: tuple[str | None, str, "SampleChoice"],
-    out: Path | None,
-    progress: "Progress",
-    *,
-    force: bool,
+    run: Path, asked: tuple[str | None, str, SampleOptions], output: TablesOut, progress: "Progress"
 ) -> "Audit":
     from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
     from clickassay.core.output import check_place
@@ -126,17 +119,19 @@ def _of_run(
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.audit.on_run import audit_run
 
-    judgments, click, wanted = asked
-    if click not in CLICK_METRICS:
-        raise SettingsError(f"unknown click metric {click!r}; known are {', '.join(CLICK_METRICS)}")
-    if out is not None:
-        check_place(out, run, force=force)
-    found = audit_run(run, judgments=judgments, wanted=wanted, progress=progress)
-    if out is not None:
+    judgments, click_metric, sample = asked
+    if click_metric not in CLICK_METRICS:
+        raise SettingsError(
+            f"unknown click metric {click_metric!r}; {did_you_mean(click_metric, CLICK_METRICS)}"
+        )
+    if output.out is not None:
+        check_place(output.out, run, force=output.force)
+    found = audit_run(run, judgments=judgments, wanted=sample.choice, progress=progress)
+    if output.out is not None:
         tables = {
             table.name: frame for table, frame in ((CONVENTIONS, found.audited), (CHANGED, found.changed))
         }
-        write_tables(out, tables, {"command": command_line()}, force=force)
+        write_tables(output.out, tables, {"command": command_line()}, force=output.force)
     return found
 
 
@@ -158,61 +153,53 @@ def _with_value(table: "pl.DataFrame", column: str, wanted: str | None) -> "pl.D
 
 
 def _show_list(rows: "pl.DataFrame") -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("convention", overflow="fold")
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("choice")
-    table.add_column("reported by")
-    for row in rows.iter_rows(named=True):
-        table.add_row(Text(row["convention"]), f"{row['value']:.4f}", Text(row["choice"]), Text(row["tools"]))
-    _print_or_none(table)
+    cells = [
+        (row["convention"], f"{row['value']:.4f}", row["choice"], row["tools"])
+        for row in rows.iter_rows(named=True)
+    ]
+    _show_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
 
 
-def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click: str) -> None:
+def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click_metric: str) -> None:
     sample = found.sample
     say(
         f"{run}, {sample.key.label}: "
         f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own",
-        _about_holes(found.holes),
+        _about_unjudged(found.holes),
     )
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("convention", overflow="fold")
-    for head in ("mean", f"correlation with {click}", "against the run's own"):
-        table.add_column(head, justify="right", min_width=7)
-    table.add_column("reported by")
-    every = found.audited.filter(click_metric=click)
-    before = None
-    for row in rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null()).iter_rows(named=True):
-        if before not in {None, row["quantity"]}:
-            table.add_section()
-        before = row["quantity"]
-        table.add_row(*_cells(row, every))
-    _print_or_none(table)
+    every = found.audited.filter(click_metric=click_metric)
+    shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
+    quantities = shown["quantity"].to_list()
+    numbers = ("mean", f"correlation with {click_metric}", "against the run's own")
+    _show_or_none(
+        ("convention", *numbers, "reported by"),
+        [_cells(row, every) for row in shown.iter_rows(named=True)],
+        numbers=numbers,
+        sections=[
+            place for place in range(len(quantities) - 1) if quantities[place] != quantities[place + 1]
+        ],
+    )
 
 
-def _about_holes(holes: int | None) -> str:
+def _about_unjudged(holes: int | None) -> str:
     if holes is None:
         return "Which results have no judgment is not known without --judgments."
     if holes:
         return f"{holes:,} results have no judgment."
     return (
-        "Every result has a judgment, so what conventions do with results without one cannot be told apart "
-        "on this run."
+        "Every result has a judgment, so this run cannot show what conventions do with results without one."
     )
 
 
-def _cells(row: Row, rows: "pl.DataFrame") -> tuple[Text, ...]:
+def _cells(row: Row, rows: "pl.DataFrame") -> tuple[str, ...]:
     alike = rows.filter(rows["same_as"] == row["convention"])["tools"].to_list()
     gap = "" if row["own"] else _with_interval(row, ("gap", "gap_low", "gap_high"), "+.3f")
-    return tuple(
-        Text(text)
-        for text in (
-            f"{row['convention']}{' *' if row['own'] else ''}",
-            f"{row['mean']:.4f}",
-            _with_interval(row, ("correlation", "ci_low", "ci_high"), ".3f"),
-            gap,
-            "; ".join((row["tools"], *alike)),
-        )
+    return (
+        f"{row['convention']}{' *' if row['own'] else ''}",
+        f"{row['mean']:.4f}",
+        _with_interval(row, ("correlation", "ci_low", "ci_high"), ".3f"),
+        gap,
+        "; ".join((row["tools"], *alike)),
     )
 
 
@@ -234,24 +221,24 @@ def _say_left_out(rows: "pl.DataFrame") -> None:
 
 def _say_changed(changed: "pl.DataFrame") -> None:
     within = changed.filter(changed["change"] == WITHIN_NOISE).height
-    sure = changed.filter(changed["change"] != WITHIN_NOISE)
-    if sure.is_empty():
+    significant = changed.filter(changed["change"] != WITHIN_NOISE)
+    if significant.is_empty():
         say("No convention changes which of two metrics correlates better, beyond noise.")
     else:
         say("Differences from other metrics of the run, when this convention alone is changed:")
-    for convention in sure["convention"].unique(maintain_order=True):
-        own = sure.filter(sure["convention"] == convention)
-        told = [
+    for convention in significant["convention"].unique(maintain_order=True):
+        own = significant.filter(significant["convention"] == convention)
+        changes = [
             f"{change} against {', '.join(own.filter(own['change'] == change)['other'])}"
             for change in own["change"].unique(maintain_order=True)
         ]
-        say(f"  {convention}: {'; '.join(told)}")
+        say(f"  {convention}: {'; '.join(changes)}")
     if within:
         say(f"Reversed as well, but within noise before and after: {within}")
 
 
-def _print_or_none(table: Table) -> None:
-    if table.row_count:
-        show(table)
+def _show_or_none(heads: Sequence[str], rows: Sequence[tuple[str, ...]], **more: Any) -> None:  # noqa: ANN401
+    if rows:
+        show_table(heads, rows, **more)
     else:
         say("No convention gives this value.")

@@ -1,24 +1,22 @@
-"""`clickassay diff`: what changed between two runs, and whether a nightly job has to tell somebody."""
+"""`clickassay diff`: what changed between two runs, and whether a nightly job has to alert somebody."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from clickassay.cli.console import write_frame
-from clickassay.cli.exit import drop_output
-from clickassay.cli.options import CSV, JSON
+from clickassay.cli.console import say, show_table, write_frame
+from clickassay.cli.exit import ExitCode
+from clickassay.cli.options import Format, click_metric_names
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from clickassay.studies.runs_compared.compare import RunDiff
+    from clickassay.studies.runs_compared.numbers import Choice
 
 MOST_ROWS = 40
 """Rows of a table that are shown, the largest changes first; CSV and JSON have them all."""
@@ -26,11 +24,8 @@ MOST_ROWS = 40
 MOST_FINDINGS = 20
 """Findings that are spelled out."""
 
-WIDTH = 160
-"""Columns that tables take where nobody says how wide the output is."""
-
 _PLACE = ("market", "depth", "judge")
-_WHY_ALONE = "their configurations do not give the correlations that they state, or not without each query"
+_WHY_ALONE = "the correlations that they state cannot be computed again from their configurations"
 _FLIPS = (
     *(*_PLACE, "click_metric", "metric_a", "metric_b"),
     *("difference_a", "p_adjusted_a", "difference_b", "p_adjusted_b", "what"),
@@ -40,86 +35,122 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN_A", help="The run before
 OtherFolder = Annotated[Path, typer.Argument(metavar="RUN_B", help="The run now.")]
 
 
-def diff(
-    run_a: RunFolder,
-    run_b: OtherFolder,
-    metric: Annotated[list[str] | None, typer.Option(help="Only this editorial metric; repeatable.")] = None,
-    click: Annotated[list[str] | None, typer.Option(help="Only this click metric; repeatable.")] = None,
-    depth: Annotated[list[int] | None, typer.Option(help="Only this depth; repeatable.")] = None,
-    market: Annotated[list[str] | None, typer.Option(help="Only this market; repeatable.")] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; repeatable.")] = None,
-    splits: Annotated[bool, typer.Option("--splits", help="Also by classes of queries.")] = False,
+@dataclass(frozen=True)
+class Only:
+    """Which numbers are compared."""
+
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", "-m", metavar="NAME", help="Only this editorial metric; repeat it for several."
+        ),
+    ] = None
+    click_metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this click metric; repeat it for several.",
+            autocompletion=click_metric_names,
+        ),
+    ] = None
+    depth: Annotated[
+        list[int] | None, typer.Option(metavar="K", help="Only this cut k; repeat it for several.")
+    ] = None
+    market: Annotated[list[str] | None, typer.Option(help="Only this market; repeat it for several.")] = None
+    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; repeat it for several.")] = None
+    splits: Annotated[bool, typer.Option("--splits", help="Also by classes of queries.")] = False
+
+    @property
+    def choice(self) -> "Choice":
+        """The same for the study."""
+        from clickassay.studies.runs_compared.numbers import Choice
+
+        return Choice(
+            metrics=tuple(self.metric or ()),
+            clicks=tuple(self.click_metric or ()),
+            depths=tuple(self.depth or ()),
+            markets=tuple(self.market or ()),
+            judges=tuple(self.judge or ()),
+            splits=self.splits,
+        )
+
+
+@dataclass(frozen=True)
+class Alert:
+    """What makes a difference a finding."""
+
     fail_above: Annotated[
         float | None,
         typer.Option(help="Exit code 1 when a correlation changed by more than this, or is gone from B."),
-    ] = None,
+    ] = None
     beyond_noise: Annotated[
         bool, typer.Option("--beyond-noise", help="With --fail-above: not for changes within noise.")
-    ] = False,
-    csv: CSV = False,
-    json: JSON = False,
-) -> None:
-    """Tell what changed between two runs, and whether a change is within noise.
+    ] = False
 
-    Exit code 1 with --fail-above if something changed by more.
+    def __post_init__(self) -> None:
+        """Refuse what no change can be above."""
+        if self.fail_above is not None and not 0 < self.fail_above <= 2:
+            raise SettingsError(
+                f"--fail-above {self.fail_above}: expected a number above 0, at most 2, e.g. 0.05"
+            )
+        if self.beyond_noise and self.fail_above is None:
+            raise SettingsError(
+                "--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05"
+            )
+
+
+def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format) -> None:
+    """Show what changed between two runs, and whether a change is within noise.
+
+    Exit code 1 with --fail-above if a number changed by more.
 
     Examples
     --------
         clickassay diff reports/june reports/july
 
-        clickassay diff reports/june reports/july --metric ERR --click MeanRR --fail-above 0.05 --beyond-noise
+        clickassay diff reports/june reports/july --metric ERR --click-metric MeanRR --fail-above 0.05
+        --beyond-noise
     """
     from clickassay.studies.runs_compared.compare import compare_runs
-    from clickassay.studies.runs_compared.numbers import Choice, watched
+    from clickassay.studies.runs_compared.numbers import watched
     from clickassay.studies.runs_compared.words import uneven_words
 
-    _check(fail_above, beyond_noise=beyond_noise, csv=csv, json=json)
-    choice = Choice(
-        metrics=tuple(metric or ()),
-        clicks=tuple(click or ()),
-        depths=tuple(depth or ()),
-        markets=tuple(market or ()),
-        judges=tuple(judge or ()),
-        splits=splits,
-    )
-    found = compare_runs(run_a, run_b, choice)
-    if fail_above is not None and found.numbers.is_empty():
-        raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above would watch nothing")
-    numbers = watched(found.numbers, fail_above, beyond_noise=beyond_noise)
-    if csv or json:
-        write_frame(numbers, csv=csv)
+    found = compare_runs(run_a, run_b, only.choice)
+    above = alert.fail_above
+    if above is not None and found.numbers.is_empty():
+        raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above has nothing to watch")
+    numbers = watched(found.numbers, above, beyond_noise=alert.beyond_noise)
+    if form.for_programs:
+        write_frame(numbers, csv=form.csv)
     else:
         _show(found)
-    if fail_above is not None:
-        _tell(numbers, fail_above, aside=csv or json)
-        if (csv or json) and (uneven := uneven_words(found.sizes)):
-            _say(_console(stderr=True), uneven)
+    if above is not None:
+        _show_findings(numbers, above, stderr=form.for_programs)
+        if form.for_programs and (uneven := uneven_words(found.sizes)):
+            say(uneven, stderr=True)
     if numbers["finding"].any():
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FINDING)
 
 
-def _check(fail_above: float | None, *, beyond_noise: bool, csv: bool, json: bool) -> None:
-    if fail_above is not None and not 0 < fail_above <= 2:
-        raise SettingsError(f"--fail-above {fail_above}: expected a number above 0, at most 2, e.g. 0.05")
-    if beyond_noise and fail_above is None:
-        raise SettingsError("--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05")
-    if csv and json:
-        raise SettingsError("give --csv or --json, not both")
-
-
-def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:
-    """Say what a watch found: below the tables, or on stderr where stdout is for a program."""
+def _show_findings(numbers: "pl.DataFrame", above: float, *, stderr: bool) -> None:
+    """Show the findings: below the tables, or on stderr where stdout is for a program."""
     import polars as pl
 
     from clickassay.studies.runs_compared.numbers import BEYOND
     from clickassay.studies.runs_compared.read import ONLY_A
     from clickassay.studies.runs_compared.words import alone_words, change_words, not_computed
 
-    console, findings, watched = _console(stderr=aside), numbers.filter("finding"), numbers.height
+    findings, watched = numbers.filter("finding"), numbers.height
     if findings.is_empty():
-        _say(console, f"No finding: none of {watched:,} numbers is gone or changed by more than {above:g}.")
+        say(
+            f"No finding: none of {watched:,} numbers is gone or changed by more than {above:g}.",
+            stderr=stderr,
+        )
         return
-    _say(console, f"{findings.height:,} of {watched:,} numbers are gone or changed by more than {above:g}:")
+    say(
+        f"{findings.height:,} of {watched:,} numbers are gone or changed by more than {above:g}:",
+        stderr=stderr,
+    )
     gone = alone_words(numbers, ONLY_A)
     each = findings.filter(~not_computed(ONLY_A)).sort(
         pl.col("status") != BEYOND,
@@ -128,33 +159,10 @@ def _tell(numbers: "pl.DataFrame", above: float, *, aside: bool) -> None:
         nulls_last=False,
         maintain_order=True,
     )
-    told = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
-    for words in (*([gone] if gone else []), *told):
-        _say(console, f"FINDING {words}")
+    changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
+    say(*(f"FINDING {words}" for words in (*([gone] if gone else []), *changes)), stderr=stderr)
     if each.height > MOST_FINDINGS:
-        _say(console, f"and {each.height - MOST_FINDINGS:,} more; --csv gives all")
-
-
-class _Quiet(Console):
-    """A console whose reader may leave: what was found still decides the exit code."""
-
-    def on_broken_pipe(self) -> None:
-        """Write no more; Rich would end the command with exit code 1, which means a finding here."""
-        self.quiet = True
-        drop_output(self.file)
-
-
-def _console(*, stderr: bool = False) -> Console:
-    console = _Quiet(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=stderr)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
-    return console
-
-
-def _say(console: Console, text: str) -> None:
-    from clickassay.core.escape import terminal
-
-    console.print(terminal(text))
+        say(f"and {each.height - MOST_FINDINGS:,} more; --csv gives all", stderr=stderr)
 
 
 # ---- tables -----------------------------------------------------------------------------------
@@ -163,35 +171,34 @@ def _say(console: Console, text: str) -> None:
 def _show(found: "RunDiff") -> None:
     from clickassay.studies.runs_compared.words import headline, uneven_words
 
-    console = _console()
-    _say(console, headline(found))
+    say(headline(found))
     if uneven := uneven_words(found.sizes):
-        _say(console, uneven)
-    _say(console, f"A: {found.a}")
-    _say(console, f"B: {found.b}")
-    _show_entries(console, found)
-    _show_sizes(console, found)
-    _show_numbers(console, found.numbers)
-    _show_order(console, found)
+        say(uneven)
+    say(f"A: {found.a}")
+    say(f"B: {found.b}")
+    _show_entries(found)
+    _show_sizes(found)
+    _show_numbers(found.numbers)
+    _show_order(found)
 
 
-def _show_entries(console: Console, found: "RunDiff") -> None:
+def _show_entries(found: "RunDiff") -> None:
     from clickassay.studies.runs_compared.read import SAME
 
     same = [entry.name for entry in found.entries if entry.status == SAME]
     if same:
-        _say(console, f"Inputs that are the same: {', '.join(same)}")
+        say(f"Inputs that are the same: {', '.join(same)}")
     rows = [(e.kind, e.name, e.status, e.a, e.b) for e in found.entries if e.status != SAME]
     if rows:
-        _table(console, "Inputs, settings and versions", ("what", "name", "", "A", "B"), rows)
+        _table("Inputs, settings and versions", ("what", "name", "", "A", "B"), rows)
 
 
-def _show_sizes(console: Console, found: "RunDiff") -> None:
+def _show_sizes(found: "RunDiff") -> None:
     from clickassay.core.records import SampleKey
 
     changed = found.sizes.filter(~found.sizes["a"].eq_missing(found.sizes["b"]))
     if changed.is_empty():
-        _say(console, "Queries, configurations, sessions and coverage are the same.")
+        say("Queries, configurations, sessions and coverage are the same.")
     else:
         heads = ("market", "depth", "judge", "quantity", "A", "B", "change")
         rows = [
@@ -203,13 +210,13 @@ def _show_sizes(console: Console, found: "RunDiff") -> None:
             )
             for row in changed.iter_rows()
         ]
-        _table(console, "Coverage and statistics that changed", heads, rows, right=heads[4:])
+        _table("Coverage and statistics that changed", heads, rows, numbers=heads[4:])
     for row in found.overlap.iter_rows(named=True):
         parts = [
             f"{row[f'{what}_both']:,} {what} in both (A {row[f'{what}_a']:,}, B {row[f'{what}_b']:,})"
             for what in ("queries", "configurations")
         ]
-        _say(console, f"{SampleKey.of(row).label}: {'; '.join(parts)}")
+        say(f"{SampleKey.of(row).label}: {'; '.join(parts)}")
 
 
 def _size(quantity: str, value: float | None, *, sign: str = "") -> str:
@@ -218,14 +225,14 @@ def _size(quantity: str, value: float | None, *, sign: str = "") -> str:
     return f"{value:{sign}.4f}" if quantity == "coverage" else f"{value:{sign},.0f}"
 
 
-def _show_numbers(console: Console, numbers: "pl.DataFrame") -> None:
+def _show_numbers(numbers: "pl.DataFrame") -> None:
     from clickassay.studies.runs_compared.numbers import NO_VALUE
     from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
     from clickassay.studies.runs_compared.words import alone_words, not_computed
 
     for status in (ONLY_A, ONLY_B):
         if (alone := alone_words(numbers, status)) is not None:
-            _say(console, alone)
+            say(alone)
     numbers = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
     titles = {"correlations": "Weighted correlations", "differences": "Closed form of the virtual rankers"}
     for table, title in titles.items():
@@ -234,13 +241,13 @@ def _show_numbers(console: Console, numbers: "pl.DataFrame") -> None:
         if rows.is_empty():
             none = every.filter(every["status"] == NO_VALUE).height
             without = f" ({none:,} have no value in either run)" if none else ""
-            _say(console, f"{title}: none of {every.height:,} in both runs changed{without}.")
+            say(f"{title}: none of {every.height:,} in both runs changed{without}.")
             continue
         rows = rows.sort(rows["change"].abs(), descending=True, nulls_last=False, maintain_order=True)
-        _numbers_table(console, f"{title}: {rows.height:,} of {every.height:,} changed", rows)
+        _numbers_table(f"{title}: {rows.height:,} of {every.height:,} changed", rows)
 
 
-def _numbers_table(console: Console, title: str, rows: "pl.DataFrame") -> None:
+def _numbers_table(title: str, rows: "pl.DataFrame") -> None:
     from clickassay.studies.runs_compared.numbers import INTERVALS
 
     by_class = rows["split"].n_unique() > 1 or rows["split"][0] != "all"
@@ -255,11 +262,11 @@ def _numbers_table(console: Console, title: str, rows: "pl.DataFrame") -> None:
         for row in rows.head(MOST_ROWS).iter_rows(named=True)
     ]
     numeric = ("A", "B", "change", "95 % interval", "p adj.")
-    _table(console, title, (*heads, *numeric, "", "remark"), shown, right=numeric)
-    _say_more(console, rows, "; --csv gives all")
+    _table(title, (*heads, *numeric, "", "remark"), shown, numbers=numeric)
+    _say_more(rows, "; --csv gives all")
     alone = rows.filter(rows["split"] == "all", rows["judged_by"] == INTERVALS)
     if alone.height:
-        _say(console, f"{alone.height:,} judged from the intervals of both runs alone: {_WHY_ALONE}")
+        say(f"{alone.height:,} judged from the intervals of both runs alone: {_WHY_ALONE}")
 
 
 def _number_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -278,27 +285,28 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
 
 
-def _show_order(console: Console, found: "RunDiff") -> None:
+def _show_order(found: "RunDiff") -> None:
     if found.flips.is_empty() and found.best.is_empty():
-        _say(console, "No comparison of two metrics flipped, and the best metrics are the same.")
+        say("No comparison of two metrics flipped, and the best metrics are the same.")
     place = ("market", "depth", "judge", "click")
     if found.best.height:
         best = [(*row[:5], _digits(row[5]), row[6], _digits(row[7])) for row in found.best.iter_rows()]
         heads = (*place, "best in A", "correlation", "best in B", "correlation")
-        _table(console, "Click metrics whose best editorial metric changed", heads, best)
+        _table("Click metrics whose best editorial metric changed", heads, best, numbers=("correlation",))
     if found.flips.height:
         flips = [
             (*row[:4], f"{row[4]} - {row[5]}", *(_digits(number) for number in row[6:10]), row[10])
             for row in found.flips.select(*_FLIPS).head(MOST_ROWS).iter_rows()
         ]
         columns = (*place, "pair", "A", "p", "B", "p", "")
-        _table(console, f"Comparisons that flipped: {found.flips.height:,}", columns, flips)
-        _say_more(console, found.flips)
+        title = f"Comparisons that flipped: {found.flips.height:,}"
+        _table(title, columns, flips, numbers=("A", "p", "B"))
+        _say_more(found.flips)
 
 
-def _say_more(console: Console, rows: "pl.DataFrame", advice: str = "") -> None:
+def _say_more(rows: "pl.DataFrame", advice: str = "") -> None:
     if rows.height > MOST_ROWS:
-        _say(console, f"first {MOST_ROWS} of {rows.height:,} shown{advice}")
+        say(f"first {MOST_ROWS} of {rows.height:,} shown{advice}")
 
 
 def _digits(value: float | None) -> str:
@@ -306,21 +314,14 @@ def _digits(value: float | None) -> str:
 
 
 def _table(
-    console: Console,
-    title: str,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    right: Sequence[str] = (),
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = ()
 ) -> None:
-    """Show a table; columns that tell nothing, such as the market where there is none, are left out."""
-    from clickassay.core.escape import terminal
-
-    texts = [["" if cell is None else terminal(str(cell)) for cell in row] for row in rows]
-    kept = [place for place in range(len(heads)) if any(row[place] not in ("", "all") for row in texts)]
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for place in kept:
-        table.add_column(heads[place], justify="right" if heads[place] in right else "left")
-    for row in texts:
-        table.add_row(*(Text(row[place]) for place in kept))
-    console.print(table)
+    """Show a table without the columns that say nothing, such as the market where there is none."""
+    cells = [tuple(row) for row in rows]
+    kept = [place for place in range(len(heads)) if any(row[place] not in {None, "", "all"} for row in cells)]
+    show_table(
+        [heads[place] for place in kept],
+        [[row[place] for place in kept] for row in cells],
+        numbers=numbers,
+        title=title,
+    )

@@ -1,113 +1,112 @@
-"""`clickassay evaluate`: measures of runs against judgments, and which run is better."""
+"""`clickassay evaluate`: metrics of rankings against judgments, and which ranking is better."""
 
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
-from clickassay.cli.console import command_line, say, write_out
-from clickassay.cli.options import FORCE, QUIET
+from clickassay.cli.console import command_line, say, show_table, write_out
+from clickassay.cli.options import JSON, QUIET, TablesOut, settings_of
 from clickassay.cli.progress import shown_progress
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
-    from clickassay.report.model import Table as Shown
+    from clickassay.report.model import Table
     from clickassay.studies.evaluation.job import Evaluated
 
-MEASURES = "nDCG@10 ERR@10 AP RR P@10"
-
-WIDTH = 160
-"""Columns that tables take where nobody says how wide the output is."""
-
-NARROWEST, WIDEST = 9, 10_000
-"""Columns of a name that is folded, and of the widest table."""
+METRICS = "nDCG@10 ERR@10 AP RR P@10"
 
 
-class Format(StrEnum):
-    """How numbers are written to stdout."""
-
-    text = "text"
-    tsv = "tsv"
-    jsonl = "jsonl"
-    markdown = "markdown"
-    latex = "latex"
-
-
-class Queries(StrEnum):
-    """Which queries means are over."""
-
-    judged = "judged"
-    both = "both"
-
-
-def _list_measures(wanted: bool) -> None:
+def _list_metrics(wanted: bool) -> None:
     if wanted:
         from clickassay.studies.evaluation.catalogue import listing, rules
 
-        _show_table("Measures", *listing())
-        say("In a name of trec_eval, K is a depth and L a level of recall. Every measure also takes:")
+        heads, rows = listing()
+        show_table(heads, rows, title="Metrics")
+        say("In a name of trec_eval, K is a depth and L a level of recall. Every metric also takes:")
         say(*(f"{name}: {meaning}" for name, meaning in rules()))
         raise typer.Exit
 
 
-def evaluate(
-    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Judgments: lines `query 0 doc grade`.")],
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN", help="Runs: lines `query Q0 doc rank score tag`.")
-    ],
-    measure: Annotated[
+@dataclass(frozen=True)
+class MetricOptions:
+    """What is computed, and over which queries."""
+
+    metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--measure",
+            "--metric",
             "-m",
             metavar="NAMES",
-            help=f"Measures, with blanks between them; repeatable. [default: {MEASURES}]",
+            help=f"Metrics, with blanks between them; repeat it for more. [default: {METRICS}]",
         ),
-    ] = None,
-    relevant_grade: Annotated[
-        int, typer.Option(help="Lowest grade that is relevant, where a name has no rel.")
-    ] = 1,
-    max_grade: Annotated[
-        int, typer.Option(help="Highest grade of the scale, where a name has no max_rel.")
-    ] = 4,
-    persistence: Annotated[float, typer.Option(help="p of RBP, where a name has none.")] = 0.8,
-    queries: Annotated[
-        Queries, typer.Option(help="Means over all judged queries, or those that the run has too.")
-    ] = Queries.judged,
+    ] = None
+    rel: Annotated[
+        int, typer.Option(metavar="GRADE", help="Lowest grade that is relevant, where a name has no rel.")
+    ] = 1
+    average_over: Annotated[
+        Literal["judged", "both"],
+        typer.Option(help="Means over all judged queries, or over those that the ranking has too."),
+    ] = "judged"
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Also the worst and the best case over results without a grade.")
-    ] = False,
+    ] = False
     known: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What users know: lines `query doc`.")
-    ] = None,
+        Path | None, typer.Option(metavar="FILE", help="What users know already: lines `query doc`.")
+    ] = None
     expected: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="How many relevant results users expect: lines `query number`."),
-    ] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Also every value of every query.")] = False,
-    format: Annotated[Format, typer.Option(help="How to write the numbers.")] = Format.text,  # noqa: A002
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for a report with curves; appears whole or not at all.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the randomisation test.")] = 0,
-    list_measures: Annotated[  # noqa: ARG001 - its callback ends the command
+    ] = None
+    list_metrics: Annotated[
         bool,
         typer.Option(
-            "--list-measures", callback=_list_measures, is_eager=True, help="List all measures and exit."
+            "--list-metrics", callback=_list_metrics, is_eager=True, help="List all metrics and exit."
         ),
-    ] = False,
-    force: FORCE = False,
+    ] = False
+
+
+@dataclass(frozen=True)
+class NumbersFormat:
+    """How numbers are written to stdout."""
+
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also every value of every query.")] = False
+    format: Annotated[
+        Literal["text", "tsv", "jsonl", "markdown", "latex", "json"],
+        typer.Option(help="How to print the numbers."),
+    ] = "text"
+    json: JSON = False
+
+    def __post_init__(self) -> None:
+        """Refuse two formats at once."""
+        if self.json and self.format not in {"text", "json"}:
+            raise SettingsError("give --format or --json, not both")
+
+    @property
+    def name(self) -> str:
+        """The format."""
+        return "json" if self.json else self.format
+
+
+def evaluate(
+    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Judgments: lines `query 0 doc grade`.")],
+    rankings: Annotated[
+        list[Path],
+        typer.Argument(metavar="RANKINGS", help="Ranked lists: lines `query Q0 doc rank score tag`."),
+    ],
+    metrics: MetricOptions,
+    settings: Annotated[
+        Settings, settings_of("max_grade", "persistence", "seed", relevant_grade=1, success_grade=0)
+    ],
+    form: NumbersFormat,
+    output: TablesOut,
     quiet: QUIET = False,
 ) -> None:
-    """Evaluate runs against judgments; tell whether two runs differ.
+    """Evaluate rankings against judgments, and test whether two differ significantly.
 
-    Files are those of trec_eval.
+    Files are those of trec_eval. With --out, also a report with curves.
 
     Examples
     --------
@@ -117,57 +116,43 @@ def evaluate(
     """
     from clickassay.studies.evaluation.job import Choices, check_place, evaluate_files, write_evaluation
 
-    choices = Choices(
-        " ".join(measure or [MEASURES]), relevant_grade, max_grade, persistence, queries.value, bounds,
-        known, expected, seed,
+    options = Choices(
+        " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
+        metrics.average_over, metrics.bounds, metrics.known, metrics.expected, settings.seed,
     )  # fmt: skip
+    out, force = output.out, output.force
     if out is not None:
-        check_place(out, qrels, runs, force=force)
+        check_place(out, qrels, rankings, force=force)
     with shown_progress(quiet=quiet) as progress:
-        found = evaluate_files(qrels, runs, choices, progress=progress)
+        found = evaluate_files(qrels, rankings, options, progress=progress)
         if out is not None:
-            files = {"qrels": qrels, "known": known, "expected": expected}
+            files = {"qrels": qrels, "known": metrics.known, "expected": metrics.expected}
             inputs = {name: file for name, file in files.items() if file is not None}
-            inputs |= {f"run {name}": file for name, file in zip(found.evaluation.lists, runs, strict=True)}
-            write_evaluation(found, out, inputs, command=command_line(), per_query=per_query, force=force)
-    _show(found, format, per_query=per_query)
-    if out is not None and format is Format.text:
+            inputs |= {
+                f"run {name}": file for name, file in zip(found.evaluation.lists, rankings, strict=True)
+            }
+            write_evaluation(
+                found, out, inputs, command=command_line(), per_query=form.per_query, force=force
+            )
+    _show(found, form.name, per_query=form.per_query)
+    if out is not None and form.name == "text":
         say(f"Report: {out / 'report.html'}")
 
 
-def _show(found: "Evaluated", form: Format, *, per_query: bool) -> None:
-    from clickassay.studies.evaluation.job import as_jsonl, as_latex, as_markdown, as_tsv, shown_tables
+def _show(found: "Evaluated", form: str, *, per_query: bool) -> None:
+    from clickassay.studies.evaluation.job import WRITERS, shown_tables
 
-    texts = {Format.tsv: as_tsv, Format.jsonl: as_jsonl, Format.markdown: as_markdown, Format.latex: as_latex}
-    if form in texts:
-        write_out(texts[form](found, per_query=per_query))
+    if form in WRITERS:
+        write_out(WRITERS[form](found, per_query=per_query))
         return
     say(*(f"{what}: {how}" for what, how in found.conventions))
     for table in shown_tables(found, per_query=per_query):
         _show_report_table(table)
 
 
-def _show_report_table(table: "Shown") -> None:
+def _show_report_table(table: "Table") -> None:
     from clickassay.report.writers.csv import plain_rows
 
     heads, *rows = plain_rows(table)
-    _show_table(table.title, heads, rows, right=heads[-len(table.heads) :])
+    show_table(heads, rows, numbers=heads[-len(table.heads) :], title=table.title)
     say(*table.remarks)
-
-
-def _show_table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
-) -> None:
-    console = Console(highlight=False, markup=False, emoji=False)
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for head in heads:
-        if head in right:
-            table.add_column(Text(head), justify="right", no_wrap=True)
-        else:
-            table.add_column(Text(head), overflow="fold", min_width=NARROWEST)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    # a number that is cut short would be another number
-    needed = Measurement.get(console, console.options.update(width=WIDEST), table).minimum
-    console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
-    console.print(table)

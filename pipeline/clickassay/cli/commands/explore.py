@@ -2,16 +2,18 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from clickassay.cli.console import say
+from clickassay.cli.options import RUN, settings_of
+from clickassay.core.settings import Settings
 
 
 def explore(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    run_folder: RUN,
+    settings: Annotated[Settings, settings_of("min_users")],
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Port of 127.0.0.1. [default: a free one]")
     ] = None,
@@ -19,11 +21,10 @@ def explore(
         bool,
         typer.Option("--browser/--no-browser", help="Open the page. [default: open]", show_default=False),
     ] = True,
-    min_users: Annotated[
-        int, typer.Option(min=1, help="Show queries of fewer users, and their URLs, as digests; 1 shows all.")
-    ] = 5,
 ) -> None:
     """Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.
+
+    Queries of fewer users than --min-users, and their URLs, appear as digests; 1 shows all.
 
     The page is served to this machine alone and ends with Ctrl-C. It needs the extra:
     pip install 'clickassay[explore]'
@@ -37,11 +38,11 @@ def explore(
     check_installed()
     from clickassay.studies.explorer.read import open_run
 
-    open_run(run_folder, min_users)
-    serve(run_folder, port=port, min_users=min_users, open_browser=browser, tell=_tell)
+    open_run(run_folder, settings.min_users)
+    serve(run_folder, port=port, min_users=settings.min_users, open_browser=browser, tell=_show_address)
     sys.stdout.flush()
     os._exit(0)  # threads of pages that are still open would keep the process alive
 
 
-def _tell(address: str) -> None:
+def _show_address(address: str) -> None:
     say(f"Page: {address}", "Ctrl-C ends it.")

@@ -1,12 +1,13 @@
 """`clickassay import`: foreign logs and judgments into canonical tables."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clickassay.cli.console import say
-from clickassay.cli.options import OUT, QUIET
+from clickassay.cli.console import say, write_json
+from clickassay.cli.options import JSON, OUT, QUIET, with_options
 from clickassay.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ imports = typer.Typer(help="Turn foreign logs into canonical Parquet.", no_args_
 
 
 Encoding = Literal["utf-8", "gb18030"]
-JudgmentFormat = Literal["table", "quepid", "srw", "qrels"]
+Layout = Literal["table", "quepid", "srw", "qrels"]
 Raters = Literal["each", "majority", "median", "final"]
 
 
 @imports.command("yandex")
+@with_options
 def import_yandex(
     log: Annotated[
         Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")
@@ -33,6 +35,7 @@ def import_yandex(
         Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")
     ] = None,
     time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import a log in Yandex's layout (also NAVER's CLARA).
@@ -44,15 +47,23 @@ def import_yandex(
     from clickassay.inputs.importers.yandex import import_yandex as read
 
     _import(
-        read, log, judgments=judgments, query_map=query_map, out=out, time_unit_ms=time_unit_ms, quiet=quiet
+        read,
+        log,
+        judgments=judgments,
+        query_map=query_map,
+        out=out,
+        time_unit_ms=time_unit_ms,
+        form=(json, quiet),
     )
 
 
 @imports.command("trec-session")
+@with_options
 def import_trec_session(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Sessions of the TREC Session Track.")],
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Its judgments by topic.")],
     out: OUT,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import the sessions and judgments of a TREC Session Track.
@@ -63,14 +74,16 @@ def import_trec_session(
     """
     from clickassay.inputs.importers.trec_session import import_trec_session as read
 
-    _import(read, xml, qrels, out=out, quiet=quiet)
+    _import(read, xml, qrels, out=out, form=(json, quiet))
 
 
 @imports.command("letor")
+@with_options
 def import_letor(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines grade qid:N feature:value ...")],
     out: OUT,
     sizes: Annotated[Path | None, typer.Option(help="Lines of each query, where FILE has no qid.")] = None,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import judged documents of a learning-to-rank set (LETOR, MSLR-WEB30k, LightGBM).
@@ -81,14 +94,16 @@ def import_letor(
     """
     from clickassay.inputs.importers.letor import import_letor as read
 
-    _import(read, file, sizes=sizes, out=out, quiet=quiet)
+    _import(read, file, sizes=sizes, out=out, form=(json, quiet))
 
 
 @imports.command("yahoo-l18")
+@with_options
 def import_yahoo_l18(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Its search logs: a page a line.")],
     out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its judgments: query, url, grade.")] = None,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import Yahoo's L18, anonymised search logs with relevance judgments.
@@ -99,50 +114,56 @@ def import_yahoo_l18(
     """
     from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18 as read
 
-    _import(read, log, judgments=judgments, out=out, quiet=quiet)
+    _import(read, log, judgments=judgments, out=out, form=(json, quiet))
 
 
 @imports.command("tiangong-st")
+@with_options
 def import_tiangong_st(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
     out: OUT,
-    labels: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
+    judgments: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
     encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = "utf-8",
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import the sessions and human labels of TianGong-ST.
 
     Example:
 
-        clickassay import tiangong-st sessions.xml --labels human_labels.txt --out tiangong
+        clickassay import tiangong-st sessions.xml --judgments human_labels.txt --out tiangong
     """
     from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
 
-    _import(read, xml, labels=labels, out=out, encoding=encoding, quiet=quiet)
+    _import(read, xml, labels=judgments, out=out, encoding=encoding, form=(json, quiet))
 
 
 @imports.command("baidu-ultr")
+@with_options
 def import_baidu_ultr(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A part of its search sessions, unpacked.")],
     out: OUT,
-    labels: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
+    judgments: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import searches and expert labels of Baidu-ULTR.
 
     Example:
 
-        clickassay import baidu-ultr part-00000 --labels annotation_data_0522.txt --out baidu
+        clickassay import baidu-ultr part-00000 --judgments annotation_data_0522.txt --out baidu
     """
     from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
 
-    _import(read, file, labels=labels, out=out, quiet=quiet)
+    _import(read, file, labels=judgments, out=out, form=(json, quiet))
 
 
 @imports.command("pyclick")
+@with_options
 def import_pyclick(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Pages QueryID, results : clicks;")],
     out: OUT,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import pages in the layout of PyClick's sample.
@@ -153,39 +174,53 @@ def import_pyclick(
     """
     from clickassay.inputs.importers.pyclick import import_pyclick as read
 
-    _import(read, file, out=out, quiet=quiet)
+    _import(read, file, out=out, form=(json, quiet))
 
 
-@imports.command("judgments")
-def import_judgments(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
-    out: OUT,
-    layout: Annotated[
-        JudgmentFormat | None, typer.Option("--format", help="Layout of the files. [default: by content]")
-    ] = None,
-    gain_map: Annotated[
+@dataclass(frozen=True)
+class Ratings:
+    """How files of ratings are read."""
+
+    layout: Annotated[Layout | None, typer.Option(help="Layout of the files. [default: by content]")] = None
+    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8"
+    rater_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A CSV column with one rater's ratings. [default: *_rating]"),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Grades:
+    """What becomes of ratings."""
+
+    grade_map: Annotated[
         str | None, typer.Option(help="Grade of every rating, e.g. 0=0,1=1,10=3,100=4 or bad=0,good=2.")
-    ] = None,
+    ] = None
     max_grade: Annotated[
         int | None, typer.Option(min=1, max=30, help="Highest grade; a rating beyond it is refused.")
-    ] = None,
+    ] = None
     raters: Annotated[
         Raters | None,
         typer.Option(
             help="Several raters: each a judge, one grade by majority or median, or final_rating. "
             "[default: each]"
         ),
-    ] = None,
-    rater_column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A CSV column with one rater's ratings. [default: *_rating]"),
-    ] = None,
+    ] = None
     judge: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Name of the judge; once for all files, or once for each."),
-    ] = None,
-    topics: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None,
-    encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
+    ] = None
+    query_map: Annotated[Path | None, typer.Option(help="TSV: topic of the qrels, query of the log.")] = None
+
+
+@imports.command("judgments")
+@with_options
+def import_judgments(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
+    out: OUT,
+    ratings: Ratings,
+    grades: Grades,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, tables.
@@ -194,7 +229,7 @@ def import_judgments(
     --------
         clickassay import judgments ratings.csv --raters majority --out quepid
 
-        clickassay import judgments esci.json --gain-map 0=0,1=1,10=3,100=4 --out esci
+        clickassay import judgments esci.json --grade-map 0=0,1=1,10=3,100=4 --out esci
 
         clickassay import judgments editors.csv llm.json --judge editors --judge llm --out both
     """
@@ -202,12 +237,15 @@ def import_judgments(
     from clickassay.inputs.importers.judgments.importer import Choices
     from clickassay.inputs.importers.judgments.importer import import_judgments as read
 
-    how = HowToRead(layout, encoding, tuple(rater_column or ()))
-    choices = Choices(gain_map, max_grade, raters, tuple(judge or ()), topics)
-    _import(read, files, out=out, how=how, choices=choices, quiet=quiet)
+    how = HowToRead(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()))
+    choices = Choices(
+        grades.grade_map, grades.max_grade, grades.raters, tuple(grades.judge or ()), grades.query_map
+    )
+    _import(read, files, out=out, how=how, choices=choices, form=(json, quiet))
 
 
 @imports.command("ubi")
+@with_options
 def import_ubi(
     paths: Annotated[
         list[Path],
@@ -224,6 +262,7 @@ def import_ubi(
             "[default: click, click_through, item_click, product_click, result_click]",
         ),
     ] = None,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
     """Import queries and events of OpenSearch User Behavior Insights (UBI).
@@ -235,13 +274,19 @@ def import_ubi(
     from clickassay.inputs.importers.ubi.importer import CLICK_ACTIONS
     from clickassay.inputs.importers.ubi.importer import import_ubi as read
 
-    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), quiet=quiet)
+    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), form=(json, quiet))
 
 
-def _import(read: "Callable[..., Imported]", *inputs: object, quiet: bool, **options: object) -> None:
-    """Import with progress, and say what was counted."""
+def _import(
+    read: "Callable[..., Imported]", *inputs: object, form: tuple[bool, bool], **options: object
+) -> None:
+    """Import with progress, and show what was counted; `form` is json, quiet."""
+    json, quiet = form
     with shown_progress(quiet=quiet) as progress:
         imported = read(*inputs, **options, progress=progress)
+    if json:
+        write_json({"folder": str(imported.folder), "counts": imported.counts, "notes": list(imported.notes)})
+        return
     say(f"Canonical log: {imported.folder}")
     say(*(f"  {what}: {rows:,}" for what, rows in imported.counts.items()))
     say(*(f"Note: {note}" for note in imported.notes))

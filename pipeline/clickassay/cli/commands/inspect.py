@@ -1,66 +1,49 @@
 """`clickassay inspect`: what a file or folder is, and what a run would make of it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
-from clickassay.cli.console import say, show, write_out
-from clickassay.cli.options import (
-    CONFLICTS,
-    DEPTH,
-    JSON,
-    MAX_GRADE,
-    MAX_REJECTED,
-    MEMORY_LIMIT,
-    NORMALISE_URLS,
-    QUIET,
-    RELEVANT_GRADE,
-    SCALE,
-    SETTINGS,
-    SUCCESS_GRADE,
-    THREADS,
-    chosen_settings,
-)
+from clickassay.cli.console import say, show_table, write_json
+from clickassay.cli.exit import ExitCode
+from clickassay.cli.options import GRADE_SETTINGS, JSON, MACHINE_SETTINGS, QUIET, settings_of
 from clickassay.cli.progress import shown_progress
-from clickassay.core import escape
 from clickassay.core.errors import InputError
+from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 
 if TYPE_CHECKING:
-    from clickassay.core.settings import Settings
     from clickassay.inputs.detect import Recognised
     from clickassay.jobs.inspect import Inspection, TableFacts
 
 _BAR = 30
 
 
+@dataclass(frozen=True)
+class CanonicalTables:
+    """The tables of a log, by name."""
+
+    searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob.")] = None
+    clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob.")] = None
+    judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob.")] = None
+
+
 def inspect(
+    tables: CanonicalTables,
+    settings: Annotated[
+        Settings,
+        settings_of("depth", "normalise_urls", "max_rejected", *GRADE_SETTINGS, *MACHINE_SETTINGS),
+    ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
-    searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob.")] = None,
-    clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob.")] = None,
-    judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Types, rows, users and times alone; form no sessions.")
     ] = False,
-    depth: DEPTH = None,
-    normalise_urls: NORMALISE_URLS = None,
-    max_rejected: MAX_REJECTED = None,
-    max_grade: MAX_GRADE = None,
-    scale: SCALE = None,
-    relevant_grade: RELEVANT_GRADE = None,
-    success_grade: SUCCESS_GRADE = None,
-    conflicts: CONFLICTS = None,
-    threads: THREADS = None,
-    memory_limit: MEMORY_LIMIT = None,
-    settings: SETTINGS = None,
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Tell what a file or folder is, which command takes it in, and what a run would reject; write nothing.
+    """Show what a file or folder is, which command reads it, and what a run would reject; write nothing.
 
     Exit code 1: it is unknown, or a run would stop or have nothing to correlate.
 
@@ -76,26 +59,24 @@ def inspect(
     """
     from clickassay.jobs.inspect import inspect_log
 
-    given = {"searches": searches, "clicks": clicks, "judgments": judgments}
-    tables = {name: table for name, table in given.items() if table is not None}
-    chosen = chosen_settings(settings, locals())
-    if path is not None and not tables.keys() - {"judgments"} and _foreign_log(path) and not quick:
-        _tell_foreign_log(path, tables, chosen, json=json, quiet=quiet)
+    given = {name: table for name, table in vars(tables).items() if table is not None}
+    if path is not None and not given.keys() - {"judgments"} and _foreign_log(path) and not quick:
+        _show_foreign_log(path, given, settings, json=json, quiet=quiet)
         return
-    if (path is None) == (not tables):
-        raise InputError("give a file or folder, or --searches, --clicks and --judgments; one of both")
-    tables = tables if path is None else _tables(path)
-    if path is not None and not tables:
-        _tell_place(path, json=json)
+    if (path is None) == (not given):
+        raise InputError("give a file or folder, or --searches, --clicks and --judgments; not both")
+    named = given if path is None else _tables(path)
+    if path is not None and not named:
+        _show_place(path, json=json)
         return
     with shown_progress(quiet=quiet) as progress:
-        found = inspect_log(tables, chosen, count=not quick, progress=progress)
+        found = inspect_log(named, settings, count=not quick, progress=progress)
     if json:
-        write_out(escape.json(asdict(found), indent=2) + "\n")
+        write_json(found)
     else:
-        _tell(found)
+        _show(found)
     if found.obstacles:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FINDING)
 
 
 def _foreign_log(path: Path) -> str:
@@ -107,25 +88,25 @@ def _foreign_log(path: Path) -> str:
     return layout if layout in IMPORTERS else ""
 
 
-def _tell_foreign_log(
-    file: Path, judgments: dict[str, str], chosen: "Settings", *, json: bool, quiet: bool
+def _show_foreign_log(
+    file: Path, judgments: dict[str, str], settings: Settings, *, json: bool, quiet: bool
 ) -> None:
     from clickassay.inputs.detect import recognise
     from clickassay.jobs.preview import foreign_log
 
     taken = recognise(file)
     with shown_progress(quiet=quiet) as progress:
-        imported, found = foreign_log(file, taken.layout.name, judgments, chosen, progress)
+        imported, found = foreign_log(file, taken.layout.name, judgments, settings, progress)
     if json:
-        told = {**_plain(file, taken), "imported": imported.counts, "log": asdict(found)}
-        write_out(escape.json([told], indent=2) + "\n")
+        summary = {**_plain(file, taken), "imported": imported.counts, "log": asdict(found)}
+        write_json([summary])
     else:
-        _tell_file(file, taken)
+        _show_file(file, taken)
         say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
         say(*(f"Note: {note}" for note in imported.notes))
-        _tell(found)
+        _show(found)
     if found.obstacles:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FINDING)
 
 
 def _tables(path: Path) -> dict[str, str]:
@@ -146,18 +127,18 @@ def _tables(path: Path) -> dict[str, str]:
 # ---- files --------------------------------------------------------------------------------------
 
 
-def _tell_files(files: list[Path], *, json: bool) -> None:
+def _show_files(files: list[Path], *, json: bool) -> None:
     from clickassay.inputs.detect import recognise
 
     found = {file: recognise(file) for file in files}
     if json:
-        told = [_plain(file, one) for file, one in found.items()]
-        write_out(escape.json(told, indent=2) + "\n")
+        summary = [_plain(file, one) for file, one in found.items()]
+        write_json(summary)
     else:
         for file, one in found.items():
-            _tell_file(file, one)
+            _show_file(file, one)
     if all(one.layout.name == "unknown" for one in found.values()):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.FINDING)
 
 
 def _plain(file: Path, found: "Recognised") -> dict[str, object]:
@@ -170,7 +151,7 @@ def _plain(file: Path, found: "Recognised") -> dict[str, object]:
     }
 
 
-def _tell_file(file: Path, found: "Recognised") -> None:
+def _show_file(file: Path, found: "Recognised") -> None:
     say(f"{file}: {found.layout.what}")
     if found.command:
         say(f"  {found.command}")
@@ -178,20 +159,20 @@ def _tell_file(file: Path, found: "Recognised") -> None:
         say("  It begins:", *(f"  {line}" for line in found.head))
 
 
-def _tell_place(folder: Path, *, json: bool) -> None:
+def _show_place(folder: Path, *, json: bool) -> None:
     from clickassay.jobs.inspect import MOST_FILES, files_of, own_folder
 
     own = own_folder(folder)
     if not folder.is_dir():
-        _tell_files([folder], json=json)
+        _show_files([folder], json=json)
     elif own is None:
         files = files_of(folder)
-        _tell_files(files, json=json)
+        _show_files(files, json=json)
         if len(files) == MOST_FILES and not json:
             say(f"Only {MOST_FILES} files were looked at.")
     elif json:
-        told = {"folder": str(folder), "what": own[0], "command": own[1]}
-        write_out(escape.json(told, indent=2) + "\n")
+        summary = {"folder": str(folder), "what": own[0], "command": own[1]}
+        write_json(summary)
     else:
         say(f"{folder}: {own[0]}", f"  {own[1]}")
 
@@ -199,9 +180,9 @@ def _tell_place(folder: Path, *, json: bool) -> None:
 # ---- canonical tables ---------------------------------------------------------------------------
 
 
-def _tell(found: "Inspection") -> None:
+def _show(found: "Inspection") -> None:
     for table in found.tables:
-        _tell_table(table)
+        _show_table(table)
     log = found.log
     if log is not None:
         span = "no usable time"
@@ -210,64 +191,57 @@ def _tell(found: "Inspection") -> None:
         say(f"{log.searches:,} searches of {log.users:,} users, {span}")
     if found.sessions is not None:
         say(f"{found.sessions:,} sessions of {found.queries:,} distinct queries")
-    _tell_positions(found)
-    _tell_judged(found)
-    _tell_lost(found)
+    _show_positions(found)
+    _show_judged(found)
+    _show_lost(found)
     for obstacle in found.obstacles:
-        say(f"In the way of a run: {obstacle}")
+        say(f"Problem: {obstacle}")
     if not found.obstacles:
         say(found.command)
 
 
-def _tell_table(table: "TableFacts") -> None:
+def _show_table(table: "TableFacts") -> None:
     files = f"{table.files:,} file{'s' if table.files > 1 else ''}"
     say(f"{table.name}: {table.path} ({files}, {table.bytes:,} bytes, {table.rows:,} rows)")
     say(f"  {', '.join(f'{name} {dtype}' for name, dtype in table.columns.items())}")
 
 
-def _tell_positions(found: "Inspection") -> None:
+def _show_positions(found: "Inspection") -> None:
     if not found.positions:
         return
-    table = _grid("position", "sessions", "clicked", "CTR", "")
     highest = max(one.ctr for one in found.positions) or 1.0
-    for one in found.positions:
-        bar = "█" * round(_BAR * one.ctr / highest)
-        table.add_row(str(one.position), f"{one.sessions:,}", f"{one.clicked:,}", f"{one.ctr:.4f}", bar)
-    show(table)
+    rows = [
+        (
+            *(str(one.position), f"{one.sessions:,}", f"{one.clicked:,}", f"{one.ctr:.4f}"),
+            "█" * round(_BAR * one.ctr / highest),
+        )
+        for one in found.positions
+    ]
+    numbers = ("position", "sessions", "clicked", "CTR")
+    show_table((*numbers, ""), rows, numbers=numbers)
 
 
-def _tell_judged(found: "Inspection") -> None:
+def _show_judged(found: "Inspection") -> None:
     if not found.judged:
         return
-    table = _grid("depth", "results shown", "judged", "share", "lists", "judged in full", "share")
-    for one in found.judged:
-        table.add_row(
+    rows = [
+        (
             *(str(one.depth), f"{one.results:,}", f"{one.judged:,}", _share(one.judged, one.results)),
             *(f"{one.lists:,}", f"{one.lists_judged:,}", _share(one.lists_judged, one.lists)),
         )
-    show(table)
+        for one in found.judged
+    ]
+    heads = ("depth", "results shown", "judged", "share", "lists", "judged in full", "share")
+    show_table(heads, rows, numbers=heads)
 
 
-def _tell_lost(found: "Inspection") -> None:
-    if not found.lost:
-        if found.sessions is not None:
-            say("No row is left out.")
-        return
-    table = _grid("left out of", "rows", "step", "reason", left=2)
-    for one in found.lost:
-        table.add_row(one.source, f"{one.rows:,}", one.step, one.reason)
-    show(table)
+def _show_lost(found: "Inspection") -> None:
+    if found.lost:
+        rows = [(one.source, f"{one.rows:,}", one.step, one.reason) for one in found.lost]
+        show_table(("left out of", "rows", "step", "reason"), rows, numbers=("rows",))
+    elif found.sessions is not None:
+        say("No row is left out.")
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "none"
-
-
-def _grid(*heads: str, left: int = 1) -> Table:
-    """Return a table whose columns after the first hold numbers; the last `left` ones hold text."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for place, head in enumerate(heads):
-        is_text = place >= len(heads) - left and left > 1
-        justify = "left" if is_text or not head or (place == 0 and left > 1) else "right"
-        table.add_column(head, justify=justify, no_wrap=not is_text)  # type: ignore[arg-type]
-    return table

@@ -1,53 +1,90 @@
 """`clickassay plan` and `clickassay estimate`: which queries to label, and what the labels say."""
 
-from dataclasses import asdict
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
-from clickassay.cli.console import command_line, say, show, write_out
-from clickassay.cli.options import CONFLICTS, FORCE, JSON, MAX_GRADE, QUIET, SCALE, Conflicts
+from clickassay.cli.console import command_line, say, show_table, write_json
+from clickassay.cli.options import FORCE, JSON, QUIET, settings_of
 from clickassay.cli.progress import shown_progress
-from clickassay.core import escape
 from clickassay.core.errors import SettingsError
-from clickassay.core.escape import terminal
+from clickassay.core.settings import Settings, load_settings
+from clickassay.core.text import visible
 
 if TYPE_CHECKING:
-    from clickassay.core.settings import Settings
+    import polars as pl
+
     from clickassay.studies.labelling.answer import Found
     from clickassay.studies.labelling.plan_folder import LabelPlan
 
-
-class MeasureName(StrEnum):
-    """What is to be known of a ranking."""
-
-    ERR = "ERR"
-    DCG = "DCG"
-
-
-class RunAim(StrEnum):
-    """What judgments are to do for a run."""
-
-    coverage = "coverage"
-    interval = "interval"
-
-
-class Variant(StrEnum):
-    """What the choice of queries makes use of."""
-
-    active = "active"
-    uniform_relevance = "uniform relevance"
-    uniform_cost = "uniform cost"
-    passive = "passive"
-
-
 SHOWN = 10
 """Queries that are shown; files have them all."""
+
+SCALE = settings_of("max_grade", "scale", "conflicts", "seed", relevant_grade=1, success_grade=0)
+
+
+@dataclass(frozen=True)
+class PoolOptions:
+    """What is known of the documents before any is labelled."""
+
+    ranking: Annotated[
+        list[Path] | None,
+        typer.Option(help="Rows query, url, rank, or a TREC run file; give two to compare them."),
+    ] = None
+    relevance: Annotated[
+        Path | None,
+        typer.Option(
+            help="Rows query, url and p0, p1, ... (chance of each grade) or score. [default: all alike]"
+        ),
+    ] = None
+    judgments: Annotated[
+        Path | None, typer.Option(help="Judgments that turn scores into chances of grades.")
+    ] = None
+    cost: Annotated[
+        Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 a document]")
+    ] = None
+    cost_column: Annotated[str, typer.Option(help="Column of costs, e.g. length.")] = "cost"
+    log_cost: Annotated[bool, typer.Option("--log-cost", help="A document costs log(1 + its number).")] = (
+        False
+    )
+    frequency: Annotated[
+        Path | None, typer.Option(help="Rows query, sessions: how often it is issued. [default: all alike]")
+    ] = None
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """What is to be estimated, and how queries are drawn for it."""
+
+    metric: Annotated[Literal["ERR", "DCG"], typer.Option("--metric", "-m", help="Metric to estimate.")] = (
+        "ERR"
+    )
+    depth: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Cut k of the rankings. [default: none]")
+    ] = None
+    variant: Annotated[
+        Literal["active", "uniform relevance", "uniform cost", "passive"],
+        typer.Option(help="What the choice of queries makes use of."),
+    ] = "active"
+    defensive_share: Annotated[
+        float, typer.Option(help="Share of draws made as often as queries are issued, 0 to 1.")
+    ] = 0.1
+
+
+@dataclass(frozen=True)
+class NextForRun:
+    """What to judge next for a run."""
+
+    run: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Instead of rankings: what to judge next for a run.")
+    ] = None
+    goal: Annotated[
+        Literal["coverage", "interval"], typer.Option(help="With --run: raise coverage, or narrow intervals.")
+    ] = "coverage"
+    market: Annotated[str | None, typer.Option(help="With --run. [default: the first]")] = None
+    judge: Annotated[str | None, typer.Option(help="With --run. [default: the first]")] = None
 
 
 def plan(
@@ -55,56 +92,18 @@ def plan(
         float, typer.Option(help="What labels may cost; with --continue, all of them together.")
     ],
     out: Annotated[Path, typer.Option(help="Folder for the plan; appears whole or not at all.")],
-    ranking: Annotated[
-        list[Path] | None,
-        typer.Option(help="Rows query, url, rank, or a TREC run file; give two to compare them."),
-    ] = None,
-    relevance: Annotated[
-        Path | None,
-        typer.Option(
-            help="Rows query, url and p0, p1, ... (chance of each grade) or score. [default: all alike]"
-        ),
-    ] = None,
-    judged: Annotated[
-        Path | None, typer.Option(help="Judgments that turn scores into chances of grades.")
-    ] = None,
-    cost: Annotated[
-        Path | None, typer.Option(help="Rows query, cost; or query, url, cost. [default: 1 a document]")
-    ] = None,
-    cost_column: Annotated[str, typer.Option(help="Column of costs, e.g. length.")] = "cost",
-    log_cost: Annotated[
-        bool, typer.Option("--log-cost", help="A document costs log(1 + its number).")
-    ] = False,
-    frequency: Annotated[
-        Path | None, typer.Option(help="Rows query, sessions: how often it is asked. [default: all alike]")
-    ] = None,
-    measure: Annotated[MeasureName, typer.Option(help="What is to be known.")] = MeasureName.ERR,
-    depth: Annotated[int | None, typer.Option(min=1, help="Cut of the rankings. [default: none]")] = None,
-    variant: Annotated[
-        Variant, typer.Option(help="What the choice of queries makes use of.")
-    ] = Variant.active,
-    defence: Annotated[
-        float, typer.Option(help="Share of draws made as often as queries are asked, 0..1.")
-    ] = 0.1,
+    pool: PoolOptions,
+    draws: DrawOptions,
+    next_for: NextForRun,
+    settings: Annotated[Settings, SCALE],
     go_on: Annotated[
         Path | None, typer.Option("--continue", metavar="PLAN", help="Go on with a plan and a larger budget.")
     ] = None,
-    from_run: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN", help="Instead: what to judge next for a run.")
-    ] = None,
-    aim: Annotated[
-        RunAim, typer.Option(help="With --from: raise coverage, or narrow intervals.")
-    ] = RunAim.coverage,
-    market: Annotated[str | None, typer.Option(help="With --from. [default: the first]")] = None,
-    judge: Annotated[str | None, typer.Option(help="With --from. [default: the first]")] = None,
-    max_grade: MAX_GRADE = None,
-    scale: SCALE = None,
-    conflicts: CONFLICTS = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same queries.")] = 0,
     force: FORCE = False,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Choose the queries whose labels tell most of a ranking, or of the difference of two, for a budget.
+    """Choose the queries to label under a budget, to know a ranking, the difference of two, or a run best.
 
     Examples
     --------
@@ -115,78 +114,106 @@ def plan(
 
         clickassay plan --continue new-plan --budget 800 --out new-plan-2
 
-        clickassay plan --from reports/june --budget 500 --out judge-next
+        clickassay plan --run reports/june --budget 500 --out judge-next
     """
+    if next_for.run is not None:
+        _propose(next_for.run, (next_for, draws.depth), budget, out, force=force, json=json)
+        return
+    made = _made_plan((pool, draws, settings), go_on, (budget, out), force=force, quiet=quiet)
+    if json:
+        write_json(_plain(made, out))
+    else:
+        _show_plan(made, out, continues=go_on)
+
+
+def _made_plan(
+    asked: tuple[PoolOptions, DrawOptions, Settings],
+    go_on: Path | None,
+    given: tuple[float, Path],
+    *,
+    force: bool,
+    quiet: bool,
+) -> "LabelPlan":
     from clickassay.core.output import check_apart, check_free
     from clickassay.studies.labelling.inputs import Sources
     from clickassay.studies.labelling.plan import continued, make_plan
     from clickassay.studies.labelling.plan_folder import Aim, read_plan, write_plan
 
-    if from_run is not None:
-        _propose(from_run, aim, budget, out, (market, depth, judge), force=force)
-        return
-    rankings = tuple(ranking or ())
+    pool, draws, settings = asked
+    budget, out = given
+    rankings = tuple(pool.ranking or ())
     _check_plan(rankings, go_on)
-    check_apart(out, *rankings, relevance, judged, cost, frequency, go_on)
+    check_apart(out, *rankings, pool.relevance, pool.judgments, pool.cost, pool.frequency, go_on)
     check_free(out, force=force)
     with shown_progress(quiet=quiet) as progress:
         if go_on is not None:
             made = continued(read_plan(go_on), budget)
         else:
-            sources = Sources(rankings, relevance, judged, cost, cost_column, log_cost, frequency)
-            purpose = Aim(measure.value, variant.value, budget, depth, defence, seed)
-            made = make_plan(sources, purpose, _settings(max_grade, scale, conflicts), progress)
+            sources = Sources(
+                rankings,
+                pool.relevance,
+                pool.judgments,
+                pool.cost,
+                pool.cost_column,
+                pool.log_cost,
+                pool.frequency,
+            )
+            purpose = Aim(
+                draws.metric, draws.variant, budget, draws.depth, draws.defensive_share, settings.seed
+            )
+            made = make_plan(sources, purpose, settings, progress)
         write_plan(made, out, {"command": command_line()}, force=force)
-    _show_plan(made, out, continues=go_on)
+    return made
 
 
 def _propose(
-    run: Path,
-    aim: RunAim,
-    budget: float,
-    out: Path,
-    wanted: tuple[str | None, int | None, str | None],
-    *,
-    force: bool,
+    run: Path, asked: tuple[NextForRun, int | None], budget: float, out: Path, *, force: bool, json: bool
 ) -> None:
     """Write what to judge next for a run."""
     from clickassay.core.output import check_apart, check_free
     from clickassay.core.records import SampleChoice, SampleKey
     from clickassay.studies.labelling.next_sheet import proposed, write_proposed
 
+    options, depth = asked
     check_apart(out, run)
     check_free(out, force=force)
-    found = proposed(run, aim.value, budget, SampleChoice(*wanted))
-    write_proposed(found, out, {"command": command_line(), "aim": aim.value, "budget": budget}, force=force)
+    found = proposed(run, options.goal, budget, SampleChoice(options.market, depth, options.judge))
+    info = {"command": command_line(), "goal": options.goal, "budget": budget}
+    write_proposed(found, out, info, force=force)
     last = found.queries.row(-1, named=True)
+    sheet = out / "to_label.csv"
+    if json:
+        sizes = {"queries": found.queries.height, "results": found.to_label.height}
+        write_json({**sizes, "coverage": last["coverage"], "width": last["width"], "to_label": str(sheet)})
+        return
     width = "" if last["width"] is None else f", intervals {last['width']:.2f} times as wide as now"
     say(
         f"{SampleKey.of(last).label}: "
         f"{found.to_label.height:,} results of {found.queries.height:,} queries; "
         f"coverage would be {last['coverage']:.1%}{width}.",
-        f"To label: {out / 'to_label.csv'} (column grade). Then run again with these judgments added.",
+        f"To label: {sheet} (column grade). Then run again with these judgments added.",
     )
 
 
 def _check_plan(rankings: tuple[Path, ...], go_on: Path | None) -> None:
     if go_on is None and not 1 <= len(rankings) <= 2:
         raise SettingsError(
-            "give --ranking once to evaluate a ranking, twice to compare two, or --continue PLAN"
+            "give --ranking once to evaluate a ranking, twice to compare two, --continue PLAN, or --run RUN"
         )
     if go_on is not None and rankings:
         raise SettingsError("--continue goes on with the rankings of its plan; leave --ranking out")
 
 
-def _settings(max_grade: int | None, scale: str | None, conflicts: Conflicts | None) -> "Settings":
-    from clickassay.core.settings import load_settings
-
-    return load_settings(
-        max_grade=max_grade,
-        scale=None if scale is None else scale.split(","),
-        conflicts=None if conflicts is None else conflicts.value,
-        relevant_grade=1,
-        success_grade=0,
-    )
+def _plain(made: "LabelPlan", out: Path) -> dict[str, object]:
+    return {
+        "draws": made.draws.height,
+        "queries": made.draws.filter("paid").height,
+        "documents": made.to_label.height,
+        "spent": made.spent,
+        "expected": made.expected,
+        "notes": list(made.notes),
+        "to_label": str(out / "to_label.csv"),
+    }
 
 
 def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
@@ -199,7 +226,7 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
         f"cost {made.spent:g} of {made.aim.budget:g}; the pool has {made.queries.height:,} queries."
     )
     if continues is not None:
-        say(f"What {continues} had drawn comes first and is not paid again.")
+        say(f"The draws of {continues} come first and are not paid again.")
     what = f"difference in {made.aim.measure}" if made.compares else made.aim.measure
     expected = made.expected
     if "error" in expected:
@@ -210,50 +237,66 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
     if "passive_budget" in expected:
         times = expected["passive_budget"] / made.aim.budget
         say(
-            f"Queries drawn as often as they are asked would cost {expected['passive_budget']:,.0f} for that "
-            f"error: {times:.2f} times as much."
+            f"Queries drawn as often as they are issued would cost {expected['passive_budget']:,.0f} "
+            f"for that error: {times:.2f} times as much."
         )
     _show_queries(made)
-    say(f"To label: {out / 'to_label.csv'} (column grade). Then: clickassay estimate {out} --labels FILE")
+    say(f"To label: {out / 'to_label.csv'} (column grade). Then: clickassay estimate {out} --judgments FILE")
 
 
 def _show_queries(made: "LabelPlan") -> None:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("drawn first", overflow="ellipsis", max_width=48)
-    for head in ("documents", "cost", "drawn", "counts for"):
-        table.add_column(head, justify="right", no_wrap=True)
     times = made.draws["query"].value_counts(name="drawn")
     rows = made.draws.filter("paid").head(SHOWN).join(made.queries, on="query", maintain_order="left")
-    for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True):
-        numbers = (f"{row['documents']:,}", f"{row['cost']:g}", f"{row['drawn']:,}", f"{row['ratio']:.2f}")
-        table.add_row(Text(terminal(row["query"])), *numbers)
-    show(table)
+    numbers = ("documents", "cost", "drawn", "counts for")
+    show_table(("drawn first", *numbers), _cells(rows, times), numbers=numbers)
+
+
+def _cells(rows: "pl.DataFrame", times: "pl.DataFrame") -> list[tuple[str, ...]]:
+    return [
+        (
+            visible(row["query"], limit=48),
+            *(f"{row['documents']:,}", f"{row['cost']:g}", f"{row['drawn']:,}", f"{row['ratio']:.2f}"),
+        )
+        for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True)
+    ]
 
 
 def estimate(
     plan_folder: Annotated[Path, typer.Argument(metavar="PLAN", help="A folder that `plan` made.")],
-    labels: Annotated[Path, typer.Option(help="Rows query, url, grade: the sheet of the plan, filled in.")],
-    scale: SCALE = None,
-    conflicts: CONFLICTS = None,
+    judgments: Annotated[
+        Path, typer.Option(help="Rows query, url, grade: the sheet of the plan, filled in.")
+    ],
+    settings: Annotated[Settings, settings_of("scale", "conflicts", relevant_grade=1, success_grade=0)],
     json: JSON = False,
 ) -> None:
-    """Tell how good a ranking is, or which of two is better, from the labels of a plan.
+    """Estimate how good a ranking is, or which of two is better, from the labels of a plan.
 
     Examples
     --------
-        clickassay estimate new-plan --labels labelled.csv
+        clickassay estimate new-plan --judgments labelled.csv
 
-        clickassay estimate compare-plan --labels labels.parquet --json
+        clickassay estimate compare-plan --judgments labels.parquet --json
     """
     from clickassay.studies.labelling.answer import estimate_plan
     from clickassay.studies.labelling.plan_folder import read_plan
 
     made = read_plan(plan_folder)
-    found = estimate_plan(made, labels, _settings(made.max_grade, scale, conflicts))
+    found = estimate_plan(made, judgments, _on_scale_of(made, settings))
     if json:
-        write_out(escape.json(asdict(found), indent=2) + "\n")
-        return
-    _show_estimate(made, found)
+        write_json(found)
+    else:
+        _show_estimate(made, found)
+
+
+def _on_scale_of(made: "LabelPlan", settings: Settings) -> Settings:
+    """Return the settings with the grades of the plan; a scale with another number of labels is refused."""
+    return load_settings(
+        max_grade=made.max_grade,
+        scale=settings.scale if "scale" in settings.model_fields_set else None,
+        conflicts=settings.conflicts,
+        relevant_grade=1,
+        success_grade=0,
+    )
 
 
 def _show_estimate(made: "LabelPlan", found: "Found") -> None:

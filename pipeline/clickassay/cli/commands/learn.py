@@ -1,139 +1,142 @@
-"""`clickassay learn`: values of grades and positions that make ERR agree with clicks."""
+"""`clickassay learn`: values of grades and positions with which ERR predicts clicks best."""
 
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich import box
-from rich.table import Table
 
-from clickassay.cli.console import command_line, say, show
-from clickassay.cli.options import FORCE, QUIET
+from clickassay.cli.console import command_line, say, show_table, write_json
+from clickassay.cli.options import CLICK_METRIC, JSON, QUIET, RUN, SampleOptions, TablesOut, settings_of
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from clickassay.core.records import Sample
     from clickassay.studies.gain_learning.gain_map import Positions
     from clickassay.studies.gain_learning.validation import Study
 
-
-class Aim(StrEnum):
-    """What a map is learned for."""
-
-    correlation = "correlation"
-    rankers = "rankers"
-
-
 AGREEMENT = {
-    Aim.correlation: "weighted correlation with {}",
-    Aim.rankers: "correlation of two rankers' differences (closed form of Algorithm 3) with {}",
+    "correlation": "weighted correlation with {}",
+    "rankers": "correlation of two rankers' differences (closed form of Algorithm 3) with {}",
 }
 
 
-def learn(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    click: Annotated[str, typer.Option(help="The click metric to agree with.")] = "MeanRR",
-    aim: Annotated[
-        Aim, typer.Option(help="Weighted correlation, or two rankers (Algorithm 3).")
-    ] = Aim.correlation,
+@dataclass(frozen=True)
+class LearningOptions:
+    """What is learned, and how it is tried."""
+
+    objective: Annotated[
+        Literal["correlation", "rankers"],
+        typer.Option(help="Weighted correlation, or two rankers (Algorithm 3)."),
+    ] = "correlation"
     utilities: Annotated[
         bool, typer.Option("--utilities", help="Learn the utility of each position as well.")
-    ] = False,
+    ] = False
     gamma: Annotated[
-        bool, typer.Option("--gamma", help="Learn gamma: utilities are its powers, for readers who give up.")
-    ] = False,
-    parts: Annotated[
-        int, typer.Option(min=2, max=1000, help="Parts of queries that are left out in turn.")
-    ] = 20,
-    market: Annotated[str | None, typer.Option(help="[default: that with most sessions]")] = None,
-    depth: Annotated[int | None, typer.Option(help="[default: the smallest]")] = None,
-    judge: Annotated[str | None, typer.Option(help="[default: the first]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed by which queries are dealt to parts.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for tables; appears whole or not at all.")] = None,
-    force: FORCE = False,
+        bool, typer.Option("--gamma", help="Learn gamma: utilities are its powers, for users who give up.")
+    ] = False
+    cv_folds: Annotated[
+        int,
+        typer.Option(
+            min=2, max=1000, metavar="N", help="Cross-validation folds of queries: each is left out once."
+        ),
+    ] = 20
+
+    def __post_init__(self) -> None:
+        """Refuse both kinds of positions at once."""
+        if self.utilities and self.gamma:
+            raise SettingsError("give --utilities or --gamma, not both")
+
+    @property
+    def positions(self) -> "Positions":
+        """What is learned of positions."""
+        return "free" if self.utilities else "gamma" if self.gamma else "fixed"
+
+
+def learn(
+    run_folder: RUN,
+    learning: LearningOptions,
+    sample: SampleOptions,
+    settings: Annotated[Settings, settings_of("seed")],
+    output: TablesOut,
+    click_metric: CLICK_METRIC = "MeanRR",
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """Learn which chance of satisfaction each grade stands for, so that ERR agrees with clicks.
+    """Learn the chance of satisfaction of each grade with which ERR predicts clicks best.
 
     Examples
     --------
         clickassay learn reports/june
 
-        clickassay learn reports/june --click UCTR --aim rankers --utilities --out june-map
+        clickassay learn reports/june --click-metric UCTR --objective rankers --utilities --out june-map
 
         clickassay learn reports/june --gamma
     """
     from clickassay.core.output import check_place
-    from clickassay.core.records import SampleChoice
     from clickassay.core.tables import write_tables
     from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
     from clickassay.studies.gain_learning.validation import Wish
 
-    if utilities and gamma:
-        raise SettingsError("give --utilities or --gamma, not both")
-    positions: Positions = "free" if utilities else "gamma" if gamma else "fixed"
-    wish = Wish(click, aim.value, positions=positions, parts=parts, seed=seed)
-    if out is not None:
-        check_place(out, run_folder, force=force)
-    with shown_progress(quiet=quiet) as progress:
-        sample, found, fixed = learn_from_run(
-            run_folder, wish, wanted=SampleChoice(market, depth, judge), progress=progress
-        )
-        tables = learned_tables(sample, found, fixed, wish)
-        metric = metric_of_map(found.map, positions)
-        if out is not None:
-            info = {"command": command_line(), "seed": seed, "parts": parts, "metric": metric,
-                    **sample.key.columns}  # fmt: skip
-            write_tables(out, tables, info, force=force)
-    _show(
-        run_folder, sample, found, tables["learned_values"], AGREEMENT[aim].format(click), utilities=utilities
+    options = Wish(
+        click_metric,
+        learning.objective,
+        positions=learning.positions,
+        parts=learning.cv_folds,
+        seed=settings.seed,
     )
-    if out is not None:
-        say(f"Tables: {out}")
+    if output.out is not None:
+        check_place(output.out, run_folder, force=output.force)
+    with shown_progress(quiet=quiet) as progress:
+        learned, found, fixed = learn_from_run(run_folder, options, wanted=sample.choice, progress=progress)
+        tables = learned_tables(learned, found, fixed, options)
+        metric = metric_of_map(found.map, learning.positions)
+        if output.out is not None:
+            info = {"command": command_line(), "seed": settings.seed, "cv_folds": learning.cv_folds,
+                    "metric": metric, **learned.key.columns}  # fmt: skip
+            write_tables(output.out, tables, info, force=output.force)
+    if json:
+        write_json(
+            {"metric": metric, "warnings": list(found.warnings)}
+            | {name: table.to_dicts() for name, table in tables.items()}
+        )
+        return
+    say(
+        f"{run_folder}, {learned.key.label}: "
+        f"{len(learned.queries):,} queries, {len(learned.sessions):,} configurations"
+    )
+    _show(found, tables["learned_values"], AGREEMENT[learning.objective].format(click_metric), learning)
+    if output.out is not None:
+        say(f"Tables: {output.out}")
     say(
         f'The map as a metric of a run: --metric "{metric}"',
-        "Its values were learned on this log and flatter there: use them on another log, or on other users.",
+        "Its values were learned on this log and look better there than elsewhere: use them on another log, "
+        "or on other users.",
     )
 
 
-def _show(
-    run: Path,
-    sample: "Sample",
-    found: "Study",
-    values: "pl.DataFrame",
-    agreement: str,
-    *,
-    utilities: bool,
-) -> None:
-    say(
-        f"{run}, {sample.key.label}: {len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
-    )
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("value", no_wrap=True)
-    for head in ("learned", "95 % interval", "ERR has", "configurations"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for row in values.iter_rows(named=True):
-        if row["what"] == "phi" and not utilities:
-            continue
-        name = row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})"
-        table.add_row(
-            name,
+def _show(found: "Study", values: "pl.DataFrame", agreement: str, learning: LearningOptions) -> None:
+    numbers = ("learned", "95 % interval", "ERR has", "configurations")
+    rows = [
+        (
+            row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
             f"{row['value']:.3f}",
             f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
             "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
             f"{row['n_configurations']:,}",
         )
-    show(table)
+        for row in values.iter_rows(named=True)
+        if row["what"] != "phi" or learning.utilities
+    ]
+    show_table(("value", *numbers), rows, numbers=numbers)
     gain = found.gain
-    sure = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
+    beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
     say(
         f"On queries it was not learned from, the {agreement} is {found.held_out:.3f} with the learned "
         f"values and {found.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
-        f"({gain.low:+.3f} to {gain.high:+.3f}), {sure}.",
+        f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}.",
         f"On all queries: {found.fitted:.3f} and {found.fixed:.3f}.",
         *(f"Warning: {warning}" for warning in found.warnings),
     )

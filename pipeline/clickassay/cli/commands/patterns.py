@@ -1,44 +1,30 @@
 """`clickassay patterns`, `store` and `sql`: logs to a pattern table, to a store that grows, as a script."""
 
 import shlex
-import sys
-from collections.abc import Sequence
-from enum import StrEnum
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from clickassay.cli.console import say, show
+from clickassay.cli.commands.run import CLICKS, SEARCHES
+from clickassay.cli.console import say, show_table, write_json, write_out
+from clickassay.cli.exit import ExitCode
 from clickassay.cli.options import (
-    BATCH,
-    DEPTH,
-    DRY_RUN,
-    ENGINE,
-    FOLDS,
+    BATCH_SETTINGS,
     FORCE,
-    IDLE_MINUTES,
-    IDLE_SCOPE,
-    LATE_MINUTES,
-    MAX_REJECTED,
-    MEMORY_LIMIT,
-    NORMALISE_URLS,
-    ONLY_JUDGED,
+    JSON,
+    LOG_SETTINGS,
+    MACHINE_SETTINGS,
     QUIET,
-    SETTINGS,
-    SPARK_CONF,
-    SPARK_MASTER,
-    SPARK_REMOTE,
-    SPARK_STAGING,
-    THREADS,
-    chosen_settings,
+    SPARK_SETTINGS,
+    settings_of,
+    with_options,
 )
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
-from clickassay.core.escape import terminal
 from clickassay.core.progress import Event
+from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
@@ -47,41 +33,43 @@ if TYPE_CHECKING:
 stores = typer.Typer(help="Look at a pattern store, check it, drop batches.", no_args_is_help=True)
 
 
-StoreFolder = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
+STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `patterns --store`.")]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the pattern table is written: a folder of its own, or a store."""
+
+    out: Annotated[str | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None
+    store: Annotated[
+        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
+    ] = None
+    force: FORCE = False
+
+    def __post_init__(self) -> None:
+        """Refuse both and neither."""
+        if (self.out is None) == (self.store is None):
+            raise typer.BadParameter("give either --out or --store")
 
 
 def patterns(
-    searches: Annotated[str, typer.Option(help="Searches: a file, folder or glob.")],
-    clicks: Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")],
-    out: Annotated[str | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
-    ] = None,
-    only_judged: ONLY_JUDGED = None,
+    searches: SEARCHES,
+    clicks: CLICKS,
+    place: Place,
+    settings: Annotated[
+        Settings,
+        settings_of(*LOG_SETTINGS, *BATCH_SETTINGS, "late_minutes", *MACHINE_SETTINGS, *SPARK_SETTINGS),
+    ],
     judgments: Annotated[
         str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments.")
     ] = None,
-    depth: DEPTH = None,
-    idle_minutes: IDLE_MINUTES = None,
-    idle_scope: IDLE_SCOPE = None,
-    normalise_urls: NORMALISE_URLS = None,
-    max_rejected: MAX_REJECTED = None,
-    batch: BATCH = None,
-    late_minutes: LATE_MINUTES = None,
-    folds: FOLDS = None,
-    threads: THREADS = None,
-    memory_limit: MEMORY_LIMIT = None,
-    engine: ENGINE = None,
-    spark_master: SPARK_MASTER = None,
-    spark_remote: SPARK_REMOTE = None,
-    spark_conf: SPARK_CONF = None,
-    spark_staging: SPARK_STAGING = None,
-    settings: SETTINGS = None,
-    force: FORCE = False,
-    dry_run: DRY_RUN = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done and what it needs; write nothing.")
+    ] = False,
+    json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
-    """First half of `run`: logs to a pattern table, the small sufficient statistic of the whole log.
+    """First half of `run`: logs to a pattern table, all that a report needs to know of the log.
 
     Examples
     --------
@@ -93,42 +81,81 @@ def patterns(
 
         clickassay patterns --searches logs/searches --clicks logs/clicks --store patterns-store --dry-run
     """
-    from clickassay.jobs.dry_run import plan_store, plan_table
+    if judgments is not None and not settings.only_judged:
+        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
+    if dry_run:
+        plan = _plan((searches, clicks, judgments), place, settings, quiet=quiet)
+        write_json(_plain(plan)) if json else _show_plan(plan)
+        return
+    made = _make((searches, clicks, judgments), place, settings, quiet=quiet)
+    if json:
+        write_json(made)
+        return
+    if place.store is not None:
+        say(
+            f"Pattern store: {place.store}: {made['batches_added']} batches added; "
+            f"{made['files_known']} files were in it"
+        )
+    else:
+        say(f"Pattern table: {place.out}")
+    folder = shlex.quote(str(made["folder"]))
+    say(f"Next: clickassay report --patterns {folder} --judgments … --out …")
+
+
+def _make(
+    inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool
+) -> dict[str, object]:
     from clickassay.jobs.patterns import make_patterns
     from clickassay.jobs.stores import grow_store
 
-    if (out is None) == (store is None):
-        raise typer.BadParameter("give either --out or --store")
-    chosen = chosen_settings(settings, locals())
-    if judgments is not None and not chosen.only_judged:
-        raise SettingsError("--judgments is used with --only-judged only; add it, or leave --judgments out")
-    if dry_run and chosen.engine == "spark":
-        raise SettingsError("--dry-run tells what the embedded engine would need; leave out --engine spark")
-    if dry_run:
-        with shown_progress(quiet=quiet) as progress:
-            progress(Event("looking at the log"))
-            if store is not None:
-                plan = plan_store(searches, clicks, Path(store), chosen, judgments=judgments)
-            elif out is not None:
-                plan = plan_table(searches, clicks, Path(out), chosen, judgments=judgments, force=force)
-        _tell_plan(plan)
-        return
+    searches, clicks, judgments = inputs
     with shown_progress(quiet=quiet) as progress:
-        if store is not None:
-            grown = grow_store(searches, clicks, store, chosen, judgments=judgments, progress=progress)
-            told = (
-                f"Pattern store: {store}: {grown.batches} batches added; {grown.known_files} files were in it"
+        if place.store is not None:
+            grown = grow_store(
+                searches, clicks, place.store, settings, judgments=judgments, progress=progress
             )
-        elif out is not None:
-            make_patterns(searches, clicks, out, chosen, judgments=judgments, force=force, progress=progress)
-            told = f"Pattern table: {out}"
-    place = shlex.quote(str(store or out))
-    say(told, f"Next: clickassay report --patterns {place} --judgments … --out …")
+            return {
+                "folder": place.store,
+                "batches_added": grown.batches,
+                "files_known": grown.known_files,
+            }
+        out = place.out or ""
+        make_patterns(
+            searches, clicks, out, settings, judgments=judgments, force=place.force, progress=progress
+        )
+    return {"folder": out}
 
 
-def _tell_plan(plan: "RunPlan") -> None:
+def _plan(inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool) -> "RunPlan":
+    from clickassay.jobs.dry_run import plan_store, plan_table
+
+    if settings.engine == "spark":
+        raise SettingsError("--dry-run shows what the embedded engine would need; leave out --engine spark")
+    searches, clicks, judgments = inputs
+    with shown_progress(quiet=quiet) as progress:
+        progress(Event("looking at the log"))
+        if place.store is not None:
+            return plan_store(searches, clicks, Path(place.store), settings, judgments=judgments)
+        out = Path(place.out or "")
+        return plan_table(searches, clicks, out, settings, judgments=judgments, force=place.force)
+
+
+def _plain(plan: "RunPlan") -> dict[str, object]:
+    return {
+        "folder": str(plan.place),
+        "searches": asdict(plan.searches),
+        "clicks": asdict(plan.clicks),
+        "batches": len(plan.windows),
+        "wall_seconds": plan.wall_seconds,
+        "memory_bytes": plan.memory_bytes,
+        "written_bytes": plan.written_bytes,
+        "note": plan.note(),
+    }
+
+
+def _show_plan(plan: "RunPlan") -> None:
     names, rows = plan.table()
-    _print_table(names, rows, right=names[1:])
+    show_table(names, rows, numbers=names[1:])
     for name, text in plan.lines():
         say(f"{name:8} {text}")
     if (note := plan.note()) is not None:
@@ -137,7 +164,8 @@ def _tell_plan(plan: "RunPlan") -> None:
 
 
 @stores.command()
-def info(store: StoreFolder) -> None:
+@with_options
+def info(store: STORE, json: JSON = False) -> None:
     """Show the batches of a store.
 
     Example:
@@ -147,11 +175,15 @@ def info(store: StoreFolder) -> None:
     from clickassay.jobs.stores import batch_rows
 
     names, rows = batch_rows(store)
-    _print_table(names, rows)
+    if json:
+        write_json([dict(zip(names, row, strict=True)) for row in rows])
+    else:
+        show_table(names, rows, numbers=(names[0], *names[3:]))
 
 
 @stores.command()
-def verify(store: StoreFolder) -> None:
+@with_options
+def verify(store: STORE, json: JSON = False) -> None:
     """Compare every file of a store with the digest it was written with, and counts with their sums.
 
     Exit code 1 if something differs.
@@ -163,19 +195,21 @@ def verify(store: StoreFolder) -> None:
     from clickassay.patterns.store.store import PatternStore
 
     damage = PatternStore(store).damage()
-    for fault in damage:
-        say(fault)
+    if json:
+        write_json({"store": str(store), "faults": damage})
+    elif damage:
+        again = f"clickassay store forget {shlex.quote(str(store))} --from …"
+        say(*damage, f"Undo from the first broken batch on: {again}")
+    else:
+        say(f"{store}: every file is as it was written, and the counts add up")
     if damage:
-        say(
-            f"Undo from the first broken batch on: clickassay store forget {shlex.quote(str(store))} --from …"
-        )
-        raise typer.Exit(1)
-    say(f"{store}: every file is as it was written, and the counts add up")
+        raise typer.Exit(ExitCode.FINDING)
 
 
 @stores.command()
+@with_options
 def forget(
-    store: StoreFolder,
+    store: STORE,
     first: Annotated[
         int | None, typer.Option("--from", min=1, help="Undo this batch and all later ones.")
     ] = None,
@@ -201,35 +235,31 @@ def forget(
     say(f"{store}: {dropped} batches dropped")
 
 
-def _print_table(names: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    table = Table()
-    for name in names:
-        table.add_column(name, justify="right" if name in right else "left")
-    for row in rows:
-        table.add_row(*(Text(terminal(cell)) for cell in row))
-    show(table)
+@dataclass(frozen=True)
+class LogTables:
+    """The log as the script finds it."""
 
-
-class DialectName(StrEnum):
-    """Whose SQL is written."""
-
-    spark = "spark"
-    duckdb = "duckdb"
-
-
-class ClickTarget(StrEnum):
-    """What a click names."""
-
-    url = "url"
-    position = "position"
+    searches: Annotated[
+        str, typer.Option(help="A table, or Parquet: a path, glob or URI (with a slash, or .parquet).")
+    ] = "logs.searches"
+    clicks: Annotated[str, typer.Option(help="The same of clicks.")] = "logs.clicks"
+    clicks_by: Annotated[Literal["url", "position"], typer.Option(help="What a click names.")] = "url"
+    has_market: Annotated[
+        bool, typer.Option("--has-market/--no-market", help="Whether searches have a column market.")
+    ] = True
+    has_page: Annotated[
+        bool, typer.Option("--has-page/--no-page", help="Whether searches have a column page.")
+    ] = True
 
 
 def sql(
-    dialect: Annotated[DialectName, typer.Option(help="Whose SQL: spark (extra [spark]) or duckdb.")],
-    searches: Annotated[
-        str, typer.Option(help="A table, or Parquet: a path, glob or URI (with a slash, or .parquet).")
-    ] = "logs.searches",
-    clicks: Annotated[str, typer.Option(help="The same of clicks.")] = "logs.clicks",
+    dialect: Annotated[
+        Literal["spark", "duckdb"], typer.Option(help="Whose SQL: spark (extra [spark]) or duckdb.")
+    ],
+    tables: LogTables,
+    settings: Annotated[
+        Settings, settings_of("depth", "idle_minutes", "idle_scope", "normalise_urls", "folds")
+    ],
     out: Annotated[
         str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into.")
     ] = "patterns",
@@ -241,15 +271,6 @@ def sql(
             "[default: --out for Spark]",
         ),
     ] = None,
-    clicks_by: Annotated[ClickTarget, typer.Option(help="What a click names.")] = ClickTarget.url,
-    market: Annotated[bool, typer.Option(help="Whether searches have a column market.")] = True,
-    page: Annotated[bool, typer.Option(help="Whether searches have a column page.")] = True,
-    depth: DEPTH = None,
-    idle_minutes: IDLE_MINUTES = None,
-    idle_scope: IDLE_SCOPE = None,
-    normalise_urls: NORMALISE_URLS = None,
-    folds: FOLDS = None,
-    settings: SETTINGS = None,
 ) -> None:
     """Print the SQL that turns logs into a pattern table, commented, to run where the logs are.
 
@@ -263,16 +284,15 @@ def sql(
     """
     from clickassay.logs.script.write import WrittenLog, written_script
 
-    chosen = chosen_settings(settings, locals())
-    if chosen.only_judged:
-        raise SettingsError("only_judged cannot be written as SQL; leave it out of the settings file")
+    if settings.only_judged:
+        raise SettingsError("only_judged cannot be written as SQL; leave it out of the settings")
     log = WrittenLog(
-        searches,
-        clicks,
+        tables.searches,
+        tables.clicks,
         out,
         work,
-        by_url=clicks_by is ClickTarget.url,
-        has_market=market,
-        has_page=page,
+        by_url=tables.clicks_by == "url",
+        has_market=tables.has_market,
+        has_page=tables.has_page,
     )
-    sys.stdout.write(written_script(dialect.value, log, chosen))
+    write_out(written_script(dialect, log, settings))

@@ -1,15 +1,15 @@
 """`clickassay power`: how much has to be judged and clicked to detect a difference."""
 
 import re
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.table import Table
 
-from clickassay.cli.console import say, show
+from clickassay.cli.console import say, show_table, write_json
+from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions, settings_of
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
     from clickassay.correlation.power import Need, Pilot
@@ -20,64 +20,109 @@ FACTORS = (0.5, 1.0, 2.0, 4.0)
 SMALLEST = 1e-4
 """A difference below this would take more queries than anyone has, and matter to nobody."""
 
-STRICTEST = 1e-12
-"""The smallest level at which one comparison is tested."""
+MIN_ALPHA = 1e-12
+"""The smallest alpha at which one comparison is tested."""
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """The test that is to detect a difference."""
+
+    difference: Annotated[
+        float | None, typer.Option(help="Difference of correlations to detect. [default: that of the run]")
+    ] = None
+    power: Annotated[float, typer.Option(help="Power: the chance to detect it, 0.5 to 0.999.")] = 0.8
+    alpha: Annotated[float, typer.Option(help="Alpha: the chance of a false alarm that is accepted.")] = 0.05
+    comparisons: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni).",
+        ),
+    ] = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no test can have."""
+        if self.difference is not None and not SMALLEST <= abs(self.difference) < 2:
+            raise SettingsError(
+                f"--difference {self.difference}: expected a number from {SMALLEST} to 2, e.g. 0.05"
+            )
+        if not 0.5 <= self.power <= 0.999:
+            raise SettingsError(f"--power {self.power}: expected a number between 0.5 and 0.999")
+        if not 0 < self.alpha < 0.5:
+            raise SettingsError(f"--alpha {self.alpha}: expected a number between 0 and 0.5")
+        if self.each < MIN_ALPHA:
+            raise SettingsError(
+                f"--alpha {self.alpha} / --comparisons {self.comparisons}: expected {MIN_ALPHA} or more"
+            )
+
+    @property
+    def each(self) -> float:
+        """Alpha of one comparison."""
+        return self.alpha / self.comparisons
 
 
 def power(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that serves as pilot.")],
+    run_folder: RUN,
+    test: TestOptions,
+    sample: SampleOptions,
+    settings: Annotated[Settings, settings_of("seed")],
     pair: Annotated[str, typer.Option(help="Two editorial metrics with a comma.")] = "ERR,DCG",
-    click: Annotated[str, typer.Option(help="The click metric to predict.")] = "MeanRR",
-    difference: Annotated[
-        float | None, typer.Option(help="Difference of correlations to detect. [default: that of the run]")
-    ] = None,
-    chance: Annotated[float, typer.Option(help="Chance to detect it, 0.5 to 0.999.")] = 0.8,
-    level: Annotated[float, typer.Option(help="Chance of a false alarm that is accepted.")] = 0.05,
-    tests: Annotated[
-        int, typer.Option(min=1, help="Comparisons among which this is one: each is tested at level / tests.")
-    ] = 1,
-    market: Annotated[str | None, typer.Option(help="[default: that with most sessions]")] = None,
-    depth: Annotated[int | None, typer.Option(help="[default: the smallest]")] = None,
-    judge: Annotated[str | None, typer.Option(help="[default: the first]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the noise that is added to the pilot.")] = 0,
+    click_metric: CLICK_METRIC = "MeanRR",
+    json: JSON = False,
 ) -> None:
-    """Tell how many judged queries, configurations and sessions it takes to detect a difference.
+    """Compute how many judged queries, configurations and sessions it takes to detect a difference.
+
+    The run serves as the pilot of this power analysis.
 
     Examples
     --------
         clickassay power reports/june --pair ERR,DCG --difference 0.05
 
-        clickassay power reports/june --pair ERR,NDCG --click UCTR --chance 0.9 --tests 15
+        clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
     """
-    from clickassay.core.records import SampleChoice
     from clickassay.correlation.power import needs, pilot_of, smallest_difference
     from clickassay.studies.finished_run import FinishedRun
 
     first, second = _pair(pair)
-    _check(difference, chance, level, tests)
     run = FinishedRun(run_folder)
-    sample = run.sample(run.key(SampleChoice(market, depth, judge))).sample
-    pilot = pilot_of(sample, click, first, second, seed=seed)
-    wanted = abs(pilot.difference if difference is None else difference)
+    chosen = run.sample(run.key(sample.choice)).sample
+    pilot = pilot_of(chosen, click_metric, first, second, seed=settings.seed)
+    wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
-    each = level / tests
+    found = needs(pilot, wanted, FACTORS, level=test.each, power=test.power)
+    smallest = smallest_difference(pilot, level=test.each, power=test.power)
+    if json:
+        write_json(
+            {
+                "run": str(run_folder),
+                **chosen.key.columns,
+                "pair": [first, second],
+                "click_metric": click_metric,
+                "pilot": asdict(pilot),
+                "difference": wanted,
+                "alpha": test.each,
+                "power": test.power,
+                "smallest_difference": smallest,
+                "needs": [asdict(need) for need in found],
+            }
+        )
+        return
     say(
-        f"Pilot: {run_folder}, {sample.key.label}: "
+        f"Pilot: {run_folder}, {chosen.key.label}: "
         f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
-        _pilot_words(pilot, first, second, click),
-        f"To detect a difference of {wanted:.3g} {chance:.0%} of the time, testing at {each:.2g}:",
+        _describe(pilot, first, second, click_metric),
+        f"To detect a difference of {wanted:.3g} with power {test.power:g} at alpha {test.each:.2g}:",
     )
-    found = needs(pilot, wanted, FACTORS, level=each, power=chance)
-    show(_table(found, pilot.sessions / pilot.configurations))
+    _show(found, pilot.sessions / pilot.configurations)
     say(
-        f"A sample like the pilot detects a difference of "
-        f"{smallest_difference(pilot, level=each, power=chance):.3g}. "
-        "Further queries are taken to be like those of the pilot."
+        f"A sample like the pilot detects a difference of {smallest:.3g}. "
+        "Further queries are assumed to be like those of the pilot."
     )
 
 
-def _pilot_words(pilot: "Pilot", first: str, second: str, click: str) -> str:
+def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     side = "below" if pilot.difference < 0 else "above"
     share = "" if pilot.noise is None else f"; {pilot.noise:.0%} of its variance is the sampling of clicks"
     return (
@@ -86,17 +131,14 @@ def _pilot_words(pilot: "Pilot", first: str, second: str, click: str) -> str:
     )
 
 
-def _table(found: "tuple[Need, ...]", per_configuration: float) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for head in ("sessions per configuration", "judged queries", "configurations", "sessions"):
-        table.add_column(head, justify="right", no_wrap=True)
+def _show(found: "tuple[Need, ...]", per_configuration: float) -> None:
+    heads = ("sessions per configuration", "judged queries", "configurations", "sessions")
+    rows = []
     for need in found:
         times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"
-        table.add_row(
-            f"{per_configuration * need.factor:,.1f} ({times})",
-            *(f"{number:,}" for number in (need.queries, need.configurations, need.sessions)),
-        )
-    return table
+        numbers = (f"{number:,}" for number in (need.queries, need.configurations, need.sessions))
+        rows.append((f"{per_configuration * need.factor:,.1f} ({times})", *numbers))
+    show_table(heads, rows, numbers=heads)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -104,14 +146,3 @@ def _pair(text: str) -> tuple[str, str]:
     if len(names) != 2 or names[0] == names[1] or not all(names):
         raise SettingsError(f"--pair {text!r}: give two different editorial metrics, e.g. ERR,DCG")
     return names[0], names[1]
-
-
-def _check(difference: float | None, chance: float, level: float, tests: int) -> None:
-    if difference is not None and not SMALLEST <= abs(difference) < 2:
-        raise SettingsError(f"--difference {difference}: expected a number from {SMALLEST} to 2, e.g. 0.05")
-    if not 0.5 <= chance <= 0.999:
-        raise SettingsError(f"--chance {chance}: expected a number between 0.5 and 0.999")
-    if not 0 < level < 0.5:
-        raise SettingsError(f"--level {level}: expected a number between 0 and 0.5")
-    if level / tests < STRICTEST:
-        raise SettingsError(f"--level {level} / --tests {tests}: expected {STRICTEST} or more")

@@ -5,17 +5,34 @@ from typing import Annotated
 
 import typer
 
-from clickassay.cli.console import CONSOLE
-from clickassay.cli.options import CSV, JSON
+from clickassay.cli.console import show_frame, show_table, write_frame
+from clickassay.cli.options import Format
+from clickassay.core.errors import QueryError
+
+MOST_ROWS = 100
+"""Rows shown as a table; CSV and JSON have them all."""
+
+
+def question_names(incomplete: str) -> list[str]:
+    """Return the ready questions whose names begin so: the shell completes them."""
+    from clickassay.studies.questions import questions
+
+    return [known.name for known in questions() if known.name.startswith(incomplete)]
 
 
 def query(
-    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")],
+    form: Format,
+    run_folder: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run folder, or its run.duckdb.")
+    ] = None,
     sql: Annotated[str | None, typer.Argument(metavar="SQL", help="A SELECT over the run's tables.")] = None,
-    name: Annotated[str | None, typer.Option(help="A ready question; `--list` shows them.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="A ready question; --list shows them.", autocompletion=question_names
+        ),
+    ] = None,
     list_questions: Annotated[bool, typer.Option("--list", help="List the ready questions.")] = False,
-    csv: CSV = False,
-    json: JSON = False,
 ) -> None:
     """Ask a run a question in SQL.
 
@@ -24,10 +41,35 @@ def query(
         clickassay query reports/june "SELECT * FROM statistics"
 
         clickassay query reports/june --name worst_disagreements --csv
-    """
-    from clickassay.cli.tables import answer, list_all
 
+        clickassay query --list
+    """
     if list_questions:
-        list_all(CONSOLE)
+        _list_questions(form)
+        return
+    if run_folder is None:
+        raise QueryError("give a run folder: clickassay query RUN, then SQL or --name NAME")
+    from clickassay.studies.questions import ask, question
+
+    if (sql is None) == (name is None):
+        raise QueryError(
+            "give either SQL or --name NAME; `clickassay query --list` shows the ready questions"
+        )
+    frame = ask(run_folder, question(name).sql if name is not None else str(sql))
+    if form.for_programs:
+        write_frame(frame, csv=form.csv)
     else:
-        answer(CONSOLE, run_folder, sql, name, as_csv=csv, as_json=json)
+        show_frame(frame, most_rows=MOST_ROWS)
+
+
+def _list_questions(form: Format) -> None:
+    import polars as pl
+
+    from clickassay.studies.questions import questions
+
+    heads = ("name", "what it answers")
+    rows = [(known.name, known.answers) for known in questions()]
+    if form.for_programs:
+        write_frame(pl.DataFrame(rows, heads, orient="row"), csv=form.csv)
+    else:
+        show_table(heads, rows)

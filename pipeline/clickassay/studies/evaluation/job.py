@@ -1,7 +1,7 @@
 """Runs evaluated against judgments, with curves; as text for programs, and as a folder with a report."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -134,11 +134,22 @@ def as_tsv(found: Evaluated, *, per_query: bool) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
-    """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
+def as_json(found: Evaluated, *, per_query: bool) -> str:
+    """Return one JSON object: conventions, and lists of runs, means, comparisons and queries."""
+    frames = _records(found, per_query=per_query)
+    named = {f"{kind}s" if kind != "query" else "queries": frame.to_dicts() for kind, frame in frames.items()}
+    return escape.json({"conventions": dict(found.conventions), **named}, indent=2) + "\n"
+
+
+def _records(found: Evaluated, *, per_query: bool) -> dict[str, pl.DataFrame]:
     evaluation = found.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
-    frames |= {"query": evaluation.per_query} if per_query else {}
+    return frames | ({"query": evaluation.per_query} if per_query else {})
+
+
+def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
+    """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
+    frames = _records(found, per_query=per_query)
     records: list[dict[str, object]] = [{"record": "conventions", **dict(found.conventions)}]
     records += [
         {"record": kind, **row} for kind, frame in frames.items() for row in frame.iter_rows(named=True)
@@ -160,6 +171,16 @@ def as_latex(found: Evaluated, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
     head = "".join(f"% {what}: {latex(how)}\n" for what, how in found.conventions)
     return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
+
+
+WRITERS: Mapping[str, Callable[..., str]] = {
+    "tsv": as_tsv,
+    "json": as_json,
+    "jsonl": as_jsonl,
+    "markdown": as_markdown,
+    "latex": as_latex,
+}
+"""How numbers are written for programs and documents, by the name of the format."""
 
 
 def shown_tables(found: Evaluated, *, per_query: bool) -> tuple[Table, ...]:

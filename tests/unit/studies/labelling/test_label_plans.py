@@ -66,7 +66,7 @@ def planned(world, out, *options, budget=60):
 
 
 def estimated(plan, labels, *options):
-    return done("estimate", plan, "--labels", labels, *options)
+    return done("estimate", plan, "--judgments", labels, *options)
 
 
 def true_difference(world, depth, weights=None):
@@ -230,7 +230,7 @@ def test_draws_count_up_to_the_first_gap_and_parts_are_told(world, tmp_path):
 def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
     planned(world, tmp_path / "plan")
     labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
-    said = refused("estimate", tmp_path / "plan", "--labels", labelled)
+    said = refused("estimate", tmp_path / "plan", "--judgments", labelled)
     assert "label the sheet from its top" in said
 
 
@@ -246,7 +246,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--cost", "scores.csv"), "no column cost; name it by --cost-column"),
         (("--relevance", "wrong.csv"), "give one of 0 or more a grade, 1 in all"),
         (("--relevance", "some.csv"), "it lacks"),
-        (("--relevance", "scores.csv"), "give --judged"),
+        (("--relevance", "scores.csv"), "give --judgments"),
         (("--relevance", "first.parquet"), "no column p0"),
         (("--ranking", "twice.csv"), "lists 'a' more than once; keep its best rank"),
         (("--ranking", "empty.csv"), "no ranking in it"),
@@ -255,7 +255,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--frequency", "scores.csv"), "no column sessions"),
         (("--frequency", "many.csv"), "sessions is 'many'; give a number"),
         (("--relevance", "words.csv"), "p0 is 'often'; give a number"),
-        (("--defence", "2"), "a share of 2 of the draws for defence: give 0..1"),
+        (("--defensive-share", "2"), "a share of 2 of the draws for defence: give 0..1"),
     ],
     ids=" ".join,
 )
@@ -289,7 +289,7 @@ def test_a_folder_that_is_no_plan_is_refused(world, tmp_path):
     (tmp_path / "none").mkdir()
     plan = tmp_path / "none"
     goes_on = ("plan", "--continue", plan, "--budget", 5, "--out", tmp_path / "x")
-    for command in (("estimate", plan, "--labels", world / "labels.parquet"), goes_on):
+    for command in (("estimate", plan, "--judgments", world / "labels.parquet"), goes_on):
         assert "is no plan, or a broken one" in refused(*command)
 
 
@@ -333,6 +333,6 @@ def test_formulas_in_names_are_defused_in_the_sheet_and_come_back_by_number(tmp_
 def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade, message):
     planned(world, tmp_path / "plan")
     (tmp_path / "odd.csv").write_text(f"query,url,grade\nq 1,u1/0,{grade}\n")
-    said = refused("estimate", tmp_path / "plan", "--labels", tmp_path / "odd.csv")
+    said = refused("estimate", tmp_path / "plan", "--judgments", tmp_path / "odd.csv")
     assert message in said
     assert said.count("\n") == 1

@@ -1,0 +1,80 @@
+"""Settings from where a user writes them: defaults < TOML file < environment < options, the later wins.
+
+Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML and
+``CLICKASSAY_IDLE_MINUTES=30`` in the environment.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings.model import SETTINGS, Settings
+from clickassay.core.text import did_you_mean
+
+PREFIX = "CLICKASSAY_"
+"""What the name of an environment variable begins with: the name of the setting in capitals follows."""
+
+
+def memory_bytes() -> int:
+    """Return the bytes of memory that this machine has: `memory_limit` is a part of them unless told."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def load_settings(
+    file: Path | None = None, environment: Mapping[str, str] | None = None, **options: object
+) -> Settings:
+    """Merge defaults, a TOML `file`, variables of `environment` and `options` (None = not given).
+
+    Raises
+    ------
+    SettingsError
+        If the file cannot be read, or a value is unknown, of the wrong type or out of range; the message
+        names the setting and, unless it is an option, where the value comes from.
+    """
+    sources = {
+        f"settings file {file}": _from_toml(file) if file else {},
+        "the environment": _from_environment(environment or {}),
+        "": {name: value for name, value in options.items() if value is not None},
+    }
+    values = {name: value for given in sources.values() for name, value in given.items()}
+    source = {name: where for where, given in sources.items() for name in given}
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_explain(item, source) for item in error.errors())) from error
+
+
+def _from_toml(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as stream:
+            values = tomllib.load(stream)
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"settings file {file}: {error}") from error
+    return {name.replace("-", "_"): value for name, value in values.items()}
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings among variables; one that is set to nothing is not given."""
+    return {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value.strip()
+    }
+
+
+def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
+    name = str(item["loc"][0]) if item["loc"] else ""
+    where = f" in {source[name]}" if source.get(name) else ""
+    if item["type"] == "extra_forbidden":
+        return f"unknown setting {name}{where}; {did_you_mean(name, Settings.model_fields)}"
+    message: str = item["msg"].removeprefix("Value error, ")
+    if not item["loc"]:
+        return message
+    found = "" if name == "spark_conf" else f"found {item['input']!r}, "  # it may hold a secret
+    expected = message if item["type"] == "value_error" else f"expected {SETTINGS[name].expected}"
+    return f"setting {name}{where}: {found}{expected}"

@@ -1,0 +1,408 @@
+"""Settings of a run: each declared once, with its type, default, range, group and meaning.
+
+The options of the command line, the names in a TOML file, the variables of the environment, the page of
+settings and the messages of errors all follow from the fields of `Settings`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.fields import FieldInfo
+
+MAX_DEPTH = 62
+"""A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
+
+_LISTS = ("depth", "scale", "metric", "click_models")
+_OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
+
+
+def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Declare a setting: where `--help` lists it, its default and what it means.
+
+    `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
+    ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list) and ``details``
+    (Markdown for the page of settings alone).
+    """
+    shown: dict[str, Any] = {"group": group}
+    shown |= {name: more.pop(name) for name in ("unset", "metavar", "each", "details") if name in more}
+    return Field(default=default, description=meaning, json_schema_extra=shown, **more)
+
+
+class Settings(BaseModel):
+    """Every setting of a run, with its default; docs/reference/settings.md is made from it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    depth: tuple[int, ...] = _setting(
+        "Sessions", (5, 10), "Cut k of results and clicks.", each=f"1 to {MAX_DEPTH}", metavar="K"
+    )
+    idle_minutes: float = _setting(
+        "Sessions",
+        60.0,
+        "A longer gap without activity ends a visit.",
+        gt=0,
+        le=7 * 24 * 60,
+        metavar="MINUTES",
+    )
+    idle_scope: Literal["user", "query"] = _setting(
+        "Sessions", "user", "Whose activity counts: that of the user, or of the user with the same query."
+    )
+    normalise_urls: bool = _setting(
+        "Sessions",
+        True,
+        "Bring URLs to a normal form.",
+        details="Scheme and host in lower case, without default port, fragment and one trailing slash; "
+        "ids that are no URLs are left alone.",
+    )
+    max_rejected: float = _setting(
+        "Sessions",
+        0.01,
+        "Stop when a larger share of an input's rows is unusable.",
+        ge=0,
+        le=1,
+        metavar="SHARE",
+    )
+    only_judged: bool = _setting(
+        "Log",
+        False,
+        "Keep only the lists of queries that have judgments; count the sessions of all others.",
+        details="Coverage stays exact.",
+    )
+    batch: str = _setting(
+        "Log",
+        "auto",
+        "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
+        details="No number depends on it.",
+        metavar="SIZE",
+    )
+    late_minutes: float = _setting(
+        "Log",
+        60.0,
+        "With a store: how far back from the last search of one run the files of the next may reach.",
+        ge=0,
+        le=7 * 24 * 60,
+        metavar="MINUTES",
+    )
+    folds: int = _setting(
+        "Log", 1, "Folds of users that the pattern table keeps apart.", ge=1, le=1024, metavar="N"
+    )
+    scale: tuple[str, ...] = _setting(
+        "Grades",
+        ("bad", "fair", "good", "excellent", "perfect"),
+        "Labels of the grades 0, 1, 2, ..., worst first.",
+        metavar="LABELS",
+    )
+    max_grade: int = _setting(
+        "Grades",
+        4,
+        "Highest grade of the scale.",
+        ge=1,
+        le=30,
+        details="Follows from `scale` when only that is given.",
+        metavar="GRADE",
+    )
+    relevant_grade: int = _setting(
+        "Grades", 3, "Lowest grade that AP and RR count as relevant.", ge=1, metavar="GRADE"
+    )
+    success_grade: int = _setting(
+        "Grades", 2, "Lowest grade whose click is a success (SS).", ge=0, metavar="GRADE"
+    )
+    conflicts: Literal["error", "max", "mean-rounded", "latest"] = _setting(
+        "Grades",
+        "error",
+        "Rule for judgments of one result that contradict each other.",
+        details="`error` stops and lists them; `mean-rounded` rounds halves up; `latest` takes the last row.",
+    )
+    metric: tuple[str, ...] = _setting(
+        "Metrics",
+        (),
+        "A further editorial metric, such as RBP(p=0.6)@3.",
+        metavar="NAME",
+        unset="none",
+        details="Also `ERR(gamma=0.9)` or, with gains of your own, `ERR(gains='0 0.1 0.3 0.5 0.8')`: "
+        "[names](metrics.md#what-holds-for-all), [gains](metrics.md#values-of-your-own).",
+    )
+    persistence: float = _setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
+    pool: Literal["judged", "shown"] = _setting(
+        "Metrics",
+        "judged",
+        "Where the ideal list and the number of relevant results of a query come from: all its judgments, or "
+        "the results shown.",
+    )
+    unjudged: Literal["drop", "zero", "model", "bounds"] = _setting(
+        "Metrics",
+        "drop",
+        "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
+        "clicks of other users (needs folds 2); or left out, with the worst and the best case next to it.",
+        details="[How](unjudged.md).",
+    )
+    click_models: tuple[str, ...] = _setting(
+        "Metrics",
+        ("PBM", "UBM", "DBN"),
+        "Click models to fit, or none.",
+        metavar="NAMES",
+        details="[Which](click-models.md#which-one).",
+    )
+    iterations: int = _setting("Report", 1000, "Iterations of Algorithm 3.", ge=2, le=1_000_000, metavar="N")
+    min_users: int = _setting(
+        "Report",
+        5,
+        "A report names a query only if at least so many users issued it; others appear as digests.",
+        ge=1,
+        le=64,
+        metavar="N",
+    )
+    published: Literal["chapelle2009"] | None = _setting(
+        "Report", None, "Show the published numbers of another log next to those of the run.", unset="none"
+    )
+    seed: int = _setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
+    threads: int | None = _setting(
+        "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N"
+    )
+    memory_limit: str | None = _setting(
+        "Engine",
+        None,
+        "Memory of the engine, such as 4GB; beyond it, disk.",
+        unset="3GB, or 80 % of RAM if that is less",
+        details="A local Spark: memory of Java; unset = 40 % of RAM, 1 to 8 GB.",
+        metavar="SIZE",
+    )
+    # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
+    engine: Literal["duckdb", "spark"] = _setting(
+        "Engine",
+        "duckdb",
+        "What works through the log: DuckDB here, or Spark (extra [spark]).",
+        details="No number depends on it.",
+        exclude=True,
+    )
+    spark_master: str | None = _setting(
+        "Engine",
+        None,
+        "URL of Spark's master, such as spark://host:7077 or yarn.",
+        unset="the session at hand, or local",
+        metavar="URL",
+        exclude=True,
+    )
+    spark_remote: str | None = _setting(
+        "Engine",
+        None,
+        "Instead of a master: URL of a Spark Connect server, such as sc://host:15002.",
+        unset="none",
+        metavar="URL",
+        exclude=True,
+    )
+    spark_conf: tuple[str, ...] = _setting(
+        "Engine",
+        (),
+        "A setting of Spark's own, such as spark.executor.memory=8g.",
+        unset="none",
+        metavar="KEY=VALUE",
+        details="In the environment: one a line.",
+        exclude=True,
+        repr=False,
+    )
+    spark_staging: str | None = _setting(
+        "Engine",
+        None,
+        "Folder that all of Spark reaches, for the tables between steps.",
+        unset="next to the result",
+        metavar="PATH",
+        exclude=True,
+    )
+
+    @property
+    def idle_ms(self) -> int:
+        """Idle limit in milliseconds."""
+        return round(self.idle_minutes * 60_000)
+
+    @property
+    def late_ms(self) -> int:
+        """How far back, in milliseconds, the files of the next run into a store may reach."""
+        return round(self.late_minutes * 60_000)
+
+    @property
+    def stored_depth(self) -> int:
+        """Depth of the stored pattern table: the deepest that is asked for."""
+        return max(self.depth)
+
+    @field_validator("depth")
+    @classmethod
+    def _depths_in_range(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
+        if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
+            raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
+        return tuple(sorted(set(depths)))
+
+    @field_validator("batch")
+    @classmethod
+    def _batch_is_known(cls, batch: str) -> str:
+        if not re.fullmatch(r"auto|day|file|[1-9][0-9]{0,14}", batch):
+            raise ValueError("must be auto, day, file or a number of searches")
+        return batch
+
+    @field_validator("memory_limit")
+    @classmethod
+    def _memory_has_a_unit(cls, limit: str | None) -> str | None:
+        if limit is not None and not re.fullmatch(r"(?i)\s*\d+(\.\d+)?\s*([KMGT]i?B|B)\s*", limit):
+            raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+        return limit
+
+    @field_validator("spark_conf")
+    @classmethod
+    def _conf_is_named(cls, conf: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in conf:
+            name, _, value = entry.partition("=")
+            if not name.strip().startswith("spark.") or not value:
+                raise ValueError("must be spark.NAME=VALUE")
+        return conf
+
+    @field_validator("scale")
+    @classmethod
+    def _labels_distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        cleaned = tuple(label.strip().lower() for label in labels)
+        if len(set(cleaned)) < max(2, len(cleaned)) or "" in cleaned:
+            raise ValueError("needs at least two distinct labels, worst first")
+        return cleaned
+
+    @field_validator("click_models")
+    @classmethod
+    def _none_is_no_model(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        spelled = tuple(dict.fromkeys(name.strip().upper() for name in names))
+        return () if spelled == ("NONE",) else spelled
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_list_may_be_one_text(cls, values: dict[str, Any]) -> dict[str, Any]:
+        given = {name: _items(values[name]) for name in _LISTS if values.get(name) is not None}
+        if isinstance(conf := values.get("spark_conf"), str):
+            given["spark_conf"] = conf.splitlines()
+        if len(given.get("scale", ())) > 1 and values.get("max_grade") is None:
+            given["max_grade"] = len(given["scale"]) - 1
+        return {**values, **given}
+
+    @model_validator(mode="after")
+    def _spark_is_asked_for(self) -> Self:
+        given = [name for name in _OF_SPARK if getattr(self, name)]
+        if given and self.engine != "spark":
+            raise ValueError(f"{given[0]} is used with engine spark only; add --engine spark")
+        if self.spark_master and self.spark_remote:
+            raise ValueError("spark_master and spark_remote exclude each other; give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _grades_fit_scale(self) -> Self:
+        if "scale" in self.model_fields_set and len(self.scale) != self.max_grade + 1:
+            raise ValueError(f"scale has {len(self.scale)} labels but max_grade is {self.max_grade}")
+        for name in ("relevant_grade", "success_grade"):
+            if getattr(self, name) > self.max_grade:
+                raise ValueError(f"{name} {getattr(self, name)} is above max_grade {self.max_grade}")
+        return self
+
+
+def _items(given: Any) -> Any:  # noqa: ANN401 - what a user wrote
+    """Return a list that may be written as one text, or hold texts of several items; else what was given."""
+    items = given if isinstance(given, list | tuple) else [given]
+    return [part.strip() if isinstance(part, str) else part for item in items for part in _split(item)]
+
+
+def _split(item: object) -> list[Any]:
+    """Split a text at its commas; those in parentheses belong to the name of a metric."""
+    return re.split(r",(?![^()]*\))", item) if isinstance(item, str) else [item]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as it is declared: what options, the page of settings and messages are made from.
+
+    Attributes
+    ----------
+    name, group, meaning
+        Its name in Python and TOML, the heading that it stands under, a sentence.
+    type
+        The annotation of its field.
+    default, limits
+        In words; the limits are empty where the type says all.
+    metavar, details
+        What stands for a value in `--help`, if anything; more, as Markdown.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    type: Any
+    default: str
+    limits: str
+    metavar: str | None = None
+    details: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several values."""
+        return get_origin(self.type) is tuple
+
+    @property
+    def several(self) -> str:
+        """How several values are given, as a sentence after the meaning."""
+        if not self.is_list:
+            return ""
+        return " Several with commas." if self.name in _LISTS else " Repeat it for several."
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for messages: ``a number, above 0, below 1``."""
+        return ", ".join(filter(None, (type_in_words(self.type), self.limits)))
+
+    @property
+    def limits_and_default(self) -> str:
+        """What a line of `--help` ends with."""
+        return f"{self.limits}; default: {self.default}" if self.limits else f"default: {self.default}"
+
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def type_in_words(kind: Any) -> str:  # noqa: ANN401 - an annotation
+    """Return what a value of a type is: for a list, what each item is."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return _KINDS[kind] if kind in _KINDS else type_in_words(get_args(kind)[0])
+
+
+_LIMITS = {"gt": "above {}", "ge": "at least {}", "lt": "below {}", "le": "at most {}"}
+
+
+def _declared(name: str, field: FieldInfo) -> Setting:
+    more: dict[str, Any] = {**field.json_schema_extra} if isinstance(field.json_schema_extra, dict) else {}
+    unset, each = more.pop("unset", ""), more.pop("each", None)
+    default = unset if field.default in {None, ()} else _in_words(field.default)
+    return Setting(
+        name=name,
+        meaning=str(field.description),
+        type=field.annotation,
+        default=default,
+        limits=each or _limits(field),
+        **more,
+    )
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _limits(field: FieldInfo) -> str:
+    """Return the range of a number in words; a limit that stands for the width of an integer is none."""
+    marks = {mark: getattr(one, mark) for one in field.metadata for mark in _LIMITS if hasattr(one, mark)}
+    marks = {mark: value for mark, value in marks.items() if value < 2**53}
+    if marks.keys() == {"ge", "le"}:
+        return f"{marks['ge']} to {marks['le']}"
+    return ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
+
+
+SETTINGS: Mapping[str, Setting] = {
+    name: _declared(name, field) for name, field in Settings.model_fields.items()
+}
+"""Every setting by its name."""
