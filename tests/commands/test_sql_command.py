@@ -199,7 +199,8 @@ FAULTS = [
         for name in ("settings", *TABLES, "counts/rows_read", "counts/sessions")
         for fault in (tiny.cut_short, lambda file: file.write_bytes(b""))
     ),
-    *((name, Path.unlink, "is broken") for name in (*TABLES, "counts/orphans", "counts/click_positions")),
+    *((name, Path.unlink, "is broken") for name in (*TABLES, "counts/orphan_clicks")),
+    ("counts/click_positions", Path.unlink, "is broken"),
     ("settings", Path.unlink, "is not a pattern table"),
     ("patterns", lambda file: (file.unlink(), file.mkdir()), "holds no Parquet file"),
     ("settings", changed(lambda frame: frame.clear()), "settings has 0 rows"),
@@ -231,6 +232,16 @@ def test_a_folder_that_is_damaged_is_refused_in_one_line(left, tmp_path, name, f
     assert words in line
     assert str(folder) in line
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_the_sql_of_an_older_version_left_is_refused_in_one_line(left, tmp_path):
+    log, folder = left
+    (folder / "counts" / "attributed_clicks.parquet").rename(folder / "counts" / "click_fates.parquet")
+    line = tiny.refusal(
+        "report", "--patterns", folder, "--judgments", log.judgments, "--out", tmp_path / "run"
+    )
+    assert f"{folder} was left by the SQL of an older clickassay" in line
+    assert "`clickassay sql`" in line
 
 
 @pytest.mark.parametrize("name", ["settings", *TABLES, "counts/rows_read", "counts/sessions"])

@@ -1,6 +1,7 @@
 """Full disks, small memory, damaged files, readers and rivals: a store loses no batch and no count."""
 
 import contextlib
+import json
 import os
 import re
 import resource
@@ -29,7 +30,9 @@ from support.tiers import first
 FILES = 5
 SETTINGS = load_settings(depth=[5])
 TABLES = [f"{kind}/{name}.parquet" for kind in ("closed", "open") for name in FOLDER_TABLES]
-FRAMES = [f"{name}.parquet" for name in ("carry_searches", "carry_clicks", "ids", "orphans", "ambiguous")]
+FRAMES = [
+    f"{name}.parquet" for name in ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous")
+]
 BATCH_FILES = [*FRAMES, *TABLES, "batch.json"]
 
 
@@ -214,7 +217,13 @@ def truncated(file: Path) -> None:
     file.write_bytes(content[: len(content) // 2])
 
 
-REMOVED = ("ids.parquet", "orphans.parquet", "closed/patterns.parquet", "open/queries.parquet", "batch.json")
+REMOVED = (
+    "ids.parquet",
+    "orphan_clicks.parquet",
+    "closed/patterns.parquet",
+    "open/queries.parquet",
+    "batch.json",
+)
 CASES = [
     *(pytest.param(3, name, truncated, id=f"{name} of the last batch truncated") for name in BATCH_FILES),
     *(pytest.param(1, name, Path.unlink, id=f"{name} of the first batch removed") for name in REMOVED),
@@ -425,6 +434,17 @@ def test_a_reader_sees_whole_batches_only_while_another_process_writes(web, tmp_
     assert_same(PatternStore(store).table(), web.whole)
 
 
+def test_a_store_of_the_old_layout_is_refused_in_one_line_that_says_what_to_run(web, store):
+    header = json.loads((store / "store.json").read_text(encoding="utf-8"))
+    (store / "store.json").write_text(json.dumps({**header, "format": 1}), encoding="utf-8")
+    for command in (
+        web.growing(store),
+        web.reporting(store, store.parent / "run"),
+        ["store", "info", str(store)],
+    ):
+        refused(command, f"{store} is a pattern store of another layout", "`clickassay patterns")
+
+
 def table_if_any(store: Path) -> PatternTable | None:
     """Return the table of a store, or None if it has no session, no batch, or not even a header yet."""
     at_start = not (store / "000002").exists()
@@ -441,13 +461,13 @@ def table_if_any(store: Path) -> PatternTable | None:
 def test_a_batch_that_is_published_during_the_reading_is_left_out_of_all_tables(store, tmp_path, monkeypatch):
     (store / "000003").rename(tmp_path / "next")
     before = PatternStore(store).table()
-    merged = store_module.merged
+    merge_tables = store_module.merge_tables
 
-    def merged_late(tables):
+    def merge_late(tables):
         (tmp_path / "next").rename(store / "000003")
-        return merged(tables)
+        return merge_tables(tables)
 
-    monkeypatch.setattr(store_module, "merged", merged_late)
+    monkeypatch.setattr(store_module, "merge_tables", merge_late)
     table = PatternStore(store).table()
     assert len(PatternStore(store).batches()) == 3
     assert_same(table, before)

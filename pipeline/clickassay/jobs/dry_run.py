@@ -64,7 +64,7 @@ def plan_store(
             windows = planned(log, settings)
             return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
         # what is there is opened, or else refused; only an empty place would be made a store
-        store = PatternStore.made(folder, store_settings(settings, log), kept)
+        store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         plan = planned_for(store, log, settings)
     first = len(store.history()) + 1
     interrupted = plan.run if plan.run < first else None

@@ -66,7 +66,7 @@ def grow_store(
     folder = Path(folder)
     log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
-    store = PatternStore.made(folder, store_settings(settings, log), kept)
+    store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
         plan = planned_for(store, log, settings)
         tell_order(plan.windows, settings, progress)
@@ -96,7 +96,7 @@ def _grow_on_spark(
         log = read_spark_log(engine, searches, clicks)
         for half in log.halves.values():
             half.fingerprints()  # a table that tells no files apart is refused before there is a store
-        store = PatternStore.made(folder, store_settings(settings, log), kept)
+        store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         with store.locked():
             plan = planned_for(store, log, settings)
             maker = SparkMaker(engine, settings, store.judged_queries(), progress)

@@ -169,18 +169,13 @@ SESSIONS = (
 )
 
 FUNNEL = tuple(
-    Step(name, "result", "funnel", stem=stem)
-    for name, stem in (
-        ("rows_read", None),
-        ("searches", None),
-        ("rejected_searches", None),
-        ("rejected_clicks", None),
-        ("click_fates", "attributed_clicks"),  # the name in the folder that a script leaves
-        ("orphans", "orphan_clicks"),
-        ("click_positions", None),
+    Step(name, "result", "funnel")
+    for name in (
+        *("rows_read", "searches", "rejected_searches", "rejected_clicks"),
+        *("attributed_clicks", "orphan_clicks", "click_positions"),
     )
 )
-"""What became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""
+"""Counts of what became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""
 
 PATTERNS = (
     Step("chosen_patterns", "view", _PATTERNS, If("is_open"), "open_patterns"),

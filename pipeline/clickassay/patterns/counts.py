@@ -1,4 +1,4 @@
-"""The counts that a batch ends with (``sql/funnel``): their forms, and how they enter the funnel."""
+"""The counts that a batch ends with (``sql/funnel``): their columns, and how they enter the funnel."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,21 +9,21 @@ from clickassay.core.contracts.form import DataType
 from clickassay.patterns.funnel import LogFunnel
 
 COUNTS_FOLDER = "counts"
-"""Where the folder that a script leaves has them."""
+"""Folder of these counts inside the folder that a script leaves."""
 
-_ORPHANS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
+_ORPHAN_CLICKS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
 COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
     "rows_read": {"searches": pl.Int64, "clicks": pl.Int64},
     "searches": {"usable": pl.Int64, "carried": pl.Int64, "kept": pl.Int64, "carried_clicks": pl.Int64},
     "rejected_searches": {"reason": pl.String, "rows_rejected": pl.Int64},
     "rejected_clicks": {"reason": pl.String, "rows_rejected": pl.Int64},
-    "click_fates": {
+    "attributed_clicks": {
         "ambiguous": pl.Boolean,
         "in_time": pl.Boolean,
         "is_open": pl.Boolean,
         "clicks": pl.Int64,
     },
-    "orphans": _ORPHANS,
+    "orphan_clicks": _ORPHAN_CLICKS,
     "click_positions": {
         "position": pl.Int64,
         "on_first_page": pl.Boolean,
@@ -61,12 +61,12 @@ def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]
         usable=usable - carried,
         kept=kept - carried,
     )
-    orphans = pl.DataFrame(rows["orphans"], schema=_ORPHANS, orient="row")
+    orphan_clicks = pl.DataFrame(rows["orphan_clicks"], schema=_ORPHAN_CLICKS, orient="row")
     funnel.count_clicks(
         read=clicks - carried_clicks,
         carried=carried_clicks,
         rejected=dict(rows["rejected_clicks"]),
-        fates=rows["click_fates"],
-        orphans=orphans.with_columns(search_id=pl.lit(None)),
+        outcomes=rows["attributed_clicks"],
+        orphan_clicks=orphan_clicks.with_columns(search_id=pl.lit(None)),
     )
     funnel.count_positions(rows["click_positions"])

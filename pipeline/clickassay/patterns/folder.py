@@ -11,7 +11,7 @@ from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table
 from clickassay.patterns.places import Place, place_of
-from clickassay.patterns.script_folder import read_written
+from clickassay.patterns.script_folder import read_script_folder
 from clickassay.patterns.table import PatternTable, StagedTable
 
 FOLDER_TABLES = {
@@ -21,7 +21,7 @@ FOLDER_TABLES = {
     "funnel": FUNNEL,
 }
 JUDGED_FILE = "judged_queries.parquet"
-"""Beside a table that keeps only queries with judgments: which these were."""
+"""File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
 
 
 def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
@@ -50,7 +50,7 @@ def read_patterns(folder: Path) -> PatternTable:
     """
     place = place_of(folder)
     if place is Place.SCRIPT_FOLDER:
-        return read_written(folder)
+        return read_script_folder(folder)
     if place is Place.RUN:
         raise PatternError(
             f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"

@@ -1,6 +1,6 @@
 """Counts at every step from raw log to sessions, so that nothing disappears silently (method 3).
 
-When too many rows of an input are unusable, the input is probably misread: stop and say so.
+When too many rows of an input are unusable, the input is probably misread: the run stops with the reasons.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import EngineError, InputError
 
-_NO_ORPHANS = pl.DataFrame()
+_NO_ORPHAN_CLICKS = pl.DataFrame()
 
 
 class LogFunnel:
@@ -21,20 +21,20 @@ class LogFunnel:
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
-        self._sealed: Counter[tuple[str, str, str]] = Counter()
+        self._closed: Counter[tuple[str, str, str]] = Counter()
         self._open: Counter[tuple[str, str, str]] = Counter()
         self._landed: dict[bool, Counter[tuple[int | None, bool]]] = {False: Counter(), True: Counter()}
-        self._orphans: list[pl.DataFrame] = []
-        self._open_orphans = _NO_ORPHANS
+        self._orphan_clicks: list[pl.DataFrame] = []
+        self._open_orphan_clicks = _NO_ORPHAN_CLICKS
 
     def count_searches(self, *, read: int, rejected: Mapping[str, int], usable: int, kept: int) -> None:
         """Count searches that are new in a batch: read, rejected by reason, and kept of those usable."""
         _check_sum("searches", read, usable + sum(rejected.values()))
-        self._sealed["searches", "read", ""] += read
+        self._closed["searches", "read", ""] += read
         for reason, rows in rejected.items():
-            self._sealed["searches", "rejected", reason] += rows
-        self._sealed["searches", "repeated", "delivered again"] += usable - kept
-        self._sealed["searches", "kept", ""] += kept
+            self._closed["searches", "rejected", reason] += rows
+        self._closed["searches", "repeated", "delivered again"] += usable - kept
+        self._closed["searches", "kept", ""] += kept
 
     def count_clicks(
         self,
@@ -42,8 +42,8 @@ class LogFunnel:
         read: int,
         carried: int,
         rejected: Mapping[str, int],
-        fates: Iterable[tuple[bool, bool, bool, int]],
-        orphans: pl.DataFrame,
+        outcomes: Iterable[tuple[bool, bool, bool, int]],
+        orphan_clicks: pl.DataFrame,
     ) -> None:
         """Count clicks of a batch.
 
@@ -53,23 +53,23 @@ class LogFunnel:
             Clicks that are new in the batch, and those that were read with an earlier one.
         rejected
             New clicks by the reason for which they are unusable.
-        fates
+        outcomes
             (ambiguous, in time, of an open session, clicks) of clicks whose search is known.
-        orphans
-            search_id, is_open, clicks: those whose search is not.
+        orphan_clicks
+            search_id, is_open, clicks: those whose search is not known.
         """
-        fates = list(fates)
-        known = sum(clicks for *_, clicks in fates) + int(orphans["clicks"].sum())
+        outcomes = list(outcomes)
+        known = sum(clicks for *_, clicks in outcomes) + int(orphan_clicks["clicks"].sum())
         _check_sum("clicks", read + carried, sum(rejected.values()) + known)
         self._open.clear()
-        self._sealed["clicks", "read", ""] += read
+        self._closed["clicks", "read", ""] += read
         for reason, rows in rejected.items():
-            self._sealed["clicks", "rejected", reason] += rows
-        for ambiguous, in_time, is_open, clicks in fates:
-            counts = self._open if is_open else self._sealed
-            counts[_fate(ambiguous=ambiguous, in_time=in_time)] += clicks
-        self._orphans.append(orphans.filter(~pl.col("is_open")))
-        self._open_orphans = orphans.filter("is_open")
+            self._closed["clicks", "rejected", reason] += rows
+        for ambiguous, in_time, is_open, clicks in outcomes:
+            counts = self._open if is_open else self._closed
+            counts[_outcome(ambiguous=ambiguous, in_time=in_time)] += clicks
+        self._orphan_clicks.append(orphan_clicks.filter(~pl.col("is_open")))
+        self._open_orphan_clicks = orphan_clicks.filter("is_open")
 
     def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
         """Count where clicks in time landed: (position, on first page, of open session, clicks).
@@ -80,15 +80,15 @@ class LogFunnel:
         for position, on_first_page, is_open, clicks in rows:
             self._landed[is_open][position, on_first_page] += clicks
 
-    def orphans(self, *, is_open: bool = False) -> pl.DataFrame:
-        """Return search_id and number of clicks whose search no batch had at hand."""
-        frames = [self._open_orphans] if is_open else self._orphans
+    def orphan_clicks(self, *, is_open: bool = False) -> pl.DataFrame:
+        """Return (search_id, clicks): clicks whose search was not in the batch that was read with them."""
+        frames = [self._open_orphan_clicks] if is_open else self._orphan_clicks
         return pl.concat(frames).group_by("search_id").agg(pl.col("clicks").sum())
 
     def frame(
         self, patterns: pl.DataFrame, sessions: Iterable[tuple[str, bool, bool, int]], *, is_open: bool
     ) -> pl.DataFrame:
-        """Return the funnel in its contract's form, without orphans; steps without rows are left away.
+        """Return the funnel in its contract's form, without orphan clicks; steps without rows are omitted.
 
         Parameters
         ----------
@@ -97,10 +97,10 @@ class LogFunnel:
         sessions
             (market, query is kept, begins on a first page, sessions).
         is_open
-            Of sessions that may still grow, or of all else.
+            For sessions that may still grow, or for all others.
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
-        for (source, step, reason), count in (self._open if is_open else self._sealed).items():
+        for (source, step, reason), count in (self._open if is_open else self._closed).items():
             rows[source, EVERY, 0, step, reason] += count
         for market, is_kept, on_first_page, count in sessions:
             rows["sessions", market, 0, "formed", ""] += count
@@ -109,7 +109,7 @@ class LogFunnel:
             elif not on_first_page:
                 rows["sessions", market, 0, "left out", "begins on a later page"] += count
         rows.update(self._positions(patterns, self._landed[is_open]))
-        return _framed(rows)
+        return _funnel_frame(rows)
 
     def _positions(
         self, patterns: pl.DataFrame, landed: Counter[tuple[int | None, bool]]
@@ -134,13 +134,13 @@ class LogFunnel:
         return rows
 
 
-def orphan_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl.DataFrame:
-    """Return the funnel rows of clicks whose search was not at hand, by what became of them."""
+def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl.DataFrame:
+    """Return the funnel rows of orphan clicks by their outcome."""
     rows: Counter[tuple[str, str, int, str, str]] = Counter()
     rows["clicks", EVERY, 0, "rejected", _AMBIGUOUS] = ambiguous
     rows["clicks", EVERY, 0, "out of time", _OUT_OF_TIME] = out_of_time
     rows["clicks", EVERY, 0, "unmatched", "no usable search"] = unmatched
-    return _framed(rows)
+    return _funnel_frame(rows)
 
 
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
@@ -167,13 +167,13 @@ _AMBIGUOUS = "ambiguous search_id"
 _OUT_OF_TIME = "beyond the idle limit"
 
 
-def _fate(*, ambiguous: bool, in_time: bool) -> tuple[str, str, str]:
+def _outcome(*, ambiguous: bool, in_time: bool) -> tuple[str, str, str]:
     if ambiguous:
         return "clicks", "rejected", _AMBIGUOUS
     return ("clicks", "kept", "") if in_time else ("clicks", "out of time", _OUT_OF_TIME)
 
 
-def _framed(rows: Counter[tuple[str, str, int, str, str]]) -> pl.DataFrame:
+def _funnel_frame(rows: Counter[tuple[str, str, int, str, str]]) -> pl.DataFrame:
     kept = [(*key, count) for key, count in rows.items() if count]
     names = ["source", "market", "depth", "step", "reason", "rows"]
     return FUNNEL.canonical(pl.DataFrame(kept, schema=names, orient="row").with_columns(judge=pl.lit(EVERY)))
@@ -193,7 +193,7 @@ _TIME_HINT = (
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
-    """Stop when more than the part `limit` of the rows read is unusable.
+    """Stop when more than the share `limit` of the rows read is unusable.
 
     Raises
     ------

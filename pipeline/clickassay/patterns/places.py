@@ -1,4 +1,4 @@
-"""What a path is to clickassay, told by the names of the files in it, before any of them is read."""
+"""What a path is to clickassay, recognised by the names of the files in it before any of them is read."""
 
 from enum import Enum
 from pathlib import Path
@@ -28,8 +28,8 @@ class Place(Enum):
 def place_of(path: Path) -> Place:
     """Return what a path is.
 
-    A run is one also where its database or its statistics were removed, and a pattern table where one of its
-    two large tables was: what is missing is said where it is read. A script may not have ended yet.
+    A run is recognised even if its database or its statistics were removed, and a pattern table if one of its
+    two large tables was: the error names the missing file when it is read. A script may not have ended yet.
     """
     if not path.is_dir():
         return Place.FILE if path.exists() else Place.NOTHING

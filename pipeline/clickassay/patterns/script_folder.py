@@ -15,7 +15,7 @@ from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
 from clickassay.patterns.counts import COUNT_FORMS, COUNTS_FOLDER, count_batch
-from clickassay.patterns.funnel import LogFunnel, orphan_rows
+from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
 from clickassay.patterns.table import PatternTable
 
 Counts = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -34,18 +34,21 @@ _SETTINGS: Mapping[str, DataType] = {
     "faults": pl.Int64,
 }
 _UNFINISHED = "unfinished"
+_OLD_COUNTS = "click_fates"
+"""The count that is called ``attributed_clicks`` today."""
 _UNKNOWN = "unknown"
 
 
-def read_written(folder: Path) -> PatternTable:
-    """Read what a script has left as a pattern table; its funnel is made of the counts.
+def read_script_folder(folder: Path) -> PatternTable:
+    """Read the folder of a script as a pattern table; its funnel is made of the counts.
 
     Raises
     ------
     PatternError
-        If the script has not ended, one of its checks found something, or a table is missing, broken, of
-        another form, or does not fit the others.
+        If an older clickassay wrote the script, it has not ended, one of its checks found something, or a
+        table is missing, broken, of another form, or does not fit the others.
     """
+    _refuse_old_layout(folder)
     try:
         settings = _settings(folder)
         counts = {name: _rows(folder, f"{COUNTS_FOLDER}/{name}", form) for name, form in COUNT_FORMS.items()}
@@ -62,6 +65,15 @@ def read_written(folder: Path) -> PatternTable:
     return PatternTable(**tables, funnel=funnel, info=_info(settings, counts, tables))
 
 
+def _refuse_old_layout(folder: Path) -> None:
+    counts = folder / COUNTS_FOLDER
+    if (counts / f"{_OLD_COUNTS}.parquet").exists() and not (counts / "attributed_clicks.parquet").exists():
+        raise PatternError(
+            f"{folder} was left by the SQL of an older clickassay; "
+            "print the SQL again with `clickassay sql` and run it"
+        )
+
+
 def _broken(folder: Path, reason: str) -> PatternError:
     return PatternError(
         f"pattern table {folder}, left by the SQL of `clickassay sql`, is broken: {reason}; run the SQL again"
@@ -74,7 +86,7 @@ def _frame(folder: Path, name: str) -> pl.DataFrame:
     Raises
     ------
     PatternError
-        If the script has not got to writing it.
+        If the script has not written it yet.
     """
     place = folder / f"{name}.parquet"
     files = sorted(file for file in place.iterdir() if _is_data(file)) if place.is_dir() else [place]
@@ -84,7 +96,7 @@ def _frame(folder: Path, name: str) -> pl.DataFrame:
     if frame.columns == [_UNFINISHED]:
         raise PatternError(
             f"{folder} is unfinished: the SQL that fills it still runs, or ended before it wrote {name}; "
-            "see what it said, and run it to its end"
+            "read its output, and run it to its end"
         )
     return frame
 
@@ -93,31 +105,31 @@ def _is_data(file: Path) -> bool:
     return file.suffix == ".parquet" and not file.name.startswith(("_", "."))
 
 
-def _formed(frame: pl.DataFrame, name: str, form: Mapping[str, DataType]) -> pl.DataFrame:
+def _in_form(frame: pl.DataFrame, name: str, form: Mapping[str, DataType]) -> pl.DataFrame:
     if sorted(frame.columns) != sorted(form):
         raise ContractError(f"{name} has columns {', '.join(frame.columns)}; expected {', '.join(form)}")
     return frame.select(pl.col(column).cast(dtype) for column, dtype in form.items())
 
 
 def _settings(folder: Path) -> dict[str, Any]:
-    frame = _formed(_frame(folder, "settings"), "settings", _SETTINGS)
+    frame = _in_form(_frame(folder, "settings"), "settings", _SETTINGS)
     if frame.height != 1 or any(frame.null_count().row(0)):
         raise ContractError(f"settings has {frame.height} rows, expected one without nulls")
     settings: dict[str, Any] = frame.row(0, named=True)
     if settings["faults"]:
         raise PatternError(
-            f"{folder} is of no use: checks of the SQL that filled it found {settings['faults']} rows where "
-            "there must be none; see what it said when it ran"
+            f"{folder} cannot be used: checks of the SQL that filled it found {settings['faults']} rows "
+            "where there must be none; read the output of that run"
         )
     return settings
 
 
 def _rows(folder: Path, name: str, form: Mapping[str, DataType]) -> list[tuple[Any, ...]]:
-    return _formed(_frame(folder, name), name, form).rows()
+    return _in_form(_frame(folder, name), name, form).rows()
 
 
 def _unsigned(queries: pl.DataFrame) -> pl.DataFrame:
-    """Take the highest bit of signed 64 bits for what it is: some engines know no others."""
+    """Read signed 64 bits as unsigned: some engines have no unsigned integers."""
     return queries.with_columns(pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True))
 
 
@@ -140,14 +152,16 @@ def _funnel(counts: Counts, patterns: pl.DataFrame, depth: int) -> pl.DataFrame:
     funnel = LogFunnel(depth)
     count_batch(funnel, counts)
     rows = funnel.frame(patterns, counts["sessions"], is_open=False)
-    unmatched = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(funnel.orphans()["clicks"].sum()))
+    unmatched = orphan_click_rows(
+        ambiguous=0, out_of_time=0, unmatched=int(funnel.orphan_clicks()["clicks"].sum())
+    )
     return FUNNEL.canonical(
         pl.concat([rows, unmatched]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
     )
 
 
 def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """Return what a pattern table is to know of its making; files were seen by the other engine only."""
+    """Return the `info` of the table: settings, inputs, versions; only the other engine saw the files."""
     digest = _digest(counts, tables)
     unknown = {"files": _UNKNOWN, "bytes": _UNKNOWN, "sha256": digest}
     log_settings = ("idle_minutes", "idle_scope", "normalise_urls", "folds")
@@ -164,7 +178,7 @@ def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.D
 
 
 def _digest(counts: Counts, tables: Mapping[str, pl.DataFrame]) -> str:
-    """Return a digest of all that is left of a log, which stands for that of its files."""
+    """Return a digest of counts and tables, in place of the digest of the log's files."""
     digest = hashlib.sha256(
         json.dumps({name: sorted(map(repr, rows)) for name, rows in counts.items()}).encode()
     )

@@ -13,7 +13,7 @@ from clickassay.core.errors import PatternError
 
 @dataclass(frozen=True)
 class PatternTable:
-    """A whole log as counts: rows (configuration, click mask, sessions), and what they refer to.
+    """A whole log as counts: rows (configuration, click mask, sessions), and the texts that they refer to.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StagedTable:
     judged_queries: pl.DataFrame | None = None
 
 
-def merged(tables: Sequence[PatternTable]) -> PatternTable:
+def merge_tables(tables: Sequence[PatternTable]) -> PatternTable:
     """Add pattern tables of parts of a log: sessions and funnel rows by summing, users' buckets by or.
 
     The first table's `info` is kept.
@@ -68,15 +68,15 @@ def merged(tables: Sequence[PatternTable]) -> PatternTable:
 
     return PatternTable(
         configurations=stacked("configurations").unique("configuration_id"),
-        patterns=_summed(stacked("patterns"), PATTERNS),
+        patterns=_sum_by_key(stacked("patterns"), PATTERNS),
         queries=stacked("queries").group_by(PATTERN_QUERIES.key).agg(pl.col("user_buckets").bitwise_or()),
-        funnel=_summed(stacked("funnel"), FUNNEL),
+        funnel=_sum_by_key(stacked("funnel"), FUNNEL),
         info=first.info,
         judged_queries=first.judged_queries,
     )
 
 
-def _summed(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+def _sum_by_key(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     summed: pl.DataFrame = frame.group_by(table.key).agg(pl.exclude(table.key).sum())
     return summed
 
@@ -120,6 +120,6 @@ def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:
     if max(depths) > table.stored_depth:
         raise PatternError(
             f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} "
-            "is asked for; "
+            "was requested; "
             f"make it again with `clickassay patterns --depth {max(depths)}`"
         )

@@ -66,8 +66,10 @@ def _content(
         "carry_searches": carry.searches.drop("carried").sort("timestamp", "search_id", "user_id", "page"),
         "carry_clicks": carry.clicks.drop("carried").sort("timestamp", "search_id", "url", "position"),
         "ids": builder.ids().alias("id").to_frame(),
-        "orphans": pl.concat(
-            builder.funnel.orphans(is_open=is_open).with_columns(is_open=pl.lit(is_open)).sort("search_id")
+        "orphan_clicks": pl.concat(
+            builder.funnel.orphan_clicks(is_open=is_open)
+            .with_columns(is_open=pl.lit(is_open))
+            .sort("search_id")
             for is_open in (False, True)
         ),
         "ambiguous": ambiguous.alias("search_id").to_frame(),

@@ -14,7 +14,7 @@ from clickassay.logs.embedded.search_ids import found_ids, repeated_ids, show_id
 from clickassay.logs.engine import Engine
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.steps import NEVER_MS
-from clickassay.patterns.funnel import check_log, orphan_rows
+from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.table import PatternTable
 
 _READING = 0.5
@@ -83,7 +83,7 @@ def counted_pattern_table(
         carry = builder.add(batch, reporter(windows, number, progress), progress)
     progress(Event("collecting the pattern table", 1.0))
     table = builder.closed(is_last=True)
-    return replace(table, funnel=_with_orphans(engine, builder, searches, table.funnel, len(windows)))
+    return replace(table, funnel=_with_orphan_clicks(engine, builder, searches, table.funnel, len(windows)))
 
 
 def batch_of(window: Window, log: Log[LocalHalf], carry: Carry | None, watermark_ms: int) -> LogBatch:
@@ -121,19 +121,19 @@ def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Ca
     return report
 
 
-def _with_orphans(
+def _with_orphan_clicks(
     engine: Engine, builder: PatternBuilder, searches: pl.LazyFrame, funnel: pl.DataFrame, batches: int
 ) -> pl.DataFrame:
     """Add what became of clicks whose search was not at hand: it may lie in a batch far away."""
-    orphans = builder.funnel.orphans()
-    if orphans.is_empty():
+    orphan_clicks = builder.funnel.orphan_clicks()
+    if orphan_clicks.is_empty():
         return funnel
-    wanted = orphans["search_id"] if batches > 1 else orphans["search_id"].clear()
+    wanted = orphan_clicks["search_id"] if batches > 1 else orphan_clicks["search_id"].clear()
     found = found_ids(engine, searches, wanted, builder.values)
-    known = orphans["search_id"].is_in(found.implode())
-    rows = orphan_rows(
+    known = orphan_clicks["search_id"].is_in(found.implode())
+    rows = orphan_click_rows(
         ambiguous=0,
-        out_of_time=int(orphans.filter(known)["clicks"].sum()),
-        unmatched=int(orphans.filter(~known)["clicks"].sum()),
+        out_of_time=int(orphan_clicks.filter(known)["clicks"].sum()),
+        unmatched=int(orphan_clicks.filter(~known)["clicks"].sum()),
     )
     return pl.concat([funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())

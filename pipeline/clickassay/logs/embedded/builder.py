@@ -244,12 +244,12 @@ class PatternBuilder:
             read=clicks.height - carried_clicks,
             carried=carried_clicks,
             rejected=dict(engine.rows("funnel/rejected_clicks")),
-            fates=engine.rows("funnel/attributed_clicks"),
-            orphans=self._orphans_of(clicks),
+            outcomes=engine.rows("funnel/attributed_clicks"),
+            orphan_clicks=self._orphan_clicks(clicks),
         )
         self.funnel.count_positions(engine.rows("funnel/click_positions"))
 
-    def _orphans_of(self, clicks: Rows) -> pl.DataFrame:
+    def _orphan_clicks(self, clicks: Rows) -> pl.DataFrame:
         """Return search ids of clicks that no search of the batch has: search_id, is_open, clicks."""
         found = self._engine.fetch("steps/4_clicks/orphan_clicks", **self.values)
         return clicks.texts(found["row_nr"], ("search_id",)).hstack(found.select("is_open", "clicks"))

@@ -69,12 +69,12 @@ class SparkMaker:
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:
         """Return what the last batch adds to a store, and begin new sums."""
-        searches, clicks, orphans = self._carried
+        searches, clicks, orphan_clicks = self._carried
         frames = {
             "carry_searches": searches,
             "carry_clicks": clicks,
             "ids": self._ids,
-            "orphans": orphans,
+            "orphan_clicks": orphan_clicks,
             "ambiguous": self._ambiguous,
         }
         closed = self._builder.table(is_open=False, info={}, progress=self.progress)

@@ -27,7 +27,7 @@ from clickassay.logs.steps import (
     step_values,
 )
 from clickassay.patterns.counts import count_batch
-from clickassay.patterns.funnel import LogFunnel, check_log, orphan_rows
+from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
 from clickassay.patterns.table import StagedTable
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ def spark_pattern_table(
     builder.tell_ids_apart(log.searches.frame)
     builder.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
     table = builder.table(is_open=False, info=info, progress=progress)
-    orphans = builder.funnel.orphans()["clicks"].sum()
-    rows = orphan_rows(ambiguous=0, out_of_time=0, unmatched=int(orphans))
+    orphan_clicks = builder.funnel.orphan_clicks()["clicks"].sum()
+    rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
     check_log(funnel, settings.max_rejected)
     return StagedTable(table.configurations, table.patterns, table.queries, funnel, info, judged_queries)

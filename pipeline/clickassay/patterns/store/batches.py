@@ -23,7 +23,7 @@ from clickassay.patterns.store.files import (
 from clickassay.patterns.table import PatternTable, StagedTable
 
 _TABLES = ("closed", "open")
-_FRAMES = ("carry_searches", "carry_clicks", "ids", "orphans", "ambiguous")
+_FRAMES = ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BatchContent:
         Pattern tables of the sessions that can grow no more, and of those that may.
     frames
         By name: ``carry_searches`` and ``carry_clicks`` (rows to be read again), ``ids`` (digests of new
-        search ids, sorted), ``orphans`` (search_id, clicks, is_open) and ``ambiguous`` (search_id,
+        search ids, sorted), ``orphan_clicks`` (search_id, clicks, is_open) and ``ambiguous`` (search_id,
         of this batch and all before).
     info
         Run, times, files and counts; see `add_to_store`.
@@ -50,7 +50,7 @@ class BatchContent:
 
 @dataclass(frozen=True)
 class StoredBatch:
-    """A published batch: its number, folder, and what its batch.json says."""
+    """A published batch: its number, its folder, and the content of its batch.json."""
 
     number: int
     folder: Path
@@ -106,7 +106,7 @@ def faults_of(folder: Path) -> list[str]:
 
 
 def drop_data(folder: Path) -> None:
-    """Remove the data of a batch; what it was made of stays known."""
+    """Remove the data of a batch; the files that it was made of stay known."""
     for name in _TABLES:
         shutil.rmtree(folder / name, ignore_errors=True)
     for file in folder.glob("*.parquet"):

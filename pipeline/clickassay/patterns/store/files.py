@@ -1,4 +1,4 @@
-"""The files of a pattern store: locked, written through, digested, and what is said when one is broken."""
+"""The files of a pattern store: locks, writes that reach the disk, digests, and errors for broken files."""
 
 import fcntl
 import hashlib
@@ -50,7 +50,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def broken(file: Path, error: Exception) -> StoreError:
-    """Return the error that names a missing or broken file and what mends the store."""
+    """Return the error that names a missing or broken file and how to repair the store."""
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):
@@ -60,7 +60,7 @@ def broken(file: Path, error: Exception) -> StoreError:
 
 
 def remedy(folder: Path, number: int) -> str:
-    """Return how to mend a store whose batch of this number is broken."""
+    """Return how to repair a store whose batch of this number is broken."""
     undo = f"clickassay store forget {folder} --from {number}"
     return f"undo from there on: `{undo}`, then run again over all files"
 
@@ -79,7 +79,7 @@ def refuse_others(folder: Path) -> None:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from changing a store; while it is kept, say so if its disk is full."""
+    """Keep other processes from changing a store; an error inside names the store if its disk is full."""
     with _full_disk_named(folder), (folder / ".lock").open("a+b", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,8 +1,8 @@
-"""The pattern store: a log's pattern table in batches, each published whole; a run goes on where one ended.
+"""The pattern store: a log's pattern table in batches, each published whole; a run continues where one ended.
 
-A batch folder holds what its closed sessions add (`closed`), what its open ones would add if the log
+A batch folder holds the pattern table of its closed sessions (`closed`), that of its open ones as if the log
 ended there (`open`), the rows to be read again with the next batch (`carry_searches`, `carry_clicks`),
-and what other batches must know of its search ids. The table of the whole log is the sum of all
+and its search ids as far as other batches need them. The table of the whole log is the sum of all
 `closed` and of the last `open`.
 """
 
@@ -23,7 +23,7 @@ from clickassay.core.errors import StoreError
 from clickassay.core.tables import write_table
 from clickassay.inputs.files import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
-from clickassay.patterns.funnel import orphan_rows
+from clickassay.patterns.funnel import orphan_click_rows
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.batches import BatchContent, StoredBatch, drop_data, faults_of, write_batch
 from clickassay.patterns.store.files import (
@@ -36,9 +36,10 @@ from clickassay.patterns.store.files import (
     replace_json,
     write_through,
 )
-from clickassay.patterns.table import PatternTable, merged
+from clickassay.patterns.table import PatternTable, merge_tables
 
-FORMAT = 1
+FORMAT = 2
+"""Layout of a store; 1 had a file ``orphans`` where ``orphan_clicks`` is now."""
 
 
 class PatternStore:
@@ -67,14 +68,17 @@ class PatternStore:
         except (OSError, ValueError) as error:
             raise broken(self.folder / STORE_FILE, error) from error
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise StoreError(f"{self.folder} is a pattern store of another version; make it again")
+            raise StoreError(
+                f"{self.folder} is a pattern store of another layout; make it again from its logs: "
+                "`clickassay patterns --searches … --clicks … --store NEW_FOLDER`"
+            )
         return header
 
     @classmethod
-    def made(
+    def open_or_create(
         cls, folder: Path, settings: Mapping[str, Any], judged_queries: pl.DataFrame | None = None
     ) -> "PatternStore":
-        """Open a store, making it when it is not there; its settings must be the same as then.
+        """Open a store, or create it; its settings must be those with which it was created.
 
         So must be the queries that it keeps, if it keeps only those with judgments.
         """
@@ -103,7 +107,7 @@ class PatternStore:
         return store
 
     def judged_queries(self) -> pl.DataFrame | None:
-        """Return market (null = every market) and query of all that is kept; None when every query is."""
+        """Return (market, query) of the queries that are kept, null = every market; None when all are."""
         if not self.settings.get("only_judged"):
             return None
         judged = read_frame(self.folder / JUDGED_FILE)
@@ -113,7 +117,7 @@ class PatternStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from changing the store, and sweep away what a killed one left.
+        """Keep other processes from changing the store, and remove what a killed one left.
 
         Raises
         ------
@@ -136,7 +140,7 @@ class PatternStore:
                 drop_data(folder)
 
     def _every_batch(self) -> list[StoredBatch]:
-        """Return all batches, those too whose data were forgotten: their files stay known."""
+        """Return all batches, also those whose data were dropped: their files stay known."""
         if self._listed is not None:
             return [*self._listed]
         listed = self._listing()
@@ -195,7 +199,7 @@ class PatternStore:
             "versions": batches[-1].info["versions"],
         }
         judged = self.judged_queries()
-        return replace(merged(tables), funnel=_funnel(batches), info=info, judged_queries=judged)
+        return replace(merge_tables(tables), funnel=_funnel(batches), info=info, judged_queries=judged)
 
     def funnel(self) -> pl.DataFrame:
         """Return the funnel of the whole log, as its contract has it."""
@@ -288,20 +292,20 @@ def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
 def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
     files = [batch.folder / "closed" / "funnel.parquet" for batch in batches]
     files += [batch.folder / "open" / "funnel.parquet" for batch in batches[-1:]]
-    rows = pl.concat([*(read_frame(file) for file in files), _orphan_rows(batches)])
+    rows = pl.concat([*(read_frame(file) for file in files), _orphan_click_rows(batches)])
     return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
 
 
-def _orphan_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
-    """Tell what became of clicks whose search was not at hand: another batch may have it, or several."""
-    frames = [batch.frame("orphans").filter(~pl.col("is_open")) for batch in batches]
-    frames.append(batches[-1].frame("orphans").filter("is_open"))
-    orphans = pl.concat(frames)
+def _orphan_click_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
+    """Return the funnel rows of orphan clicks: another batch may have their search, or several may."""
+    frames = [batch.frame("orphan_clicks").filter(~pl.col("is_open")) for batch in batches]
+    frames.append(batches[-1].frame("orphan_clicks").filter("is_open"))
+    orphan_clicks = pl.concat(frames)
     ambiguous = batches[-1].frame("ambiguous")["search_id"]  # of all batches so far
-    is_ambiguous = orphans["search_id"].is_in(ambiguous.implode())
-    known = _known(orphans["search_id"], batches)
-    clicks = orphans["clicks"]
-    return orphan_rows(
+    is_ambiguous = orphan_clicks["search_id"].is_in(ambiguous.implode())
+    known = _known(orphan_clicks["search_id"], batches)
+    clicks = orphan_clicks["clicks"]
+    return orphan_click_rows(
         ambiguous=int(clicks.filter(is_ambiguous).sum()),
         out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
         unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
@@ -313,8 +317,8 @@ def _known(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
         return pl.Series([], dtype=pl.Boolean)
     digests = [id_digest(search_id) for search_id in search_ids]
     wanted = pl.Series("id", digests, dtype=batches[0].frame("ids").schema["id"])
-    asked = pl.col("id").is_in(wanted.implode())
-    found = pl.concat([read_frame(batch.folder / "ids.parquet", asked) for batch in batches])["id"]
+    wanted_ids = pl.col("id").is_in(wanted.implode())
+    found = pl.concat([read_frame(batch.folder / "ids.parquet", wanted_ids) for batch in batches])["id"]
     return wanted.is_in(found.implode())
 
 
