@@ -18,7 +18,7 @@ LONGEST_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 
 NO_ROWS = {
-    "collapsed_results": "No result of the sample log falls clearly enough; what is asked of an example: "
+    "cascade_effects": "No result of the sample log falls clearly enough; what is asked of an example: "
     "[report.md](report.md#examples-of-figure-2).",
     "judges_and_clicks": "The sample judgments have one judge.",
     "judges_apart": "The sample judgments have one judge.",

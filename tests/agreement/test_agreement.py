@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.core.contracts.clicks import COLLAPSES
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
@@ -65,7 +65,7 @@ def differences_of(seed, folder):
     yield from ranker_differences(expected["differences"], run["differences"], options.iterations)
     yield from draw_differences(expected["judged"], run, options.iterations)
     yield from comparison_differences(expected["comparisons"], run["comparisons"])
-    yield from collapse_differences(expected["collapses"], run["collapses"])
+    yield from cascade_effect_differences(expected["cascade_effects"], run["cascade_effects"])
     yield from run_pattern_differences(run)
     judged = run["queries"].join(run["configurations"], on=["market", "query"], how="semi")
     yield from run_query_differences(expected, judged)
@@ -272,9 +272,9 @@ def drawn_correlation_differences(name, drawn, frame):
                 yield f"draws of {name}: correlate {np.corrcoef(pair.T)[0, 1]}, expected {row['monte_carlo']}"
 
 
-def collapse_differences(expected, frame):
+def cascade_effect_differences(expected, frame):
     """Compare the results whose clicks collapse under a better one."""
-    yield from compare_table("collapse", expected, frame, COLLAPSES)
+    yield from compare_table("collapse", expected, frame, CASCADE_EFFECTS)
 
 
 def comparison_differences(expected, frame):

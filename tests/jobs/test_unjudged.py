@@ -144,8 +144,8 @@ def test_bounds_are_the_two_cases_beside_what_a_run_without_them_says(log):
 
 
 def test_collapses_are_never_of_filled_grades(log):
-    assert analysed(log, log["some"], unjudged="zero")["collapses"].equals(
-        analysed(log, log["some"])["collapses"]
+    assert analysed(log, log["some"], unjudged="zero")["cascade_effects"].equals(
+        analysed(log, log["some"])["cascade_effects"]
     )
 
 

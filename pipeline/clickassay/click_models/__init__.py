@@ -6,5 +6,5 @@
 - ``comparison``: fitted on some sessions, tried on others.
 - ``examination``, ``by_grade``, ``expectation``: what is read off a fit.
 - ``tables``: fits as tables.
-- ``cascade_effect``: Figure 2 of Chapelle et al. 2009, which needs no model.
+- ``cascade_effects``: Figure 2 of Chapelle et al. 2009, which needs no model.
 """

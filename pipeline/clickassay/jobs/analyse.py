@@ -98,7 +98,7 @@ def analyse_tables(
         "patterns": _distinct([cell.patterns for cell in measured]),
         "queries": _queries(table, configurations, proposed),
         **_correlated(samples, attributes, settings, progress, draws=_no_draws(configurations)),
-        "collapses": pl.concat(passes[DROP].collapses),
+        "cascade_effects": pl.concat(passes[DROP].cascade_effects),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(samples),

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.click_models.by_grade import grade_log
-from clickassay.click_models.cascade_effect import collapses
+from clickassay.click_models.cascade_effects import cascade_effects
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
@@ -128,13 +128,13 @@ class Cells:
     ----------
     measured
         The metrics.
-    collapses, conventions
+    cascade_effects, conventions
         Rows of the tables of these names; of the latter only at the smallest depth,
         under the rule that the run follows.
     """
 
     measured: list[Measured]
-    collapses: list[pl.DataFrame]
+    cascade_effects: list[pl.DataFrame]
     conventions: list[pl.DataFrame]
 
 
@@ -153,7 +153,7 @@ def measured_cells(
         models = _fitted(to_fit, depth, settings)
         set_apart = SetApart(apart, models)
         found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
-        found.collapses.append(collapses(judged, judge=judge, depth=depth))
+        found.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
             found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
     return found

@@ -27,7 +27,7 @@ from clickassay.report.sections.log.data import data_line, funnel_section, stati
 from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
-from clickassay.report.sections.users.cascade_effect import collapses_section
+from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import readers_section
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
@@ -62,7 +62,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         good_section(run),
         classes_section(run),
         frequency_section(run),
-        collapses_section(run),
+        cascade_effects_section(run),
         differences_section(run, ranking),
         yardsticks_section(run),
         influence_section(run),

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
+from support.oracle.oracle_cascade_effects import cascade_effects
 from support.oracle.oracle_classes import click_entropies, splits
-from support.oracle.oracle_collapses import collapses
 from support.oracle.oracle_correlation import Rows, with_noise
 from support.oracle.oracle_log import Funnel, Row, Session, Settings, log_to_sessions, pattern_table
 from support.oracle.oracle_metrics import (
@@ -47,14 +47,14 @@ def oracle(
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
         ``differences`` (… click and editorial metric), ``comparisons`` (… click metric and two editorial
-        metrics), ``collapses`` (… rank), ``entropies`` (bits by query).
+        metrics), ``cascade_effects`` (… rank), ``entropies`` (bits by query).
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)
     grades = read_judgments(judgments, sessions, settings, funnel)
     answer: Answer = {
         **pattern_table(sessions, settings),
-        **{name: {} for name in ("statistics", "judged", "entropies", "collapses")},
+        **{name: {} for name in ("statistics", "judged", "entropies", "cascade_effects")},
         **{name: {} for name in ("correlations", "differences", "comparisons")},
     }
     for market, depth, judge in samples(sessions, grades, settings):
@@ -97,7 +97,7 @@ def add_sample(
         "coverage": kept / formed,
     }
     answer["entropies"][key] = click_entropies(judged)
-    answer["collapses"] |= {(*key, rank): row for rank, row in collapses(judged).items()}
+    answer["cascade_effects"] |= {(*key, rank): row for rank, row in cascade_effects(judged).items()}
     for configuration, row in zip(judged, rows, strict=True):
         answer["judged"][*key, configuration.name] = row
     if rows:

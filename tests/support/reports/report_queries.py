@@ -92,7 +92,7 @@ def influence_rows(key, x, y, n, place, queries):
     return rows
 
 
-def collapse_rows(key, rows):
+def cascade_effect_rows(key, rows):
     """Results of the first queries with made-up clicks; the first is of a rare query, the second not."""
     first = list({row["query"]: row for row in rows}.values())[:MOST]
     order = sorted(range(len(first)), key=lambda place: place ^ 1)  # 1, 0, 3, 2 ...
@@ -116,7 +116,7 @@ def collapse_rows(key, rows):
             "ctr_below": rank / 100,
             "average_ctr_below": 0.2,
             "configuration_below": f"below {rank}",
-            "least_excess": 10.0 - rank,
+            "min_excess_ctr_ratio": 10.0 - rank,
         }
         for rank, place in enumerate(order, start=1)
     ]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts import run as contracts
-from support.reports.report_queries import collapse_rows, draw_rows, drawn_differences, influence_rows, query_rows
+from support.reports.report_queries import cascade_effect_rows, draw_rows, drawn_differences, influence_rows, query_rows
 from support.reports.report_world import (
     CLICKS,
     PLAIN_OR_NOT,
@@ -112,7 +112,7 @@ def sample_tables(seed, market, depth, judge, n_queries, attribute):
         "patterns": patterns,
         "draws": draw_rows(key, draws),
         "influence": influence_rows(key, x, y, n, place, queries),
-        "collapses": collapse_rows(key, rows),
+        "cascade_effects": cascade_effect_rows(key, rows),
     }
 
 

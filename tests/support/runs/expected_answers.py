@@ -21,7 +21,7 @@ def weighted_correlation(rows):
 
 
 def without(query, n_configurations, n_sessions):
-    """The answer of driving_queries for one query, by computing the correlation twice."""
+    """The answer of influential_queries for one query, by computing the correlation twice."""
     rows = [row for row in CONFIGURATIONS if row[0] == "uk"]
     kept = weighted_correlation([row for row in rows if row[3] != query])
     whole = weighted_correlation(rows)
@@ -34,7 +34,7 @@ EXPECTED = {
         (*UK, "MeanRR", "ERR", 0.5, 0.4, 0.6, "DCG", 0.05, 0.01, 0.09, 0.02),
         (*UK, "UCTR", "DCG", 0.2, 0.1, 0.3, "ERR", 0.05, -0.02, 0.12, 0.2),
     ],
-    "collapsed_results": [
+    "cascade_effects": [
         # www in second place: 20 of 40 below fan (0), 10 of 100 below uk (4)
         (
             *(*UK, 1, "myspace", "www", 3, 2, 0.5, "uk", 4, 2, 0.1, 5.0, 1.0, WWW_FALLS),
@@ -78,7 +78,7 @@ EXPECTED = {
         (*MODEL, 1, 2, 10, 2, 0.2),
         (*MODEL, 2, 1, 10, 6, 0.6),
     ],
-    "driving_queries": [
+    "influential_queries": [
         *sorted(
             (
                 without("myspace", 3, 190),

@@ -112,7 +112,7 @@ JUDGE_COMPARISONS = [
 # www in second place: 20 of 40 below fan (0), 10 of 100 below uk (4); second places have 42 clicks in 300
 WWW_FALLS = 20.5 / 41 * 101 / 10.5 * exp(-1.96 * sqrt(1 / 20.5 - 1 / 41 + 1 / 10.5 - 1 / 101))
 # rank, query, URL, grade, its place alone with sessions, CTR, average and id, the better result, place below
-COLLAPSES = [
+CASCADE_EFFECTS = [
     (
         *(1, "myspace", "www", 3, 2, 40, 0.5, 42 / 300, "uk-m3"),
         *("uk", 4, 1, 2, 100, 0.1, 42 / 300, "uk-m1", WWW_FALLS),
@@ -143,7 +143,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
         "differences": [(*uk, *row[:8], None, None, *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
-        "collapses": [(*uk, *row) for row in COLLAPSES],
+        "cascade_effects": [(*uk, *row) for row in CASCADE_EFFECTS],
         "comparisons": [(*uk, *row) for row in COMPARISONS],
     }
     frames = {

@@ -28,7 +28,7 @@ PROMISED = {
     "comparisons": "market depth judge click_metric metric_a metric_b difference ci_low ci_high p_value",
     "queries": "market query users_at_least digest",
     "draws": "market depth judge iteration",
-    "collapses": "market depth judge rank query url better_url least_excess",
+    "cascade_effects": "market depth judge rank query url better_url min_excess_ctr_ratio",
 }
 
 

@@ -40,19 +40,19 @@ def test_no_rare_query_and_no_result_of_one_appears_anywhere(reports, name):
 def test_a_query_of_enough_users_is_named_in_the_two_sections_that_name_any(reports, name):
     texts = texts_of(reports[name][0])
     places = {where for where, text in texts.items() if NAMED_TEXT in text}
-    files = {"influence", "influence_queries", "figure2_collapses"}
+    files = {"influence", "influence_queries", "figure2_cascade_effects"}
     assert places == {
-        *("report.html", "report.md", "figure2_collapses.tex", "influence_queries.tex"),
+        *("report.html", "report.md", "figure2_cascade_effects.tex", "influence_queries.tex"),
         *(f"{file}.csv" for file in files),
         *(f"packed {file}" for file in files),
     }
-    assert NAMED_HOST in texts["figure2_collapses.csv"]
+    assert NAMED_HOST in texts["figure2_cascade_effects.csv"]
 
 
 def test_every_query_of_the_tables_is_named_or_has_its_digest(reports):
     tables = run_tables()
     enough = {query_of("m1", q) for q in range(60) if users_of(q) >= 5 and q != 1}
-    for table, file in (("influence", "influence"), ("collapses", "figure2_collapses")):
+    for table, file in (("influence", "influence"), ("cascade_effects", "figure2_cascade_effects")):
         frame = tables[table].filter(market="m1")
         if table == "influence":
             frame = frame.filter(~pl.col("editorial_metric").is_in(BASELINES))

@@ -138,7 +138,7 @@ def test_without_the_only_query_that_varies_there_is_no_correlation(tmp_path):
         configuration_row(("uk", "editor", f"id{i}", f"q{max(i, 1)}", "a b", (1, 0), 7 + i, err, 0.5, i / 10))
         for i, err in enumerate((0.1, 0.9, 1 / 3, 1 / 3, 1 / 3))
     ]
-    answer = answered("driving_queries", rows, tmp_path)
+    answer = answered("influential_queries", rows, tmp_path)
     assert answer["query"][0] == "q1"
     assert answer["correlation_without"].is_null().to_list() == [True, False, False, False]
 
@@ -150,6 +150,6 @@ def test_a_question_of_the_correlation_survives_a_metric_that_never_changes(tmp_
         for err in (1 / 3, 0.1, 0.7, 0.95, 0.0)
         for i in range(5)
     ]
-    answer = answered("driving_queries", rows, tmp_path)
+    answer = answered("influential_queries", rows, tmp_path)
     assert answer["correlation"].to_list() == [None] * 25
     assert answer["correlation_without"].to_list() == [None] * 25

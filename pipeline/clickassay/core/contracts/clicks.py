@@ -99,12 +99,12 @@ def _place(side: str, where: str) -> tuple[Column, ...]:
     )
 
 
-COLLAPSES = Table(
-    "collapses",
+CASCADE_EFFECTS = Table(
+    "cascade_effects",
     "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
     (
         *SAMPLE,
-        Column("rank", pl.Int32, "1 = the largest least_excess; at most 20, each of another query"),
+        Column("rank", pl.Int32, "1 = the largest min_excess_ctr_ratio; at most 20, each of another query"),
         QUERY,
         Column("url", pl.String, "normalised URL of the result"),
         Column("grade", pl.Int8, "its grade; 0..g_max"),
@@ -113,7 +113,11 @@ COLLAPSES = Table(
         Column("better_grade", pl.Int8, "grade of the better result; above `grade`"),
         Column("better_position", pl.Int32, "position of the better result; 1..position_below - 1"),
         *_place("below", "below the better result"),
-        Column("least_excess", pl.Float64, "times its CTR falls more than the average's, at least; above 1"),
+        Column(
+            "min_excess_ctr_ratio",
+            pl.Float64,
+            "times its CTR falls more than the average's, at least; above 1",
+        ),
     ),
     ("market", "depth", "judge", "rank"),
 )

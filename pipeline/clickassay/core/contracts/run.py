@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS, COLLAPSES
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS, CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
 from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
@@ -69,7 +69,7 @@ RUN_TABLES = (
     DRAWS,
     COMPARISONS,
     INFLUENCE,
-    COLLAPSES,
+    CASCADE_EFFECTS,
     AGREEMENT,
     CONFUSION,
     JUDGE_COMPARISONS,

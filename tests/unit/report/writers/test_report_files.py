@@ -16,7 +16,7 @@ CSV_NAMES = {
     "table3_good",
     "table4_length",
     "table5_navigational",
-    "figure2_collapses",
+    "figure2_cascade_effects",
     "figure4_frequency",
     "table6_differences",
     "comparisons",
@@ -74,7 +74,7 @@ def test_no_csv_cell_of_text_starts_a_formula(reports):
 
 
 def test_a_hostile_query_that_is_named_is_text_in_a_csv_file(reports):
-    rows = rows_of(reports["hostile"][0] / "tables" / "figure2_collapses.csv")
+    rows = rows_of(reports["hostile"][0] / "tables" / "figure2_cascade_effects.csv")
     named = [row["query"] for row in rows if NAMED_TEXT in row["query"]]
     assert len(named) == 3
     assert all(query.startswith("'=1+1 ") for query in named)

@@ -49,8 +49,8 @@ class Result:
     better_grades: dict[str, int] = field(default_factory=dict)
 
 
-def collapses(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
-    """Return the rows of `collapses` of one market, depth and judge by rank."""
+def cascade_effects(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
+    """Return the rows of `cascade_effects` of one market, depth and judge by rank."""
     averages = average_ctrs(judged)
     best: dict[str, dict[str, Any]] = {}
     found = [
@@ -60,18 +60,20 @@ def collapses(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
     ]
     reach = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
     for row, excess, error in found:
-        row["least_excess"] = math.exp(excess - reach * error)
+        row["min_excess_ctr_ratio"] = math.exp(excess - reach * error)
         query = row["query"]
-        if row["least_excess"] > 1 and (query not in best or before(row) < before(best[query])):
+        if row["min_excess_ctr_ratio"] > 1 and (query not in best or before(row) < before(best[query])):
             best[query] = row
-    ranked = sorted(best.values(), key=lambda row: (-round(row["least_excess"], DIGITS), row["query"]))
+    ranked = sorted(
+        best.values(), key=lambda row: (-round(row["min_excess_ctr_ratio"], DIGITS), row["query"])
+    )
     return dict(enumerate(ranked[:MOST], start=1))
 
 
 def before(row: dict[str, Any]) -> tuple[Any, ...]:
     """Return what puts the pairs of a query in order."""
     names = ("url", "position_alone", "position_below", "better_position", "better_url")
-    return (-round(row["least_excess"], DIGITS), *(row[name] for name in names))
+    return (-round(row["min_excess_ctr_ratio"], DIGITS), *(row[name] for name in names))
 
 
 def average_ctrs(judged: list[Configuration]) -> dict[int, float]:

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from clickassay.click_models.cascade_effect import collapses
-from clickassay.core.contracts.clicks import COLLAPSES
+from clickassay.click_models.cascade_effects import cascade_effects
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.patterns.identity import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
-from support.oracle.oracle_collapses import collapses as collapses_by_loops
+from support.oracle.oracle_cascade_effects import cascade_effects as cascade_effects_by_loops
 from support.oracle.oracle_metrics import Configuration
 
 REACH = 1.9599639845400545
@@ -34,16 +34,18 @@ FLAT = [("p", "a", 0), ("p", "b", 0), ("p", "c", 0)]
 
 
 def found_in(rows, grades, *, depth=2, **options):
-    """Return the collapses of configurations (market, query, letters, sessions by mask)."""
+    """Return the cascade_effects of configurations (market, query, letters, sessions by mask)."""
     table = table_of([row[:3] for row in rows], [row[3] for row in rows], stored_depth=depth)
     graded = judgment_rows(grades, **options.pop("columns", {}))
-    return collapses(judged_at(depth, table, graded, **options), judge="all", depth=depth)
+    return cascade_effects(judged_at(depth, table, graded, **options), judge="all", depth=depth)
 
 
 def test_the_myspace_of_the_paper_falls_more_than_positions_do():
     (row,) = found_in(MYSPACE, GRADES).to_dicts()
     error = math.sqrt(1 / 97.5 - 1 / 101 + 1 / 11.5 - 1 / 101)
-    assert row.pop("least_excess") == pytest.approx(97.5 / 11.5 / 2 * math.exp(-REACH * error), rel=1e-12)
+    assert row.pop("min_excess_ctr_ratio") == pytest.approx(
+        97.5 / 11.5 / 2 * math.exp(-REACH * error), rel=1e-12
+    )
     assert row == {
         "market": "all",
         "depth": 2,
@@ -74,7 +76,7 @@ def test_a_fall_that_is_no_larger_than_that_of_the_average_is_not_named():
 
 def test_a_result_of_the_same_grade_is_no_better_one():
     level = [(query, url, 3) for query, url, _ in GRADES]
-    assert found_in(MYSPACE, level).equals(COLLAPSES.empty())
+    assert found_in(MYSPACE, level).equals(CASCADE_EFFECTS.empty())
 
 
 def test_a_result_that_no_one_clicks_alone_is_left_out():
@@ -166,8 +168,8 @@ def test_twenty_queries_of_a_market_are_named_the_largest_fall_first_equal_ones_
 
 
 def test_no_judged_configuration_gives_no_row():
-    assert found_in([], GRADES).equals(COLLAPSES.empty())
-    assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(COLLAPSES.empty())
+    assert found_in([], GRADES).equals(CASCADE_EFFECTS.empty())
+    assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(CASCADE_EFFECTS.empty())
 
 
 # ---- against plain Python ---------------------------------------------------------------------
@@ -233,10 +235,10 @@ def test_the_table_of_a_run_is_that_of_plain_loops_over_places_cells_and_pairs(s
         for market in MARKETS
         for depth in DEPTHS
         for judge in JUDGES
-        for rank, row in collapses_by_loops(
+        for rank, row in cascade_effects_by_loops(
             configurations_at(depth, market, judge, lists, masks, grades)
         ).items()
     ]
     assert len(expected) > 5
-    expected = pl.DataFrame(expected, schema=COLLAPSES.empty().schema)
-    assert_frame_equal(run["collapses"], expected, rel_tol=1e-12, abs_tol=0)
+    expected = pl.DataFrame(expected, schema=CASCADE_EFFECTS.empty().schema)
+    assert_frame_equal(run["cascade_effects"], expected, rel_tol=1e-12, abs_tol=0)

@@ -6,7 +6,7 @@ import pytest
 from clickassay.core.contracts import run as contracts
 from clickassay.report.build import build_report
 from clickassay.report.cells import Share
-from clickassay.report.sections.users.cascade_effect import MOST_FOUND, NONE, POINT, collapses_section
+from clickassay.report.sections.users.cascade_effects import MOST_FOUND, NONE, POINT, cascade_effects_section
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
@@ -17,12 +17,12 @@ EXAMPLE = {
     "grade": 2, "position_alone": 1, "sessions_alone": 1234, "ctr_alone": 0.45, "average_ctr_alone": 0.3,
     "configuration_alone": "c1", "better_url": "http://b.example/", "better_grade": 4, "better_position": 1,
     "position_below": 2, "sessions_below": 987, "ctr_below": 0.0512, "average_ctr_below": 0.15,
-    "configuration_below": "c2", "least_excess": 3.14159,
+    "configuration_below": "c2", "min_excess_ctr_ratio": 3.14159,
 }  # fmt: skip
 
 
 def section_of(examples, named, **settings):
-    """The section of a run with these collapses; users issued the `named` queries, and no others."""
+    """The section of a run with these cascade_effects; users issued the `named` queries, and no others."""
     tables = dict(run_tables())
     every = dict.fromkeys(example["query"] for example in examples)
     rows = [
@@ -36,8 +36,8 @@ def section_of(examples, named, **settings):
     ]
     schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
     tables["queries"] = pl.DataFrame(rows, schema=schema)
-    tables["collapses"] = contracts.COLLAPSES.canonical(pl.DataFrame(examples))
-    return collapses_section(run_of(tables, **settings))
+    tables["cascade_effects"] = contracts.CASCADE_EFFECTS.canonical(pl.DataFrame(examples))
+    return cascade_effects_section(run_of(tables, **settings))
 
 
 AT = "At market m1, depth 5, judge editor, "
@@ -137,7 +137,7 @@ def test_a_full_list_of_queries_is_not_taken_for_all_of_them():
 
 
 def test_a_log_without_such_a_result_says_so():
-    assert collapses_section(run_of(empty_tables())).reading == (NONE,)
+    assert cascade_effects_section(run_of(empty_tables())).reading == (NONE,)
 
 
 def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_told_with_its_name():
@@ -164,4 +164,4 @@ def test_long_queries_and_results_are_cut_in_words_and_whole_in_the_file():
 
 def test_the_section_stands_before_the_choice_between_rankings():
     names = [section.name for section in build_report(run_tables(), run_info()).sections]
-    assert names.index("collapses") + 1 == names.index("differences")
+    assert names.index("cascade_effects") + 1 == names.index("differences")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.clicks import COLLAPSES
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.records import Floats, Grades, Integers, Judged
 
 MOST = 20
@@ -27,12 +27,12 @@ CHANCE = 0.025
 """How often, at most, chance alone makes any of all pairs that are compared look like a collapse."""
 
 DIGITS = 12
-"""Decimals of `least_excess` that count for order: what differs less is the same but for rounding."""
+"""Decimals of `min_excess_ctr_ratio` that count for order: what differs less is the same but for rounding."""
 
 CELL = ("market", "result", "position", "better", "better_position")
 
 
-def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
+def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
     """Find the results that lose most clicks when a better one stands above them.
 
     A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
@@ -43,7 +43,7 @@ def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
 
         excess = log(ctr_alone / ctr_below) - log(average_alone / average_below)
         se^2 = 1/(c_a + 1/2) - 1/(n_a + 1) + 1/(c_b + 1/2) - 1/(n_b + 1)
-        least_excess = exp(excess - reach se),  reach = the normal quantile of 1 - 0.025 / pairs
+        min_excess_ctr_ratio = exp(excess - reach se),  reach = the normal quantile of 1 - 0.025 / pairs
 
     with ctr = (c + 1/2) / (n + 1) for c clicks in n sessions, and average = clicks in that position /
     sessions over all judged configurations of the market; positions below that no one clicks are left out.
@@ -57,12 +57,13 @@ def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.clicks.COLLAPSES: of each query the pair with the largest least_excess (of equal ones
-    the first by URL, position_alone, position_below, better_position, better_url), and of these by market at
-    most `MOST`, the largest first, equal ones by query. Only pairs with least_excess > 1.
+    Rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
+    min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
+    better_url), and of these by market at most `MOST`, the largest first, equal ones by query. Only
+    pairs with min_excess_ctr_ratio > 1.
     """
     named = _named(judged, _pairs(_cells(_compared_places(judged))))
-    value = pl.col("least_excess").round(DIGITS)
+    value = pl.col("min_excess_ctr_ratio").round(DIGITS)
     tie = ("url", "position_alone", "position_below", "better_position", "better_url")
     best = named.sort(value, *tie, descending=[True, *(False for _ in tie)])
     best = best.unique(["market", "query"], keep="first", maintain_order=True)
@@ -72,7 +73,7 @@ def collapses(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
         pl.lit(depth).alias("depth"),
         pl.lit(judge).alias("judge"),
     )
-    return COLLAPSES.canonical(ranked.filter(pl.col("rank") <= MOST))
+    return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MOST))
 
 
 def _compared_places(judged: Judged) -> pl.DataFrame:
@@ -181,18 +182,18 @@ def _cells(places: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs of a cell alone and a cell below of one result with `least_excess` > 1."""
+    """Return the pairs of a cell alone and a cell below of one result with `min_excess_ctr_ratio` > 1."""
     alone = cells.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
     below = cells.filter(pl.col("better_position") > 0, pl.col("average") > 0)
     alone = _with_reach(alone.drop("better", "better_position"), below)
     # most cells below have no partner: none if not even the best of each part of one would do
     best = alone.group_by("result").agg(pl.col("level").max(), pl.col("variance", "reach").min())
     hopeful = below.join(best, on="result", suffix="_alone").filter(
-        _least_excess(pl.col("level_alone") - pl.col("level"), "variance_alone", "variance") > 1
+        _min_excess_ctr_ratio(pl.col("level_alone") - pl.col("level"), "variance_alone", "variance") > 1
     )
     pairs = alone.join(hopeful.select(below.columns), on="result", suffix="_below")
-    excess = _least_excess(pl.col("level") - pl.col("level_below"), "variance", "variance_below")
-    return pairs.with_columns(excess.alias("least_excess")).filter(pl.col("least_excess") > 1)
+    excess = _min_excess_ctr_ratio(pl.col("level") - pl.col("level_below"), "variance", "variance_below")
+    return pairs.with_columns(excess.alias("min_excess_ctr_ratio")).filter(pl.col("min_excess_ctr_ratio") > 1)
 
 
 def _with_reach(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
@@ -205,7 +206,7 @@ def _with_reach(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
     return alone.join(reach, on="market")
 
 
-def _least_excess(excess: pl.Expr, *variances: str) -> pl.Expr:
+def _min_excess_ctr_ratio(excess: pl.Expr, *variances: str) -> pl.Expr:
     return (excess - pl.col("reach") * pl.sum_horizontal(variances).sqrt()).exp()
 
 
@@ -221,7 +222,7 @@ def _named(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
         "better_url": lists.gather(below).list.get(better - 1),
         "better_grade": judged.grades[below.to_numpy(), better.to_numpy() - 1],
         "better_position": better,
-        "least_excess": pairs["least_excess"],
+        "min_excess_ctr_ratio": pairs["min_excess_ctr_ratio"],
     }
     for side, suffix in (("alone", ""), ("below", "_below")):
         cell = {name: pairs[name + suffix] for name in ("position", "sessions", "clicks", "average", "n")}

@@ -30,15 +30,15 @@ POINT = (
 Example = Mapping[str, Any]
 
 
-def collapses_section(run: Run) -> Section:
+def cascade_effects_section(run: Run) -> Section:
     """Show the clearest examples whose query may be named."""
     title = "Clicks under a better result"
-    data = run.frames["collapses"]
+    data = run.frames["cascade_effects"]
     sample = _sample(run)
     own = data.head(0) if sample is None else sample.rows(data)
     named = _named(run, own)
     table = Table(
-        "figure2_collapses",
+        "figure2_cascade_effects",
         f"Figure 2 in numbers: the same result without and with a better one above it{_at(sample)}",
         "Result",
         HEADS,
@@ -48,13 +48,13 @@ def collapses_section(run: Run) -> Section:
     )
     if sample is None or not named:
         return Section(
-            "collapses",
+            "cascade_effects",
             title,
             (NONE if data.is_empty() else _not_shown(run, data if own.is_empty() else own),),
             tables=(table,),
         )
     return Section(
-        "collapses",
+        "cascade_effects",
         title,
         (_reading(run, named[0]), POINT, _how_many(run, sample, own, named)),
         tuple(_figure(place, example) for place, example in enumerate(named[:EXAMPLES])),
@@ -69,7 +69,7 @@ def collapses_section(run: Run) -> Section:
 
 def _sample(run: Run) -> SampleKey | None:
     """Return the first of the shown samples with an example that may be named, or the headline sample."""
-    there = (sample for sample in run.shown if _named(run, sample.rows(run.frames["collapses"])))
+    there = (sample for sample in run.shown if _named(run, sample.rows(run.frames["cascade_effects"])))
     return next(there, run.headline)
 
 
@@ -110,7 +110,7 @@ def _reading(run: Run, row: Example) -> str:
         f"below {visible(row['better_url'])} ({run.grade_label(row['better_grade'])}). "
         f"The averages of the positions are {percent(row['average_ctr_alone'])} and "
         f"{percent(row['average_ctr_below'])}: against these, "
-        f"its clicks fall to at most 1/{number(row['least_excess'], 1)}."
+        f"its clicks fall to at most 1/{number(row['min_excess_ctr_ratio'], 1)}."
     )
 
 
@@ -157,4 +157,6 @@ def _figure(place: int, row: Example) -> Figure:
         f"{value['rate']} {value['label']} (average {value['usual']})" for value in values
     )
     title = f"{visible(row['query'])}: {visible(row['url'])}"
-    return Figure(f"collapses-{place}", title, alt + ".", click_rates(values, titles), "figure2_collapses")
+    return Figure(
+        f"cascade_effects-{place}", title, alt + ".", click_rates(values, titles), "figure2_cascade_effects"
+    )
