@@ -271,9 +271,9 @@ def test_tables_that_were_changed_by_hand_are_named_with_what_is_wrong(whole, tm
 
 
 def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
-    assert f"no statistics.parquet in {tmp_path}: give" in tiny.refusal("diff", tmp_path, whole)
+    assert f"no settings.json in {tmp_path}: give" in tiny.refusal("diff", tmp_path, whole)
     missing = tmp_path / "missing"
-    assert f"no statistics.parquet in {missing}" in tiny.refusal("diff", whole, missing)
+    assert f"no settings.json in {missing}" in tiny.refusal("diff", whole, missing)
     line = tiny.refusal("diff", whole, ROOT / "data_samples")
     assert line.endswith("give a folder that `clickassay run` made")
 

@@ -89,7 +89,7 @@ def test_what_cannot_be_is_refused_in_one_line(run, more, word):
 
 
 def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_path):
-    assert "no statistics.parquet" in tiny.refusal("power", tmp_path)
+    assert "no settings.json" in tiny.refusal("power", tmp_path)
     broken = shutil.copytree(run, tmp_path / "broken")
     (broken / "patterns.parquet").write_bytes(b"PAR1")
     assert "patterns.parquet is broken" in tiny.refusal("power", broken)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, published_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
@@ -155,6 +155,7 @@ def _info(
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
     log_settings = {name: table.info["settings"][name] for name in OF_THE_LOG}
     return {
+        "layout": LAYOUT,
         "settings": {**plain_settings(settings), **log_settings},
         "stored_depth": table.stored_depth,
         "inputs": inputs,

@@ -12,7 +12,7 @@ import polars as pl
 
 from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
-from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
+from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, STATISTICS
 from clickassay.core.errors import ReportError
 from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
@@ -47,8 +47,8 @@ class GradedSample:
 class FinishedRun:
     """A folder that `clickassay run` or `clickassay report` made. What is read of it is kept.
 
-    Every method and attribute raises ReportError where the folder is no run, or a file of it is broken; the
-    message names the file.
+    Every method and attribute raises ReportError where the folder is no run, was made by a version that
+    names things otherwise, or a file of it is broken; the message names the file.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class FinishedRun:
             raise broken(file, first_line(error)) from error
         if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
+        if info.get("layout") != LAYOUT:
+            raise ReportError(f"{self.folder} {ANOTHER_LAYOUT}")
         return info
 
     @cached_property
@@ -96,7 +98,8 @@ class FinishedRun:
         return self._tables[contract.name]
 
     def file(self, table: str) -> Path:
-        """Return the file of a table, which is there."""
+        """Return the file of a table, which is there, in a run of this layout."""
+        _ = self.info
         file = self.folder / f"{table}.parquet"
         if not file.is_file():
             raise self._no_run(file.name)

@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from clickassay.core.contracts.run import ANOTHER_LAYOUT, RUN_TABLES
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import json, plain_text, terminal
 from clickassay.core.sqlfiles import advice, sql_folders, sql_names, sql_text
@@ -86,9 +87,12 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
     Raises
     ------
     QueryError
-        If `run` holds no readable database, or `sql` is not one valid statement that returns rows.
+        If `run` holds no readable database, or one with other tables than this version's, or `sql` is not
+        one valid statement that returns rows.
     """
-    with _explained(), closing(_open(_database(run))) as connection:
+    file = _database(run)
+    with _explained(), closing(_open(file)) as connection:
+        _check_tables(connection, file)
         statement = _only_statement(connection.extract_statements(sql))
         rows: pl.DataFrame = connection.sql(statement).pl()
         return rows
@@ -111,6 +115,13 @@ def _open(file: Path) -> duckdb.DuckDBPyConnection:
         "temp_directory": "",  # spilling would write beside the run
     }
     return duckdb.connect(str(file), read_only=True, config=config)
+
+
+def _check_tables(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Refuse a run whose tables have other names: its answers would not be what the documents say."""
+    found = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    if found != {table.name for table in RUN_TABLES}:
+        raise QueryError(f"{file} {ANOTHER_LAYOUT}")
 
 
 def _only_statement(statements: list[Any]) -> Any:  # noqa: ANN401 - DuckDB's statement has no useful type

@@ -6,7 +6,7 @@ from functools import cache
 
 import polars as pl
 
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
 from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_table
@@ -49,7 +49,8 @@ def made(folder, rows=None, **settings):
         write_table(frames[table.name], folder / f"{table.name}.parquet")
     inputs = {"searches": fingerprint(1, 1000), "judgments": fingerprint(2, rows.height)}
     info = {"inputs": inputs, "settings": plain_settings(chosen), "versions": versions(), "command": "made"}
-    (folder / "settings.json").write_text(json.dumps(info | {"notes": [], "stored_depth": 5}))
+    rest = {"layout": LAYOUT, "notes": [], "stored_depth": 5}
+    (folder / "settings.json").write_text(json.dumps(info | rest))
     return folder
 
 

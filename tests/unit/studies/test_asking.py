@@ -143,6 +143,15 @@ def test_a_file_that_is_no_run_is_refused_and_left_as_it_is(tmp_path):
         assert file.read_bytes() == before
 
 
+def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path):
+    file = write_run(tmp_path / "run.duckdb", tables())
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("ALTER TABLE cascade_effects RENAME TO collapses")
+    for run in (tmp_path, file):
+        with pytest.raises(QueryError, match=r"run\.duckdb was made by another version .* `clickassay run`"):
+            ask(run, "SELECT 1")
+
+
 def test_an_unknown_question_names_the_closest_and_all_others():
     with pytest.raises(QueryError, match=r"no question 'coverge'; did you mean 'coverage'\?") as error:
         question("coverge")

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
+from clickassay.core.contracts.run import LAYOUT, STATISTICS
 from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.next_sheet import proposed
-from support.runs.sample_run import SAMPLE
+from support.runs.sample_run import SAMPLE, copied_run
 
-INFO = {"inputs": {}, "settings": {}, "versions": {}}
+INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
 
 
 def test_a_sample_is_chosen_by_depth_then_sessions():
@@ -36,6 +37,15 @@ def test_settings_that_cannot_be_read_are_named(tmp_path, text, message):
         (tmp_path / "settings.json").write_text(text)
     with pytest.raises(ReportError, match=message):
         _ = FinishedRun(tmp_path).settings
+
+
+@pytest.mark.parametrize("layout", [None, 1, LAYOUT + 1])
+@pytest.mark.parametrize("read", [lambda run: run.settings, lambda run: run.table(STATISTICS)])
+def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, read):
+    copied_run(tmp_path / "run")
+    (tmp_path / "run" / "settings.json").write_text(json.dumps({**INFO, "layout": layout}))
+    with pytest.raises(ReportError, match=r"made by another version .* `clickassay run` or `clickassay rep"):
+        read(FinishedRun(tmp_path / "run"))
 
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():

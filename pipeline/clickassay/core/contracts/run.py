@@ -81,3 +81,13 @@ RUN_TABLES = (
     CONVENTIONS,
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
+
+LAYOUT = 2
+"""Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
+gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number."""
+
+ANOTHER_LAYOUT = (
+    "was made by another version of clickassay: "
+    "make the run again with `clickassay run` or `clickassay report`"
+)
+"""What a refusal says of a run of another layout."""
