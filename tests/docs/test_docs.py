@@ -1,4 +1,4 @@
-"""The documents say what the code does: tables, steps of the funnel, settings; and links lead somewhere."""
+"""The documents say what the code does: tables, steps of the funnel; and links lead somewhere."""
 
 import ast
 import csv
@@ -7,18 +7,16 @@ import re
 import polars as pl
 import pytest
 
-from clickassay.cli.options import Conflicts
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
-from clickassay.core.settings import Settings, load_settings
-from clickassay.inputs.columns import CANONICAL, CLICKED, required
+from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.prepare import prepare_judgments
 from support.pages import parts
 from support.places import ROOT, SAMPLES
 
-FOLDERS = ("", "docs/**", "pipeline", "reports", "benchmarks", "data_samples", "requirements")
+FOLDERS = ("", "docs/**", "pipeline", "sql", "reports", "benchmarks", "data_samples", "requirements")
 DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.md".lstrip("/")))
 PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
 FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")
@@ -67,6 +65,11 @@ def declared(tables):
 )
 def test_the_page_on_tables_has_every_table_column_type_and_meaning_of_the_contracts(chapter, tables):
     assert sorted(documented_tables(chapter)) == sorted(declared(tables))
+
+
+def test_the_list_of_what_a_run_leaves_has_every_table_of_it():
+    listed = re.findall(r"`(\w+)\.parquet`", parts(text_of("docs/reference/tables.md"))["What a run leaves"])
+    assert sorted(listed) == sorted(table.name for table in RUN_TABLES)
 
 
 # ---- docs/reference/funnel.md -----------------------------------------------------------------
@@ -163,56 +166,6 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
             assert total(source, [whole], 0) == total(source, steps.split("+"), *levels) > 0
 
 
-# ---- README.md --------------------------------------------------------------------------------
-
-
-def settings_of_the_readme():
-    block = text_of("README.md").split("### Settings")[1].split("### ")[0]
-    return {row[0].strip("`"): row[1] for row in cells(block)}
-
-
-def as_in_the_readme(value):
-    if isinstance(value, tuple):
-        return ", ".join(str(item) for item in value) or "none"
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def test_the_settings_of_the_readme_are_the_settings_with_their_defaults():
-    fields = Settings.model_fields.items()
-    assert settings_of_the_readme() == {name: as_in_the_readme(field.default) for name, field in fields}
-
-
-def columns_of_the_readme(name):
-    line = next(line for line in text_of("README.md").splitlines() if line.startswith(f"| `--{name}`"))
-    needed, optional = ([*re.findall(r"`(\w+)`", cell)] for cell in line.split("|")[2:4])
-    return needed, optional
-
-
-@pytest.mark.parametrize("name", CANONICAL)
-def test_the_readme_has_every_column_of_the_canonical_tables(name):
-    needed, optional = columns_of_the_readme(name)
-    known = [column.name for column in CANONICAL[name]]
-    must = required(CANONICAL[name]) | (CLICKED if name == "clicks" else set())
-    first = [one for one in known if one in must]
-    assert needed[: len(first)] == first
-    assert sorted(optional) == sorted(set(known) - set(first))
-    assert all(column.meaning for column in CANONICAL[name])
-
-
-def test_the_readme_names_every_rule_for_conflicts():
-    line = next(line for line in text_of("README.md").splitlines() if line.startswith("| `conflicts`"))
-    assert [rule.value for rule in Conflicts if f"`{rule.value}`" not in line] == []
-
-
-def test_the_readme_has_exactly_two_commands_of_make_in_its_first_block():
-    block = text_of("README.md").split("## Two commands")[1].split("## ")[0]
-    assert re.findall(r"^    (.+)$", block, flags=re.MULTILINE) == ["make report", "make test"]
-    targets = re.findall(r"^(\w+):", text_of("Makefile"), flags=re.MULTILINE)
-    assert {"report", "test"} <= set(targets)
-
-
 # ---- links ------------------------------------------------------------------------------------
 
 
@@ -239,8 +192,11 @@ def test_every_relative_link_leads_to_a_file_and_to_a_heading(document):
 
 # ---- paths ------------------------------------------------------------------------------------
 
-GUIDES = ("CONTRIBUTING.md", "README.md", "pipeline/README.md")
-PLACES = ("", "pipeline/", "pipeline/clickassay/", "tests/")
+GUIDES = (
+    "CONTRIBUTING.md", "README.md", "pipeline/README.md", "docs/explanation/architecture.md",
+    "docs/explanation/decisions.md", "docs/explanation/trust.md",
+)  # fmt: skip
+PLACES = ("", "pipeline/", "pipeline/clickassay/", "tests/", "docs/")
 PATH = re.compile(r"`([\w.*<>-]+(?:/[\w.*<>-]*)+|\w+\.(?:py|md|toml|json|csv))`")
 MADE_UP = re.compile(r"(?:\bmy|<).*")
 """What an example adds, as mylog.py or <so>; the folder that it is added to is there."""
