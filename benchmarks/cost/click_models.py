@@ -73,14 +73,14 @@ def _em() -> dict[str, tuple[Callable[..., Any], Callable[..., Any]]]:
     """Return (ours, session by session) of the models that take expectation maximisation."""
     sys.path.insert(0, str(ROOT / "tests"))
     from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn  # noqa: PLC0415
-    from clickassay.click_models.factorised import fit_product  # noqa: PLC0415
+    from clickassay.click_models.factorised import fit_factorised  # noqa: PLC0415
     from support.logs import click_oracle as oracle  # noqa: PLC0415
 
     return {
-        "PBM": (lambda log, **more: fit_product(log, by_last_click=False, **more),
-                lambda log, **more: oracle.product_em(log, by_last_click=False, **more)),
-        "UBM": (lambda log, **more: fit_product(log, by_last_click=True, **more),
-                lambda log, **more: oracle.product_em(log, by_last_click=True, **more)),
+        "PBM": (lambda log, **more: fit_factorised(log, by_last_click=False, **more),
+                lambda log, **more: oracle.factorised_em(log, by_last_click=False, **more)),
+        "UBM": (lambda log, **more: fit_factorised(log, by_last_click=True, **more),
+                lambda log, **more: oracle.factorised_em(log, by_last_click=True, **more)),
         "DCM": (fit_dcm, oracle.dcm_em),
         "SDBN": (fit_sdbn, oracle.sdbn_em),
         "DBN": (fit_dbn, oracle.dbn_em),
@@ -92,9 +92,9 @@ def _print_ratio(name: str, whole: Any, naive: int) -> None:
     ours, theirs = _em()[name]
     small, one_by_one = _drawn(whole, naive)
     start = time.process_time()
-    found = theirs(one_by_one, rounds=ROUNDS, smoothing=1.0)
+    found = theirs(one_by_one, rounds=ROUNDS, pseudo_count=1.0)
     slow = len(one_by_one) * ROUNDS / (time.process_time() - start)
-    gap = _check(found, ours(small, rounds=ROUNDS, tolerance=-np.inf, leaps=False).model)
+    gap = _check(found, ours(small, rounds=ROUNDS, tolerance=-np.inf, accelerate=False).model)
     start = time.process_time()
     fit = ours(whole)
     rounds = len(fit.objectives)

@@ -180,7 +180,7 @@ def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
     place = changed_table(
         folder / "patterns", tmp_path / "table", "patterns", lambda frame: frame.filter(kept)
     )
-    wanted = "not told by the clicks but by smoothing: gamma[2], gamma[3], gamma[4] and 6 more"
+    wanted = "not identified by the clicks, set by the pseudo-counts: gamma[2], gamma[3], gamma[4] and 6 more"
     assert f"PBM: {wanted}" in compared(place, "--click-models", "PBM")
     rows = frame_of(place, "--click-models", "PBM,RCTR,CM")
     assert rows["PBM"]["reason"] == wanted

@@ -46,7 +46,7 @@ def test_models_are_those_of_the_command_on_the_same_lists(found):
     rows = found["configurations"].filter(market="north", depth=5)
     lists = rows.select("market", "configuration_id", "query", "results").sort("configuration_id")
     _, tables = compare_models(
-        Clicks(lists, found["patterns"], 5), click_models(["PBM"]), smoothing=1, held_out=0.25, seed=0,
+        Clicks(lists, found["patterns"], 5), click_models(["PBM"]), pseudo_count=1, held_out=0.25, seed=0,
         market="north",
     )  # fmt: skip
     own = {"market": "north", "depth": 5, "model": "PBM"}

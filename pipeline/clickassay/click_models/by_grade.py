@@ -1,7 +1,8 @@
-"""Click models of grades: fitted on lists of grades, they say what a grade does to readers.
+"""Click models of grades: fitted on lists of grades, they estimate how users react to a grade.
 
-A document that is seldom shown tells little of itself, and smoothing pulls it to one half; a mean over such
-documents would be pulled too. Where all results of a grade share their parameters, clicks tell them well.
+The parameters of a document that is seldom shown rest on few clicks, and pseudo-counts pull them to one half;
+a mean over such documents would be pulled too. Where all results of a grade share their parameters, there are
+clicks enough.
 """
 
 from collections.abc import Callable
@@ -15,27 +16,27 @@ from scipy.special import expit, logit, stdtrit
 from clickassay.click_models.click_log import ClickLog, Floats, Ints
 from clickassay.click_models.model import ClickModel, Fit
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 """Coverage of intervals."""
 
-PARTS = 10
-"""Parts of the queries, each of which is left out once."""
+GROUPS = 10
+"""Groups of queries, each of which is left out once."""
 
 
 @dataclass(frozen=True)
 class GradeLog:
-    """Lists of grades, and how readers clicked on them.
+    """Lists of grades, and how users clicked on them.
 
     Attributes
     ----------
     log
         Its documents are the grades 0..g_max.
-    parts
-        (L,) the part of the queries that a list belongs to.
+    groups
+        (L,) the group of queries that a list belongs to.
     """
 
     log: ClickLog
-    parts: Ints
+    groups: Ints
 
 
 def grade_log(
@@ -52,8 +53,8 @@ def grade_log(
     patterns
         Rows (n, click_mask, sessions) by number of the list, in any order; further columns are added up.
     """
-    n_parts = min(PARTS, len(np.unique(queries)))
-    keyed = np.column_stack([queries % max(n_parts, 1), grades])
+    n_groups = min(GROUPS, len(np.unique(queries)))
+    keyed = np.column_stack([queries % max(n_groups, 1), grades])
     lists, which = np.unique(keyed, axis=0, return_inverse=True)  # far fewer than lists of documents
     same = pl.DataFrame({"n": np.arange(len(grades)), "list": which.ravel().astype(np.int64)})
     counted = (
@@ -73,7 +74,7 @@ def grade_log(
 
 @dataclass(frozen=True)
 class GradeValues:
-    """What a model fitted on grades says of them.
+    """Estimates of grades by a model that was fitted on lists of grades.
 
     Attributes
     ----------
@@ -82,8 +83,8 @@ class GradeValues:
     low, high
         (G,) ends of the 95 % interval of its relevance; NaN where there is none.
     impressions
-        (G,) sessions that showed a result of each grade, once for each; where 0, the model's value is
-        the smoothing's.
+        (G,) sessions that showed a result of each grade, once for each; where 0, the pseudo-counts alone set
+        the model's value.
     """
 
     model: ClickModel
@@ -95,26 +96,26 @@ class GradeValues:
 def grade_values(found: GradeLog, fit: Callable[[ClickLog], Fit]) -> GradeValues:
     """Fit a model of grades, with intervals.
 
-    Intervals leave out one part of the queries at a time (delete-a-group jackknife) on the scale of log-odds;
-    Student's t with parts - 1 degrees of freedom.
+    Intervals leave out one group of queries at a time (delete-a-group jackknife) on the scale of log-odds;
+    Student's t with groups - 1 degrees of freedom.
     """
-    model, parts = fit(found.log).model, np.unique(found.parts)
+    model, groups = fit(found.log).model, np.unique(found.groups)
     without = [
-        logit(fit(found.log.some(found.parts[found.log.rows] != part)).model.relevance)
-        for part in parts[: len(parts) * (len(parts) > 1)]
+        logit(fit(found.log.some(found.groups[found.log.rows] != group)).model.relevance)
+        for group in groups[: len(groups) * (len(groups) > 1)]
     ]
     shown = found.log.impressions()
     centre = logit(model.relevance)
-    reach = _reach(np.array(without).reshape(-1, len(centre)))
-    reach = np.where(shown > 0, reach, np.nan)
-    return GradeValues(model, expit(centre - reach), expit(centre + reach), shown)
+    margin = _margin(np.array(without).reshape(-1, len(centre)))
+    margin = np.where(shown > 0, margin, np.nan)
+    return GradeValues(model, expit(centre - margin), expit(centre + margin), shown)
 
 
-def _reach(without: Floats) -> Floats:
-    """Return half the width of each interval, from (parts, G) values without each part; NaN for one part."""
-    parts = len(without)
-    if parts < 2:
+def _margin(without: Floats) -> Floats:
+    """Return half the width of each interval, from (groups, G) values without each group; NaN for one."""
+    groups = len(without)
+    if groups < 2:
         return np.full(without.shape[1], np.nan)
     squares = (without - without.mean(axis=0)) ** 2
-    error = np.sqrt((parts - 1) / parts * squares.sum(axis=0))
-    return np.asarray(stdtrit(parts - 1, (1 + LEVEL) / 2) * error)
+    error = np.sqrt((groups - 1) / groups * squares.sum(axis=0))
+    return np.asarray(stdtrit(groups - 1, (1 + CONFIDENCE) / 2) * error)

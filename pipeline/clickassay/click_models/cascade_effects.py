@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.records import Floats, Grades, Integers, Judged
 
-MOST = 20
-"""Queries of one market, depth and judge that are named."""
+MAX_QUERIES = 20
+"""Queries that are kept for each market, depth and judge."""
 
-FEWEST_SESSIONS = 20
-"""Sessions that a cell must have to be compared.
+MIN_SESSIONS = 20
+"""Sessions that an exposure must have to be compared.
 
-With fewer the error of log(ctr) is not to be trusted: the logarithm of a rate of few sessions is skew.
+With fewer the error of log(ctr) is not reliable: the logarithm of a rate of few sessions is skewed.
 """
 
-CHANCE = 0.025
-"""How often, at most, chance alone makes any of all pairs that are compared look like a collapse."""
+ALPHA = 0.025
+"""One-sided: the largest chance of any false effect among all pairs that are compared."""
 
 DIGITS = 12
-"""Decimals of `min_excess_ctr_ratio` that count for order: what differs less is the same but for rounding."""
+"""Decimals of `min_excess_ctr_ratio` that count for order: smaller differences are rounding."""
 
-CELL = ("market", "result", "position", "better", "better_position")
+EXPOSURE = ("market", "result", "position", "better", "better_position")
 
 
 def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
@@ -37,18 +37,18 @@ def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
 
     A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
     *alone* where no result above it has a higher grade, and *below* where one has: below the first of those
-    with the highest grade. A cell adds up the configurations that show it alone in one position, or below
-    one better result, the two in the same positions. Only cells of at least `FEWEST_SESSIONS` sessions count.
-    Each cell alone that has a click is compared with each cell below::
+    with the highest grade. An exposure adds up the configurations that show it alone in one position, or
+    below one better result, the two in the same positions. Only exposures of at least `MIN_SESSIONS` sessions
+    count. Each exposure alone that has a click is compared with each exposure below::
 
         excess = log(ctr_alone / ctr_below) - log(average_alone / average_below)
         se^2 = 1/(c_a + 1/2) - 1/(n_a + 1) + 1/(c_b + 1/2) - 1/(n_b + 1)
-        min_excess_ctr_ratio = exp(excess - reach se),  reach = the normal quantile of 1 - 0.025 / pairs
+        min_excess_ctr_ratio = exp(excess - z se),  z = the normal quantile of 1 - 0.025 / pairs
 
     with ctr = (c + 1/2) / (n + 1) for c clicks in n sessions, and average = clicks in that position /
     sessions over all judged configurations of the market; positions below that no one clicks are left out.
-    The reach takes account of all pairs of the market that are compared (Bonferroni): looking for the
-    clearest of thousands finds clear ones by chance.
+    The quantile takes account of all pairs of the market that are compared (Bonferroni): the clearest of
+    thousands looks clear by chance alone.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
     -------
     Rows of contracts.clicks.CASCADE_EFFECTS: of each query the pair with the largest
     min_excess_ctr_ratio (of equal ones the first by URL, position_alone, position_below, better_position,
-    better_url), and of these by market at most `MOST`, the largest first, equal ones by query. Only
+    better_url), and of these by market at most `MAX_QUERIES`, the largest first, equal ones by query. Only
     pairs with min_excess_ctr_ratio > 1.
     """
-    named = _named(judged, _pairs(_cells(_compared_places(judged))))
+    named = _with_texts(judged, _pairs(_exposures(_compared_places(judged))))
     value = pl.col("min_excess_ctr_ratio").round(DIGITS)
     tie = ("url", "position_alone", "position_below", "better_position", "better_url")
     best = named.sort(value, *tie, descending=[True, *(False for _ in tie)])
@@ -73,11 +73,11 @@ def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
         pl.lit(depth).alias("depth"),
         pl.lit(judge).alias("judge"),
     )
-    return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MOST))
+    return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MAX_QUERIES))
 
 
 def _compared_places(judged: Judged) -> pl.DataFrame:
-    """Return the places of judged configurations whose result is found both alone, with a click, and below.
+    """Return the places of judged configurations whose result is shown both alone, with a click, and below.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def better_positions(grades: Grades) -> Integers:
 
 
 def _compared(results: Integers, better: Integers, clicks: Integers) -> NDArray[np.bool_]:
-    """Tell which places show a result that can be compared, at its first place in the list."""
+    """Return (N, k) whether a place shows a result that can be compared, at its first place in the list."""
     alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
     alone[results[(better == 0) & (clicks > 0)]] = True
     below[results[better > 0]] = True
@@ -157,61 +157,60 @@ def _averages(markets: Integers, sessions: Integers, clicks: Integers) -> Floats
     return averages
 
 
-def _cells(places: pl.DataFrame) -> pl.DataFrame:
-    """Add up the configurations of each cell; take the logarithm of its CTR by the average, and its variance.
+def _exposures(places: pl.DataFrame) -> pl.DataFrame:
+    """Add up the configurations of each exposure; add the logarithm of its CTR / average, and its variance.
 
-    Cells of fewer than `FEWEST_SESSIONS` sessions are left out. `n` becomes the configuration with most
+    Cells of fewer than `MIN_SESSIONS` sessions are left out. `n` becomes the configuration with most
     sessions, of several the first: that with the smallest id.
     """
     size = pl.lit(places["n"].max() or 0, pl.Int64) + 1
-    summed = places.group_by(CELL).agg(
+    summed = places.group_by(EXPOSURE).agg(
         pl.col("sessions", "clicks").sum(),
         pl.col("average").first(),
-        (pl.col("sessions") * size + size - 1 - pl.col("n")).max().alias("most"),
+        (pl.col("sessions") * size + size - 1 - pl.col("n")).max().alias("largest"),
     )
     clicks, sessions = pl.col("clicks") + 0.5, pl.col("sessions") + 1
-    return summed.filter(pl.col("sessions") >= FEWEST_SESSIONS).select(
-        *CELL,
+    return summed.filter(pl.col("sessions") >= MIN_SESSIONS).select(
+        *EXPOSURE,
         "sessions",
         "clicks",
         "average",
-        (size - 1 - pl.col("most") % size).alias("n"),
-        ((clicks / sessions).log() - pl.col("average").log()).alias("level"),
+        (size - 1 - pl.col("largest") % size).alias("n"),
+        ((clicks / sessions).log() - pl.col("average").log()).alias("log_ratio"),
         (1 / clicks - 1 / sessions).alias("variance"),
     )
 
 
-def _pairs(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs of a cell alone and a cell below of one result with `min_excess_ctr_ratio` > 1."""
-    alone = cells.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
-    below = cells.filter(pl.col("better_position") > 0, pl.col("average") > 0)
-    alone = _with_reach(alone.drop("better", "better_position"), below)
-    # most cells below have no partner: none if not even the best of each part of one would do
-    best = alone.group_by("result").agg(pl.col("level").max(), pl.col("variance", "reach").min())
-    hopeful = below.join(best, on="result", suffix="_alone").filter(
-        _min_excess_ctr_ratio(pl.col("level_alone") - pl.col("level"), "variance_alone", "variance") > 1
-    )
-    pairs = alone.join(hopeful.select(below.columns), on="result", suffix="_below")
-    excess = _min_excess_ctr_ratio(pl.col("level") - pl.col("level_below"), "variance", "variance_below")
-    return pairs.with_columns(excess.alias("min_excess_ctr_ratio")).filter(pl.col("min_excess_ctr_ratio") > 1)
+def _pairs(exposures: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs of an exposure alone and one below, of one result, with `min_excess_ctr_ratio` > 1."""
+    alone = exposures.filter(pl.col("better_position") == 0, pl.col("clicks") > 0)
+    below = exposures.filter(pl.col("better_position") > 0, pl.col("average") > 0)
+    alone = _with_quantile(alone.drop("better", "better_position"), below)
+    # most exposures below are in no pair: not if the largest ratio with the smallest variance is not enough
+    best = alone.group_by("result").agg(pl.col("log_ratio").max(), pl.col("variance", "quantile").min())
+    bound = _lower_bound(pl.col("log_ratio_alone") - pl.col("log_ratio"), "variance_alone", "variance")
+    candidates = below.join(best, on="result", suffix="_alone").filter(bound > 1)
+    pairs = alone.join(candidates.select(below.columns), on="result", suffix="_below")
+    bound = _lower_bound(pl.col("log_ratio") - pl.col("log_ratio_below"), "variance", "variance_below")
+    return pairs.with_columns(bound.alias("min_excess_ctr_ratio")).filter(pl.col("min_excess_ctr_ratio") > 1)
 
 
-def _with_reach(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
-    """Add how many standard errors of each market's pairs make a lower end that holds for all of them."""
-    cells = (side.group_by("market", "result").len() for side in (alone, below))
-    both = next(cells).join(next(cells), on=["market", "result"], suffix="_below")
+def _with_quantile(alone: pl.DataFrame, below: pl.DataFrame) -> pl.DataFrame:
+    """Add the normal quantile by which lower bounds hold for all pairs of a market at once."""
+    exposures = (side.group_by("market", "result").len() for side in (alone, below))
+    both = next(exposures).join(next(exposures), on=["market", "result"], suffix="_below")
     pairs = both.group_by("market").agg((pl.col("len") * pl.col("len_below")).sum().alias("pairs"))
-    reaches = [NormalDist().inv_cdf(1 - CHANCE / number) for number in pairs["pairs"].to_list()]
-    reach = pairs.select("market", pl.Series("reach", reaches, dtype=pl.Float64))
-    return alone.join(reach, on="market")
+    quantiles = [NormalDist().inv_cdf(1 - ALPHA / number) for number in pairs["pairs"].to_list()]
+    quantile = pairs.select("market", pl.Series("quantile", quantiles, dtype=pl.Float64))
+    return alone.join(quantile, on="market")
 
 
-def _min_excess_ctr_ratio(excess: pl.Expr, *variances: str) -> pl.Expr:
-    return (excess - pl.col("reach") * pl.sum_horizontal(variances).sqrt()).exp()
+def _lower_bound(excess: pl.Expr, *variances: str) -> pl.Expr:
+    return (excess - pl.col("quantile") * pl.sum_horizontal(variances).sqrt()).exp()
 
 
-def _named(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Put texts and grades in the place of codes, and CTRs in that of clicks."""
+def _with_texts(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Replace codes by texts and grades, and clicks by CTRs."""
     alone, below, better = (pairs[name] for name in ("n", "n_below", "better_position"))
     lists, place = judged.rows["results"], pairs["position"]
     columns = {
@@ -225,10 +224,10 @@ def _named(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
         "min_excess_ctr_ratio": pairs["min_excess_ctr_ratio"],
     }
     for side, suffix in (("alone", ""), ("below", "_below")):
-        cell = {name: pairs[name + suffix] for name in ("position", "sessions", "clicks", "average", "n")}
-        columns[f"position_{side}"] = cell["position"]
-        columns[f"sessions_{side}"] = cell["sessions"]
-        columns[f"ctr_{side}"] = cell["clicks"] / cell["sessions"]
-        columns[f"average_ctr_{side}"] = cell["average"]
-        columns[f"configuration_{side}"] = judged.rows["configuration_id"].gather(cell["n"])
+        exposure = {name: pairs[name + suffix] for name in ("position", "sessions", "clicks", "average", "n")}
+        columns[f"position_{side}"] = exposure["position"]
+        columns[f"sessions_{side}"] = exposure["sessions"]
+        columns[f"ctr_{side}"] = exposure["clicks"] / exposure["sessions"]
+        columns[f"average_ctr_{side}"] = exposure["average"]
+        columns[f"configuration_{side}"] = judged.rows["configuration_id"].gather(exposure["n"])
     return pl.DataFrame(columns)

@@ -7,7 +7,7 @@ from functools import partial
 from clickassay.click_models.cascade.fit import fit_ccm, fit_dbn, fit_dcm, fit_sdbn
 from clickassay.click_models.cascade.model import fit_cascade
 from clickassay.click_models.factorised import (
-    fit_product,
+    fit_factorised,
     fit_rate,
     fit_rates_by_document,
     fit_rates_by_position,
@@ -25,46 +25,46 @@ class ClickModelKind:
     name
         Its short name in the literature.
     line
-        What it says of readers, in one line.
+        What it assumes of users, in one line.
     source
         Where it comes from.
     fit
-        (log, smoothing=pseudo-observations) -> `Fit`.
-    tells_documents
-        Whether it tells documents apart.
-    tells_examination
-        Whether it tells examination from attraction.
-    tells_satisfaction
-        Whether it tells satisfaction from attraction.
+        (log, pseudo_count=clicks and skips that are added to those of each parameter) -> `Fit`.
+    estimates_attraction
+        Whether each document has a parameter of its own.
+    estimates_examination
+        Whether it separates examination from attraction.
+    estimates_satisfaction
+        Whether it separates satisfaction from attraction.
     """
 
     name: str
     line: str
     source: str
     fit: Callable[..., Fit]
-    tells_documents: bool = True
-    tells_examination: bool = True
-    tells_satisfaction: bool = False
+    estimates_attraction: bool = True
+    estimates_examination: bool = True
+    estimates_satisfaction: bool = False
 
 
 CLICK_MODELS = (
     ClickModelKind(
         "GCTR", "one rate of clicks for all", "baseline", fit_rate,
-        tells_documents=False, tells_examination=False,
+        estimates_attraction=False, estimates_examination=False,
     ),
     ClickModelKind(
         "RCTR", "a rate of clicks by position", "baseline", fit_rates_by_position,
-        tells_documents=False, tells_examination=False,
+        estimates_attraction=False, estimates_examination=False,
     ),
     ClickModelKind(
-        "DCTR", "a rate of clicks by document", "baseline", fit_rates_by_document, tells_examination=False
+        "DCTR", "a rate of clicks by document", "baseline", fit_rates_by_document, estimates_examination=False
     ),
     ClickModelKind(
         "PBM", "position-based: each position has its chance to be examined", "Craswell et al. 2008",
-        partial(fit_product, by_last_click=False),
+        partial(fit_factorised, by_last_click=False),
     ),
     ClickModelKind(
-        "CM", "cascade: readers go down the list and end with their first click", "Craswell et al. 2008",
+        "CM", "cascade: users go down the list and end with their first click", "Craswell et al. 2008",
         fit_cascade,
     ),
     ClickModelKind(
@@ -72,15 +72,15 @@ CLICK_MODELS = (
     ),
     ClickModelKind(
         "SDBN", "simplified dynamic Bayesian network: a click that satisfies ends it",
-        "Chapelle and Zhang 2009, section 5", fit_sdbn, tells_satisfaction=True,
+        "Chapelle and Zhang 2009, section 5", fit_sdbn, estimates_satisfaction=True,
     ),
     ClickModelKind(
-        "DBN", "dynamic Bayesian network: as SDBN, and readers may give up",
-        "Chapelle and Zhang 2009, section 4", fit_dbn, tells_satisfaction=True,
+        "DBN", "dynamic Bayesian network: as SDBN, and users may give up",
+        "Chapelle and Zhang 2009, section 4", fit_dbn, estimates_satisfaction=True,
     ),
     ClickModelKind(
         "UBM", "user browsing: examination depends on position and last click",
-        "Dupret and Piwowarski 2008", partial(fit_product, by_last_click=True),
+        "Dupret and Piwowarski 2008", partial(fit_factorised, by_last_click=True),
     ),
     ClickModelKind(
         "CCM", "click chain: what a click does depends on relevance", "Guo et al. 2009", fit_ccm

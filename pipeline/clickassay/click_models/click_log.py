@@ -1,4 +1,4 @@
-"""What click models are fitted on: lists of documents, and how often each click pattern was seen on each."""
+"""Click logs as arrays: lists of documents, and how often each click pattern was seen on each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -114,7 +114,7 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
     patterns
         configuration_id, click_mask, sessions; those of other configurations are left out.
     depth
-        K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks further.
+        K; lists may be shorter. Lists that become the same by the cut stay apart: no model looks below it.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints
 
 
 def check_clicked(log: ClickLog) -> None:
-    """Refuse a log without clicks: every model would fit it, and say nothing but what smoothing says.
+    """Refuse a log without clicks: every model would fit it, with values that the pseudo-counts set.
 
     Raises
     ------

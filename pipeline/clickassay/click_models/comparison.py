@@ -1,4 +1,4 @@
-"""Click models side by side: fitted on some sessions, tried on others.
+"""Click models side by side: fitted on some sessions, evaluated on others.
 
 How well a model predicts clicks is its log-likelihood, and its perplexity by position, on sessions held out.
 """
@@ -17,23 +17,23 @@ from clickassay.core.progress import Event, Progress, silent
 
 
 @dataclass(frozen=True)
-class Halves:
+class TrainTestSplit:
     """A log in two parts over the same lists.
 
     Attributes
     ----------
-    fit, test
-        What models are fitted on, and tried on.
+    train, test
+        What models are fitted on, and evaluated on.
     by_users
         Whether no user is in both; else sessions were drawn.
     """
 
-    fit: ClickLog
+    train: ClickLog
     test: ClickLog
     by_users: bool
 
 
-def drawn_halves(log: ClickLog, *, share: float, seed: int) -> Halves:
+def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
     """Hold out sessions at random, each with the chance `share`.
 
     The sessions of a pattern are alike, so counts are thinned.
@@ -51,43 +51,46 @@ def drawn_halves(log: ClickLog, *, share: float, seed: int) -> Halves:
         If no session is drawn, or all are, or none of those to fit on has a click.
     """
     drawn = np.random.default_rng(seed).binomial(log.sessions, share)
-    fit, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
-    return _checked(Halves(fit, test, by_users=False), "give more sessions, or another --held-out")
+    train, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
+    split = TrainTestSplit(train, test, by_users=False)
+    return _check_split(split, "give more sessions, or another --held-out")
 
 
-def halves_by_users(log: ClickLog, of_others: ClickLog) -> Halves:
-    """Fit on one log, try on that of other users.
+def split_by_users(log: ClickLog, of_others: ClickLog) -> TrainTestSplit:
+    """Fit on one log, evaluate on that of other users.
 
     Raises
     ------
     ClickModelError
         If one has no session, or the one to fit on no click.
     """
-    return _checked(Halves(log, of_others, by_users=True), "make the pattern table with fewer --folds")
+    split = TrainTestSplit(log, of_others, by_users=True)
+    return _check_split(split, "make the pattern table with fewer --folds")
 
 
-def _checked(halves: Halves, remedy: str) -> Halves:
-    for name, part in (("to fit on", halves.fit), ("held out", halves.test)):
+def _check_split(split: TrainTestSplit, remedy: str) -> TrainTestSplit:
+    """Return the split if both of its parts have sessions, and the one to fit on a click."""
+    for name, part in (("to fit on", split.train), ("held out", split.test)):
         if not len(part.sessions):
             raise ClickModelError(f"click models: there are no sessions {name}; {remedy}")
-    check_clicked(halves.fit)
-    return halves
+    check_clicked(split.train)
+    return split
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model foretells clicks.
+    """How well a model predicts clicks.
 
     Attributes
     ----------
     sessions
-        Sessions it was tried on.
+        Sessions it was evaluated on.
     excluded
         Of these, sessions that are impossible to the model, such as two clicks to the cascade model.
     log_likelihood
         Of a session on average, natural logarithm; minus infinity if any is excluded.
     perplexities
-        (K,) by position, whatever was clicked above: 1 = every click foretold, 2 = as good as tossing a coin
+        (K,) by position, whatever was clicked above: 1 = every click predicted, 2 = as good as tossing a coin
         (Dupret and Piwowarski 2008); infinite if something impossible was seen, NaN where nothing was shown.
     perplexity
         Their average over positions where something was shown.
@@ -101,7 +104,7 @@ class Score:
 
 
 def score(model: ClickModel, log: ClickLog) -> Score:
-    """Try a model on at least one session, best on others than it was fitted on."""
+    """Evaluate a model on at least one session, best on others than it was fitted on."""
     sessions, excluded, likelihood = int(log.sessions.sum()), 0, 0.0
     for chunk in log.chunks():
         of_patterns = log_likelihoods(model, chunk)
@@ -113,8 +116,8 @@ def score(model: ClickModel, log: ClickLog) -> Score:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A model fitted on one part and tried on the other.
+class EvaluatedModel:
+    """A model fitted on one part and evaluated on the other.
 
     Attributes
     ----------
@@ -133,21 +136,26 @@ class Tried:
 
 
 def compare(
-    halves: Halves, kinds: Sequence[ClickModelKind], *, smoothing: float, progress: Progress = silent
-) -> list[Tried]:
-    """Fit each of the models and try it on what was held out."""
-    tried = []
+    split: TrainTestSplit,
+    kinds: Sequence[ClickModelKind],
+    *,
+    pseudo_count: float,
+    progress: Progress = silent,
+) -> list[EvaluatedModel]:
+    """Fit each of the models and evaluate it on what was held out."""
+    evaluated = []
     for number, kind in enumerate(kinds):
         progress(Event(f"fitting {kind.name}", number / len(kinds)))
-        fit = kind.fit(halves.fit, smoothing=smoothing)
-        tried.append(Tried(kind, fit, score(fit.model, halves.test), examination(fit.model, halves.fit)))
-    return tried
+        fit = kind.fit(split.train, pseudo_count=pseudo_count)
+        examined = examination(fit.model, split.train)
+        evaluated.append(EvaluatedModel(kind, fit, score(fit.model, split.test), examined))
+    return evaluated
 
 
-def foretells_best(tried: Sequence[Tried]) -> Tried | None:
-    """Return the model of the largest log-likelihood among those that tell examination; None without any."""
-    telling = [one for one in tried if one.kind.tells_examination]
-    return max(telling, key=lambda one: (one.score.log_likelihood, -one.score.perplexity), default=None)
+def best_predictor(evaluated: Sequence[EvaluatedModel]) -> EvaluatedModel | None:
+    """Return the model of the largest log-likelihood of those that estimate examination; None without any."""
+    own = [one for one in evaluated if one.kind.estimates_examination]
+    return max(own, key=lambda one: (one.score.log_likelihood, -one.score.perplexity), default=None)
 
 
 def log_likelihoods(model: ClickModel, log: ClickLog) -> Floats:

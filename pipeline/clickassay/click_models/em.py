@@ -1,4 +1,4 @@
-"""Expectation maximisation, round by round, and the smoothing that all models share."""
+"""Expectation maximisation, round by round, and the pseudo-counts that all models share."""
 
 from typing import Protocol, TypedDict
 
@@ -12,20 +12,20 @@ TOLERANCE = 1e-7
 
 
 class Limits(TypedDict, total=False):
-    """When rounds end, and whether they leap.
+    """When rounds end, and whether they are accelerated.
 
     Attributes
     ----------
     rounds, tolerance
         They end when the objective per session grows by less than `tolerance`, or after so many rounds.
-    leaps
+    accelerate
         Whether two rounds are extrapolated to a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland
-        2008); a leap that lowers the objective is taken back. Without it, plain expectation maximisation.
+        2008); a step that lowers the objective is undone. Without it, plain expectation maximisation.
     """
 
     rounds: int
     tolerance: float
-    leaps: bool
+    accelerate: bool
 
 
 class State(Protocol):
@@ -42,8 +42,8 @@ class State(Protocol):
         """Return the model of the parameters so far."""
         ...
 
-    def untied(self) -> frozenset[str]:
-        """Return the names of shared parameters that the clicks do not tell."""
+    def unidentified(self) -> frozenset[str]:
+        """Return the names of shared parameters that the clicks do not identify."""
         ...
 
 
@@ -53,9 +53,9 @@ def fit_rounds(state: State, log: ClickLog, limits: Limits) -> Fit:
     least = limits.get("tolerance", TOLERANCE) * float(log.sessions.sum())
     while climb.rounds < limits.get("rounds", ROUNDS) and not converged:
         before = climb.best
-        climb.stride(leaps=limits.get("leaps", True))
+        climb.stride(accelerate=limits.get("accelerate", True))
         converged = climb.best - before < least and before > -np.inf
-    return Fit(state.model(), tuple(climb.objectives), bool(converged), state.untied())
+    return Fit(state.model(), tuple(climb.objectives), bool(converged), state.unidentified())
 
 
 class _Climb:
@@ -75,9 +75,9 @@ class _Climb:
         self.rounds += 1
         return self._state.step()
 
-    def stride(self, *, leaps: bool) -> None:
-        """Do one round; or two, a leap, and one from where it lands."""
-        if not leaps:
+    def stride(self, *, accelerate: bool) -> None:
+        """Do one round; or two, an extrapolation, and one from where it lands."""
+        if not accelerate:
             self.objectives.append(self._step())
             return
         start = self._state.parameters
@@ -85,7 +85,7 @@ class _Climb:
         first = self._state.parameters
         self.objectives.append(self._step())
         second = self._state.parameters
-        self._state.parameters = _leap(start, first, second)
+        self._state.parameters = _extrapolate(start, first, second)
         reached = self._step()
         if reached >= self.best:
             self.objectives.append(reached)
@@ -93,8 +93,8 @@ class _Climb:
             self._state.parameters = second
 
 
-def _leap(start: Floats, first: Floats, second: Floats) -> Floats:
-    """Return where two rounds lead to; what would leave 0..1 stays where the rounds brought it."""
+def _extrapolate(start: Floats, first: Floats, second: Floats) -> Floats:
+    """Extrapolate two rounds; a parameter that would leave 0..1 stays where the rounds brought it."""
     step, bend = first - start, second - 2 * first + start
     curvature = float(np.sqrt(np.sum(bend**2)))
     length = max(1.0, float(np.sqrt(np.sum(step**2))) / curvature) if curvature > 0 else 1.0
@@ -102,28 +102,28 @@ def _leap(start: Floats, first: Floats, second: Floats) -> Floats:
     return np.asarray(np.where((far > 0) & (far < 1), far, second))
 
 
-def share(successes: Floats, trials: Floats, smoothing: float) -> Floats:
-    """Return (successes + smoothing) / (trials + 2 smoothing); one half where nothing is known."""
+def smoothed_rate(successes: Floats, trials: Floats, pseudo_count: float) -> Floats:
+    """Return (successes + pseudo_count) / (trials + 2 pseudo_count); one half where there are no trials."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (successes + smoothing) / (trials + 2 * smoothing)
-    return np.asarray(np.where(trials + smoothing > 0, found, 0.5))
+        found = (successes + pseudo_count) / (trials + 2 * pseudo_count)
+    return np.asarray(np.where(trials + pseudo_count > 0, found, 0.5))
 
 
-def divided(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole; 0 where the whole is."""
+def divide(part: Floats, whole: Floats) -> Floats:
+    """Return part / whole; 0 where the whole is 0."""
     zeros = np.zeros(np.broadcast_shapes(part.shape, whole.shape))
     return np.divide(part, whole, out=zeros, where=whole > 0)
 
 
-def log_prior(smoothing: float, *parameters: Floats) -> float:
-    """Return the logarithm of the Beta(1 + smoothing, 1 + smoothing) densities, but for their constants."""
-    if smoothing == 0:
+def log_prior(pseudo_count: float, *parameters: Floats) -> float:
+    """Return the log-density of Beta(1 + pseudo_count, 1 + pseudo_count) priors, but for its constants."""
+    if pseudo_count == 0:
         return 0.0
-    return float(sum(smoothing * np.sum(np.log(one) + np.log1p(-one)) for one in parameters))
+    return float(sum(pseudo_count * np.sum(np.log(one) + np.log1p(-one)) for one in parameters))
 
 
 def dot_log(counts: Floats, chances: Floats) -> float:
-    """Return the sum of counts times log chances, where nothing counts nothing."""
+    """Return the sum of counts times log chances; what was never counted adds 0, whatever its chance."""
     seen = counts > 0
     with np.errstate(divide="ignore"):
         return total(counts[seen], np.log(chances[seen]))

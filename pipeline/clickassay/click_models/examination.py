@@ -1,4 +1,4 @@
-"""How far down readers look, beside the discounts that metrics assume (Chapelle et al. 2009, Figure 1)."""
+"""Examination: how far down users look, and the discounts of metrics (Chapelle et al. 2009, Figure 1)."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar

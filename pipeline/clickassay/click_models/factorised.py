@@ -25,12 +25,12 @@ from clickassay.click_models.click_log import (
     summed,
     total,
 )
-from clickassay.click_models.em import Limits, divided, dot_log, fit_rounds, log_prior, share
+from clickassay.click_models.em import Limits, divide, dot_log, fit_rounds, log_prior, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
 
 @dataclass(frozen=True)
-class Product:
+class FactorisedModel:
     """A fitted model.
 
     Attributes
@@ -98,7 +98,7 @@ def _name(place: int, last: int, *, by_last_click: bool) -> str:
 
 
 @dataclass(frozen=True)
-class _Cells:
+class _Counts:
     """Sufficient statistics: impressions and clicks by document and kind of examination."""
 
     documents: Ints
@@ -107,29 +107,29 @@ class _Cells:
     clicked: Floats
 
 
-def _cells(log: ClickLog, *, by_last_click: bool) -> _Cells:
+def _counts(log: ClickLog, *, by_last_click: bool) -> _Counts:
     parts = []
     for chunk in log.chunks():
         clicks, lists = chunk.clicks, chunk.lists[chunk.rows]
         last = np.zeros(len(lists), dtype=np.int64)
         for place in range(log.depth):
             kind = place * log.depth + (last if by_last_click else 0 * last)
-            parts.append(_counted(lists[:, place], kind, chunk.sessions, clicks[:, place]))
+            parts.append(_add_up(lists[:, place], kind, chunk.sessions, clicks[:, place]))
             last[clicks[:, place]] = place + 1
     every = pl.concat(parts).group_by("document", "kind").sum().sort("document", "kind")
     counts = (every[name].to_numpy().astype(np.float64) for name in ("shown", "clicked"))
-    return _Cells(every["document"].to_numpy(), every["kind"].to_numpy(), *counts)
+    return _Counts(every["document"].to_numpy(), every["kind"].to_numpy(), *counts)
 
 
-def _counted(documents: Ints, kinds: Ints, sessions: Ints, clicked: Bools) -> pl.DataFrame:
+def _add_up(documents: Ints, kinds: Ints, sessions: Ints, clicked: Bools) -> pl.DataFrame:
     frame = pl.DataFrame(
         {"document": documents, "kind": kinds, "shown": sessions, "clicked": sessions * clicked}
     )
     return frame.filter(pl.col("document") != NO_DOCUMENT).group_by("document", "kind").sum()
 
 
-def fit_product(
-    log: ClickLog, *, by_last_click: bool, smoothing: float = 1.0, **limits: Unpack[Limits]
+def fit_factorised(
+    log: ClickLog, *, by_last_click: bool, pseudo_count: float = 1.0, **limits: Unpack[Limits]
 ) -> Fit:
     """Fit alpha and gamma by expectation maximisation.
 
@@ -139,32 +139,32 @@ def fit_product(
         At least one session.
     by_last_click
         Whether gamma depends on the last click (UBM) or on the position alone (PBM).
-    smoothing
-        Pseudo-observations: so many clicks and so many skips are added to each parameter; 0 = none.
+    pseudo_count
+        So many clicks and so many skips are added to those that each parameter rests on; 0 = none.
     limits
-        Rounds, tolerance and leaps as in `em.fit_rounds`.
+        Rounds, tolerance and acceleration as in `em.fit_rounds`.
 
     Returns
     -------
-    The objective is the log-likelihood plus the logarithm of the Beta(1 + smoothing, 1 + smoothing) densities
-    but for their constants; it never falls (Dempster, Laird and Rubin 1977).
+    The objective is the log-likelihood plus the log-density of Beta(1 + pseudo_count, 1 + pseudo_count)
+    priors but for its constants; it never falls (Dempster, Laird and Rubin 1977).
     """
-    return fit_rounds(_Rounds(log, smoothing, by_last_click=by_last_click), log, limits)
+    return fit_rounds(_Rounds(log, pseudo_count, by_last_click=by_last_click), log, limits)
 
 
 class _Rounds:
     """The parameters, and one round of expectation maximisation after the other."""
 
-    def __init__(self, log: ClickLog, smoothing: float, *, by_last_click: bool) -> None:
-        self._depth, self._smoothing, self._by_last_click = log.depth, smoothing, by_last_click
-        cells = self._cells = _cells(log, by_last_click=by_last_click)
-        self._skipped = cells.shown - cells.clicked
-        self._where_clicked = np.flatnonzero(cells.clicked)
+    def __init__(self, log: ClickLog, pseudo_count: float, *, by_last_click: bool) -> None:
+        self._depth, self._pseudo_count, self._by_last_click = log.depth, pseudo_count, by_last_click
+        counts = self._counts = _counts(log, by_last_click=by_last_click)
+        self._skipped = counts.shown - counts.clicked
+        self._where_clicked = np.flatnonzero(counts.clicked)
         documents, kinds = len(log.documents), log.depth * log.depth
         self._alpha, self._gamma = np.full(documents, 0.5), np.full(kinds, 0.5)
         self._gamma[0] = 1.0
-        self._of_documents = [summed(cells.documents, n, documents) for n in (cells.clicked, cells.shown)]
-        self._of_kinds = [summed(cells.kinds, n, kinds) for n in (cells.clicked, cells.shown)]
+        self._of_documents = [summed(counts.documents, n, documents) for n in (counts.clicked, counts.shown)]
+        self._of_kinds = [summed(counts.kinds, n, kinds) for n in (counts.clicked, counts.shown)]
 
     @property
     def parameters(self) -> Floats:
@@ -178,39 +178,40 @@ class _Rounds:
 
     def step(self) -> float:
         """Improve the parameters; return the objective before."""
-        cells = self._cells
-        alpha, gamma = self._alpha[cells.documents], self._gamma[cells.kinds]
+        counts = self._counts
+        alpha, gamma = self._alpha[counts.documents], self._gamma[counts.kinds]
         clicked = alpha * gamma
         skipped = 1 - clicked
         objective = self._log_likelihood(clicked, skipped)
-        objective += log_prior(self._smoothing, self._alpha, self._gamma[1:])
+        objective += log_prior(self._pseudo_count, self._alpha, self._gamma[1:])
         # of those who skipped, share alpha (1 - gamma) / (1 - alpha gamma) would have been attracted
-        unseen = self._skipped / skipped if skipped.min() > 0 else divided(self._skipped, skipped)
-        self._alpha = self._new(cells.documents, (alpha - clicked) * unseen, self._of_documents)
-        self._gamma = self._new(cells.kinds, (gamma - clicked) * unseen, self._of_kinds)
+        unseen = self._skipped / skipped if skipped.min() > 0 else divide(self._skipped, skipped)
+        self._alpha = self._new(counts.documents, (alpha - clicked) * unseen, self._of_documents)
+        self._gamma = self._new(counts.kinds, (gamma - clicked) * unseen, self._of_kinds)
         self._gamma[0] = 1.0
         return objective
 
     def _log_likelihood(self, clicked: Floats, skipped: Floats) -> float:
-        some = self._where_clicked  # few of the cells
+        some = self._where_clicked  # few of the rows
         with np.errstate(divide="ignore"):
-            of_clicks = total(self._cells.clicked[some], np.log(clicked[some]))
+            of_clicks = total(self._counts.clicked[some], np.log(clicked[some]))
         if skipped.min() > 0:
             return of_clicks + total(self._skipped, np.log(skipped))
         return of_clicks + dot_log(self._skipped, skipped)
 
     def _new(self, index: Ints, hidden: Floats, counted: list[Floats]) -> Floats:
         clicked, shown = counted
-        return share(clicked + summed(index, hidden, len(shown)), shown, self._smoothing)
+        return smoothed_rate(clicked + summed(index, hidden, len(shown)), shown, self._pseudo_count)
 
-    def untied(self) -> frozenset[str]:
+    def unidentified(self) -> frozenset[str]:
         """Return the names of gammas that no chain of documents links to the first position.
 
-        Only products are seen: where a document is shown at two positions, it tells their ratio.
+        Only products are seen: a document that is shown at two positions identifies their ratio.
         """
-        cells, size = self._cells, len(self._alpha) + len(self._gamma)
+        counts, size = self._counts, len(self._alpha) + len(self._gamma)
         links = coo_array(
-            (np.ones(len(cells.kinds)), (cells.documents, len(self._alpha) + cells.kinds)), shape=(size, size)
+            (np.ones(len(counts.kinds)), (counts.documents, len(self._alpha) + counts.kinds)),
+            shape=(size, size),
         )
         _, labels = connected_components(links, directed=False)
         of_kinds = labels[len(self._alpha) :]
@@ -220,38 +221,38 @@ class _Rounds:
         pairs = zip(places[used], last[used], strict=True)
         return frozenset(_name(*pair, by_last_click=self._by_last_click) for pair in pairs)
 
-    def model(self) -> Product:
+    def model(self) -> FactorisedModel:
         """Return the model of the parameters so far."""
         depth, gamma = self._depth, self._gamma.reshape(self._depth, self._depth)
         if self._by_last_click:
-            return Product(self._alpha, gamma, len(self._alpha) + depth * (depth + 1) // 2 - 1)
+            return FactorisedModel(self._alpha, gamma, len(self._alpha) + depth * (depth + 1) // 2 - 1)
         alike = np.repeat(gamma[:, :1], depth, axis=1)
-        return Product(self._alpha, alike, len(self._alpha) + depth - 1)
+        return FactorisedModel(self._alpha, alike, len(self._alpha) + depth - 1)
 
 
-def fit_rate(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    """Return one rate of clicks for all: smoothed as in `fit_product`."""
-    cells = _cells(log, by_last_click=False)
-    rate = share(np.array(cells.clicked.sum()), np.array(cells.shown.sum()), smoothing)
+def fit_rate(log: ClickLog, *, pseudo_count: float = 1.0) -> Fit:
+    """Return one rate of clicks for all, with pseudo-counts as in `fit_factorised`."""
+    counts = _counts(log, by_last_click=False)
+    rate = smoothed_rate(np.array(counts.clicked.sum()), np.array(counts.shown.sum()), pseudo_count)
     return _by_position(log, np.repeat(rate, log.depth), parameters=1)
 
 
-def fit_rates_by_position(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    """Return the rate of clicks of each position, smoothed as in `fit_product`."""
-    cells = _cells(log, by_last_click=False)
-    places = cells.kinds // log.depth
-    clicked, shown = (summed(places, counts, log.depth) for counts in (cells.clicked, cells.shown))
-    return _by_position(log, share(clicked, shown, smoothing), parameters=log.depth)
+def fit_rates_by_position(log: ClickLog, *, pseudo_count: float = 1.0) -> Fit:
+    """Return the rate of clicks of each position, with pseudo-counts as in `fit_factorised`."""
+    counts = _counts(log, by_last_click=False)
+    places = counts.kinds // log.depth
+    clicked, shown = (summed(places, n, log.depth) for n in (counts.clicked, counts.shown))
+    return _by_position(log, smoothed_rate(clicked, shown, pseudo_count), parameters=log.depth)
 
 
 def _by_position(log: ClickLog, rates: Floats, *, parameters: int) -> Fit:
     examination = np.repeat(rates[:, None], log.depth, axis=1)
-    return Fit(Product(np.ones(len(log.documents)), examination, parameters))
+    return Fit(FactorisedModel(np.ones(len(log.documents)), examination, parameters))
 
 
-def fit_rates_by_document(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
-    """Return the rate of clicks of each document, smoothed as in `fit_product`."""
-    cells, size = _cells(log, by_last_click=False), len(log.documents)
-    clicked, shown = (summed(cells.documents, counts, size) for counts in (cells.clicked, cells.shown))
-    rates = share(clicked, shown, smoothing)
-    return Fit(Product(rates, np.ones((log.depth, log.depth)), size))
+def fit_rates_by_document(log: ClickLog, *, pseudo_count: float = 1.0) -> Fit:
+    """Return the rate of clicks of each document, with pseudo-counts as in `fit_factorised`."""
+    counts, size = _counts(log, by_last_click=False), len(log.documents)
+    clicked, shown = (summed(counts.documents, n, size) for n in (counts.clicked, counts.shown))
+    rates = smoothed_rate(clicked, shown, pseudo_count)
+    return Fit(FactorisedModel(rates, np.ones((log.depth, log.depth)), size))

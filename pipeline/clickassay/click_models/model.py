@@ -1,4 +1,4 @@
-"""What every click model can be asked, and what its fit tells."""
+"""The interface of every click model, and the record of a fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Protocol
 from clickassay.click_models.click_log import Bools, Floats, Ints
 
 Clicked = Callable[[int, Floats], Bools]
-"""(place from 0, (P,) chance of a click there) -> (P,) whether it is clicked: what was seen, or is drawn."""
+"""(place from 0, (P,) chance of a click there) -> (P,) whether it is clicked: as logged, or as drawn."""
 
 
 class ClickModel(Protocol):
@@ -55,15 +55,15 @@ class Fit:
     model
         The model.
     objectives
-        The objective before each round of expectation maximisation: log-likelihood, and log-density of the
-        smoothing but for its constants. It never falls. Empty for closed forms.
+        The objective before each round of expectation maximisation: log-likelihood plus log-density of the
+        prior that the pseudo-counts stand for, but for its constants. It never falls. Empty for closed forms.
     converged
         Whether the last round gained less than the tolerance; True for closed forms.
-    untied
-        Names of `shared` parameters that the clicks do not tell: they are what smoothing makes of them.
+    unidentified
+        Names of `shared` parameters that the clicks do not identify: the pseudo-counts set their values.
     """
 
     model: ClickModel
     objectives: tuple[float, ...] = ()
     converged: bool = True
-    untied: frozenset[str] = frozenset()
+    unidentified: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""What is told of click models, as tables."""
+"""The tables of click models: scores, examination, shared parameters, and values of documents."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,19 @@ import polars as pl
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, summed
-from clickassay.click_models.comparison import Halves, Tried
+from clickassay.click_models.comparison import EvaluatedModel, TrainTestSplit
 from clickassay.click_models.examination import best_persistence, examination
 from clickassay.click_models.model import Fit
 from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_MODELS, CLICK_PARAMETERS, CLICK_POSITIONS
 
-NOT_TOLD = "not told by the clicks but by smoothing"
-MOST_NAMED = 3
+NOT_IDENTIFIED = "not identified by the clicks, set by the pseudo-counts"
+MAX_NAMED = 3
 
 
-def models_table(tried: Sequence[Tried], halves: Halves, *, market: str) -> pl.DataFrame:
+def models_table(evaluated: Sequence[EvaluatedModel], split: TrainTestSplit, *, market: str) -> pl.DataFrame:
     """Return a table of the form `CLICK_MODELS`."""
-    rows = pl.DataFrame([_model_row(one, halves) for one in tried], infer_schema_length=None)
-    return CLICK_MODELS.canonical(_of(rows, market, halves.fit.depth))
+    rows = pl.DataFrame([_model_row(one, split) for one in evaluated], infer_schema_length=None)
+    return CLICK_MODELS.canonical(_of(rows, market, split.train.depth))
 
 
 def no_models_table(kinds: Sequence[ClickModelKind], reason: str, *, market: str, depth: int) -> pl.DataFrame:
@@ -32,44 +32,44 @@ def _of(rows: pl.DataFrame, market: str, depth: int) -> pl.DataFrame:
     return rows.with_columns(pl.lit(market).alias("market"), pl.lit(depth).alias("depth"))
 
 
-def _model_row(one: Tried, halves: Halves) -> dict[str, object]:
+def _model_row(one: EvaluatedModel, split: TrainTestSplit) -> dict[str, object]:
     return {
         "model": one.kind.name,
         "n_parameters": one.fit.model.parameters,
         "rounds": len(one.fit.objectives),
         "converged": one.fit.converged,
-        "n_fitted": int(halves.fit.sessions.sum()),
+        "n_fitted": int(split.train.sessions.sum()),
         "n_sessions": one.score.sessions,
-        "held_out": "users" if halves.by_users else "sessions",
+        "held_out": "users" if split.by_users else "sessions",
         "perplexity": one.score.perplexity,
         "log_likelihood": None if one.score.excluded else one.score.log_likelihood,
-        "best_persistence": best_persistence(one.examined) if one.kind.tells_examination else None,
+        "best_persistence": best_persistence(one.examined) if one.kind.estimates_examination else None,
         "reason": _reason(one),
     }
 
 
-def _reason(one: Tried) -> str | None:
-    """Return why there is no log-likelihood, else which shared parameters the clicks do not tell."""
+def _reason(one: EvaluatedModel) -> str | None:
+    """Return why there is no log-likelihood, else which shared parameters the clicks do not identify."""
     if one.score.excluded:
         return f"{one.score.excluded:,} sessions are impossible to the model"
-    names = [name for name in one.fit.model.shared if name in one.fit.untied]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"{NOT_TOLD}: {', '.join(names[:MOST_NAMED])}{more}" if names else None
+    names = [name for name in one.fit.model.shared if name in one.fit.unidentified]
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"{NOT_IDENTIFIED}: {', '.join(names[:MAX_NAMED])}{more}" if names else None
 
 
-def positions_table(tried: Sequence[Tried], *, market: str) -> pl.DataFrame:
+def positions_table(evaluated: Sequence[EvaluatedModel], *, market: str) -> pl.DataFrame:
     """Return a table of the form `CLICK_POSITIONS`."""
     rows = [
         {
             "model": one.kind.name,
             "position": place + 1,
             "perplexity": float(one.score.perplexities[place]),
-            "examination": float(one.examined[place]) if one.kind.tells_examination else None,
+            "examination": float(one.examined[place]) if one.kind.estimates_examination else None,
         }
-        for one in tried
+        for one in evaluated
         for place in range(len(one.examined))
     ]
-    depth = len(tried[0].examined)
+    depth = len(evaluated[0].examined)
     numbers = CLICK_POSITIONS.canonical(_of(pl.DataFrame(rows, infer_schema_length=None), market, depth))
     return numbers.with_columns(pl.col("perplexity", "examination").fill_nan(None))
 
@@ -96,7 +96,7 @@ def parameters_table(fit: Fit, log: ClickLog) -> pl.DataFrame:
             "number": number,
             "parameter": name,
             "value": value,
-            "reason": NOT_TOLD if name in fit.untied else None,
+            "reason": NOT_IDENTIFIED if name in fit.unidentified else None,
         }
         for number, (name, value) in enumerate({**fit.model.shared, **named}.items(), 1)
     ]

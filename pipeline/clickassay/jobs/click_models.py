@@ -1,4 +1,4 @@
-"""Click models of a run, a pattern table or a store: read, fitted, tried, written."""
+"""Click models of a run, a pattern table or a store: read, fitted, evaluated, written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from clickassay.click_models.by_grade import grade_log, grade_values
 from clickassay.click_models.catalogue import ClickModelKind, click_models
 from clickassay.click_models.click_log import ClickLog, check_clicked, click_log
 from clickassay.click_models.comparison import (
-    Halves,
-    Tried,
+    EvaluatedModel,
+    TrainTestSplit,
+    best_predictor,
     compare,
-    drawn_halves,
-    foretells_best,
-    halves_by_users,
+    split_by_users,
+    split_sessions,
 )
 from clickassay.click_models.examination import best_persistence, dcg_discount, rbp_discount
 from clickassay.click_models.model import Fit
@@ -47,7 +47,7 @@ MOST_LISTS = 5_000
 """Lists of a market and depth that models are fitted on: queries are drawn until there are so many."""
 
 HELD_OUT = 0.25
-SMOOTHING = 1.0
+PSEUDO_COUNT = 1.0
 
 Frames = dict[str, pl.DataFrame]
 
@@ -80,13 +80,13 @@ class Clicks:
         """Return all sessions."""
         return click_log(self.configurations, self.patterns, depth=self.depth)
 
-    def halves(self, *, share: float, seed: int) -> Halves:
+    def split(self, *, share: float, seed: int) -> TrainTestSplit:
         """Hold out the users of the last fold; where the table keeps no folds, drawn sessions."""
         if self.folds < 2:
-            return drawn_halves(self.log(), share=share, seed=seed)
+            return split_sessions(self.log(), share=share, seed=seed)
         last = pl.col("fold") == pl.col("fold").max()
         parts = (self.patterns.filter(part) for part in (~last, last))
-        return halves_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
+        return split_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
 
 
 def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks:
@@ -157,39 +157,39 @@ def compare_models(
     clicks: Clicks,
     kinds: Sequence[ClickModelKind],
     *,
-    smoothing: float,
+    pseudo_count: float,
     held_out: float,
     seed: int,
     market: str = EVERY,
     progress: Progress = silent,
-) -> tuple[list[Tried], Frames]:
+) -> tuple[list[EvaluatedModel], Frames]:
     """Fit models on a part of the sessions, try them on the others; return what came out, also as tables.
 
     `market` is what the tables call the lists.
     """
     progress(Event("reading lists"))
-    halves = clicks.halves(share=held_out, seed=seed)
-    tried = compare(halves, kinds, smoothing=smoothing, progress=progress)
-    return tried, {
-        "click_models": models_table(tried, halves, market=market),
-        "click_positions": positions_table(tried, market=market),
+    split = clicks.split(share=held_out, seed=seed)
+    evaluated = compare(split, kinds, pseudo_count=pseudo_count, progress=progress)
+    return evaluated, {
+        "click_models": models_table(evaluated, split, market=market),
+        "click_positions": positions_table(evaluated, market=market),
     }
 
 
-def fit_model(clicks: Clicks, kind: ClickModelKind, *, smoothing: float) -> tuple[Fit, Frames]:
+def fit_model(clicks: Clicks, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
     """Fit one model on all sessions, of which at least one has a click; return it, also as tables."""
     log = clicks.log()
     check_clicked(log)
-    fit = kind.fit(log, smoothing=smoothing)
+    fit = kind.fit(log, pseudo_count=pseudo_count)
     return fit, {"click_parameters": parameters_table(fit, log), "click_documents": documents_table(fit, log)}
 
 
-def examination_picture(tried: Sequence[Tried]) -> str | None:
+def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
     """Return examination by position beside the discounts of DCG and of the nearest RBP, as SVG.
 
     None where no model tells examination.
     """
-    best = foretells_best(tried)
+    best = best_predictor(evaluated)
     if best is None:
         return None
     from clickassay.report.charts.discounts import discount_lines  # noqa: PLC0415 - charts take a second to import
@@ -198,7 +198,7 @@ def examination_picture(tried: Sequence[Tried]) -> str | None:
     discounts = {"DCG": dcg_discount(depth)}
     if persistence is not None:
         discounts[f"RBP(p={persistence:.2f})"] = rbp_discount(persistence, depth)
-    lines = {one.kind.name: one.examined.tolist() for one in tried if one.kind.tells_examination}
+    lines = {one.kind.name: one.examined.tolist() for one in evaluated if one.kind.estimates_examination}
     drawn = discount_lines(lines, {name: one.tolist() for name, one in discounts.items()}, best.kind.name)
     return str(drawn.svg)
 
@@ -245,7 +245,7 @@ def _of_cell(
     clicks = Clicks(lists.sort("configuration_id"), patterns, depth)
     try:
         _, tables = compare_models(
-            clicks, kinds, smoothing=SMOOTHING, held_out=HELD_OUT, seed=settings.seed, market=market
+            clicks, kinds, pseudo_count=PSEUDO_COUNT, held_out=HELD_OUT, seed=settings.seed, market=market
         )
     except ClickModelError as error:
         tables = {"click_models": no_models_table(kinds, str(error), market=market, depth=depth)}
@@ -260,8 +260,8 @@ def _of_cell(
 
 def _of_grades(kinds: Sequence[ClickModelKind]) -> list[ClickModelKind]:
     """Return the models that are asked what a grade is worth: those that know satisfaction, if any."""
-    satisfying = [kind for kind in kinds if kind.tells_satisfaction]
-    return satisfying or [kind for kind in kinds if kind.tells_documents and kind.tells_examination]
+    satisfying = [kind for kind in kinds if kind.estimates_satisfaction]
+    return satisfying or [kind for kind in kinds if kind.estimates_attraction and kind.estimates_examination]
 
 
 def _drawn(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
@@ -285,7 +285,7 @@ def _grades(
     own = patterns.join(numbered, on="configuration_id")
     found = grade_values(
         grade_log(grades, queries, own, max_grade=settings.max_grade),
-        partial(kind.fit, smoothing=SMOOTHING),
+        partial(kind.fit, pseudo_count=PSEUDO_COUNT),
     )
     key = SampleKey.of(rows.row(0, named=True))
     table = pl.DataFrame(

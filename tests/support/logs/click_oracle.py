@@ -77,17 +77,17 @@ class Tally:
         self.successes[name] += success
         self.trials[name] += trial
 
-    def share(self, name, smoothing):
-        trials = self.trials[name] + 2 * smoothing
-        return (self.successes[name] + smoothing) / trials if trials else 0.5
+    def share(self, name, pseudo_count):
+        trials = self.trials[name] + 2 * pseudo_count
+        return (self.successes[name] + pseudo_count) / trials if trials else 0.5
 
-    def shares(self, kind, smoothing):
+    def shares(self, kind, pseudo_count):
         """Return the share of each (kind, key), by key."""
         names = [name for name in self.trials if name[0] == kind]
-        return {key: self.share((kind, key), smoothing) for _, key in names}
+        return {key: self.share((kind, key), pseudo_count) for _, key in names}
 
 
-def product_em(sessions, *, by_last_click, rounds, smoothing):
+def factorised_em(sessions, *, by_last_click, rounds, pseudo_count):
     """Fit alpha (by document) and gamma (by position from 0 and last click, or 0); return both as dicts."""
     alpha, gamma = {}, {}
     for _ in range(rounds):
@@ -103,13 +103,13 @@ def product_em(sessions, *, by_last_click, rounds, smoothing):
                 tally.add(("alpha", document), times * attracted, times)
                 tally.add(("gamma", kind), times * examined, times)
                 last = place + 1 if clicked else last
-        alpha = tally.shares("alpha", smoothing)
-        gamma = tally.shares("gamma", smoothing)
+        alpha = tally.shares("alpha", pseudo_count)
+        gamma = tally.shares("gamma", pseudo_count)
         gamma[0, 0] = 1.0
     return alpha, gamma
 
 
-def counted(sessions, *, smoothing):
+def counted(sessions, *, pseudo_count):
     """Return (a, s by document, lambda by position from 0) of readers who stop at their last click."""
     tally = Tally()
     for documents, clicks, times in sessions:
@@ -119,7 +119,7 @@ def counted(sessions, *, smoothing):
             if clicks[place]:
                 tally.add(("s", documents[place]), times * (place == end), times)
                 tally.add(("stop", place), times * (place == end), times)
-    a, s, stop = (tally.shares(kind, smoothing) for kind in ("a", "s", "stop"))
+    a, s, stop = (tally.shares(kind, pseudo_count) for kind in ("a", "s", "stop"))
     return a, s, {place: 1 - chance for place, chance in stop.items()}
 
 
@@ -130,35 +130,35 @@ def _posterior(documents, clicks, attraction, after_click, after_skip):
     return [(stop, weight / total) for stop, weight in enumerate(weights) if weight > 0]
 
 
-def dcm_em(sessions, *, rounds, smoothing):
+def dcm_em(sessions, *, rounds, pseudo_count):
     """Fit a (by document) and lambda (by position from 0) from what is counted; return (a, lambda)."""
-    a, _, going_on = counted(sessions, smoothing=max(smoothing, 1.0))
+    a, _, continuation = counted(sessions, pseudo_count=max(pseudo_count, 1.0))
     for _ in range(rounds):
         tally = Tally()
         for documents, clicks, times in sessions:
-            go = lambda _, place: going_on.get(place, 0.5)  # noqa: E731, B023
+            go = lambda _, place: continuation.get(place, 0.5)  # noqa: E731, B023
             for stop, chance in _posterior(documents, clicks, lambda d: a.get(d, 0.5), go, 1.0):  # noqa: B023
                 for place in range(stop + 1):
                     tally.add(("a", documents[place]), times * chance * clicks[place], times * chance)
                     if clicks[place] and place < len(documents) - 1:
                         tally.add(("on", place), times * chance * (place < stop), times * chance)
-        a = tally.shares("a", smoothing)
-        going_on = tally.shares("on", smoothing)
-    return a, going_on
+        a = tally.shares("a", pseudo_count)
+        continuation = tally.shares("on", pseudo_count)
+    return a, continuation
 
 
-def sdbn_em(sessions, *, rounds, smoothing):
+def sdbn_em(sessions, *, rounds, pseudo_count):
     """Fit a and s (by document) from what is counted; return (a, s)."""
-    a, s, _ = counted(sessions, smoothing=max(smoothing, 1.0))
-    return _dbn_em(sessions, a, s, 1.0, rounds=rounds, smoothing=smoothing, fixed=True)[:2]
+    a, s, _ = counted(sessions, pseudo_count=max(pseudo_count, 1.0))
+    return _dbn_em(sessions, a, s, 1.0, rounds=rounds, pseudo_count=pseudo_count, fixed=True)[:2]
 
 
-def dbn_em(sessions, *, rounds, smoothing):
+def dbn_em(sessions, *, rounds, pseudo_count):
     """Fit a and s (by document) and gamma; return (a, s, gamma)."""
-    return _dbn_em(sessions, {}, {}, 0.9, rounds=rounds, smoothing=smoothing, fixed=False)
+    return _dbn_em(sessions, {}, {}, 0.9, rounds=rounds, pseudo_count=pseudo_count, fixed=False)
 
 
-def _dbn_em(sessions, a, s, gamma, *, rounds, smoothing, fixed):
+def _dbn_em(sessions, a, s, gamma, *, rounds, pseudo_count, fixed):
     for _ in range(rounds):
         tally = Tally()
         for documents, clicks, times in sessions:
@@ -179,13 +179,13 @@ def _dbn_em(sessions, a, s, gamma, *, rounds, smoothing, fixed):
                     sated = 0.0 if goes_on else of_s / (of_s + (1 - of_s) * (1 - gamma))
                     tally.add(("s", document), n * sated, n)
                     tally.add("gamma", n * goes_on, n * (1 - sated))
-        a = tally.shares("a", smoothing)
-        s = tally.shares("s", smoothing)
-        gamma = gamma if fixed else tally.share("gamma", smoothing)
+        a = tally.shares("a", pseudo_count)
+        s = tally.shares("s", pseudo_count)
+        gamma = gamma if fixed else tally.share("gamma", pseudo_count)
     return a, s, gamma
 
 
-def ccm_em(sessions, *, rounds, smoothing):
+def ccm_em(sessions, *, rounds, pseudo_count):
     """Fit a (by document) and the three alphas; return (a, alphas)."""
     a, alpha = {}, [0.9, 0.8, 0.5]
     for _ in range(rounds):
@@ -212,6 +212,6 @@ def ccm_em(sessions, *, rounds, smoothing):
                         tally.add(1, n * (1 - relevant) * goes_on, n * (1 - relevant))
                         tally.add(2, n * relevant * goes_on, n * relevant)
                     tally.add(("a", document), n * relevant, n)
-        a = {name[1]: tally.share(name, smoothing) for name in tally.trials if isinstance(name, tuple)}
-        alpha = [tally.share(number, smoothing) for number in range(3)]
+        a = {name[1]: tally.share(name, pseudo_count) for name in tally.trials if isinstance(name, tuple)}
+        alpha = [tally.share(number, pseudo_count) for number in range(3)]
     return a, alpha

@@ -1,4 +1,4 @@
-"""Results whose clicks collapse under a better one, in plain Python: every place, cell and pair in turn."""
+"""Cascade effects in plain Python: every place, exposure and pair in turn."""
 
 import math
 from collections import defaultdict
@@ -8,13 +8,13 @@ from typing import Any
 
 from support.oracle.oracle_metrics import Configuration
 
-MOST = 20
+MAX_QUERIES = 20
 DIGITS = 12
-FEWEST_SESSIONS = 20
+MIN_SESSIONS = 20
 
 
 @dataclass
-class Cell:
+class Exposure:
     """The configurations that show a result in one way."""
 
     members: list[tuple[int, str]] = field(default_factory=list)  # (sessions, configuration id)
@@ -41,11 +41,11 @@ class Cell:
 
 @dataclass
 class Result:
-    """One URL of a query: cells by position, and by position, better URL and the position of that."""
+    """One URL of a query: exposures by position, and by position, better URL and the position of that."""
 
     grade: int
-    alone: dict[int, Cell] = field(default_factory=lambda: defaultdict(Cell))
-    below: dict[tuple[int, str, int], Cell] = field(default_factory=lambda: defaultdict(Cell))
+    alone: dict[int, Exposure] = field(default_factory=lambda: defaultdict(Exposure))
+    below: dict[tuple[int, str, int], Exposure] = field(default_factory=lambda: defaultdict(Exposure))
     better_grades: dict[str, int] = field(default_factory=dict)
 
 
@@ -58,16 +58,16 @@ def cascade_effects(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
         for (query, url), result in results_of(judged).items()
         for row, *numbers in pairs_of(result, averages)
     ]
-    reach = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
+    quantile = NormalDist().inv_cdf(1 - 0.025 / max(1, len(found)))
     for row, excess, error in found:
-        row["min_excess_ctr_ratio"] = math.exp(excess - reach * error)
+        row["min_excess_ctr_ratio"] = math.exp(excess - quantile * error)
         query = row["query"]
         if row["min_excess_ctr_ratio"] > 1 and (query not in best or before(row) < before(best[query])):
             best[query] = row
     ranked = sorted(
         best.values(), key=lambda row: (-round(row["min_excess_ctr_ratio"], DIGITS), row["query"])
     )
-    return dict(enumerate(ranked[:MOST], start=1))
+    return dict(enumerate(ranked[:MAX_QUERIES], start=1))
 
 
 def before(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -87,7 +87,7 @@ def average_ctrs(judged: list[Configuration]) -> dict[int, float]:
 
 
 def results_of(judged: list[Configuration]) -> dict[tuple[str, str], Result]:
-    """Sort every first place of every result into its cell."""
+    """Sort every first place of every result into its exposure."""
     found: dict[tuple[str, str], Result] = {}
     for configuration in judged:
         for place, url in enumerate(configuration.results, start=1):
@@ -96,26 +96,26 @@ def results_of(judged: list[Configuration]) -> dict[tuple[str, str], Result]:
             grade, above = configuration.grades[place - 1], configuration.grades[: place - 1]
             result = found.setdefault((configuration.query, url), Result(grade))
             if max(above, default=grade) <= grade:
-                cell = result.alone[place]
+                exposure = result.alone[place]
             else:
                 better = above.index(max(above))
                 better_url = configuration.results[better]
                 result.better_grades[better_url] = above[better]
-                cell = result.below[place, better_url, better + 1]
-            cell.members.append((configuration.sessions, configuration.name))
-            cell.clicks += sum(place in clicked for clicked in configuration.clicked)
+                exposure = result.below[place, better_url, better + 1]
+            exposure.members.append((configuration.sessions, configuration.name))
+            exposure.clicks += sum(place in clicked for clicked in configuration.clicked)
     return found
 
 
 def pairs_of(result: Result, averages: dict[int, float]) -> list[tuple[dict[str, Any], float, float]]:
-    """Compare each cell alone that has a click with each cell below in a position that has one.
+    """Compare each exposure alone that has a click with each exposure below in a position that has one.
 
-    A cell of too few sessions is compared with none.
+    A exposure of too few sessions is compared with none.
     """
     rows = []
     for position, alone in result.alone.items():
         for (position_below, better_url, better_position), below in result.below.items():
-            too_few = min(alone.sessions, below.sessions) < FEWEST_SESSIONS
+            too_few = min(alone.sessions, below.sessions) < MIN_SESSIONS
             if too_few or not alone.clicks or not averages[position_below]:
                 continue
             fall = math.log(alone.rate() / below.rate())
@@ -128,11 +128,11 @@ def pairs_of(result: Result, averages: dict[int, float]) -> list[tuple[dict[str,
                 "better_position": better_position,
             }
             places = (("alone", position, alone), ("below", position_below, below))
-            for side, place, cell in places:
+            for side, place, exposure in places:
                 row[f"position_{side}"] = place
-                row[f"sessions_{side}"] = cell.sessions
-                row[f"ctr_{side}"] = cell.clicks / cell.sessions
+                row[f"sessions_{side}"] = exposure.sessions
+                row[f"ctr_{side}"] = exposure.clicks / exposure.sessions
                 row[f"average_ctr_{side}"] = averages[place]
-                row[f"configuration_{side}"] = cell.largest
+                row[f"configuration_{side}"] = exposure.largest
             rows.append((row, excess, error))
     return rows

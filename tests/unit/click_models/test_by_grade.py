@@ -1,14 +1,14 @@
-"""What clicks say of grades: planted values come back, and intervals hold them as often as they say."""
+"""Click models of grades: planted values are recovered, and intervals have their stated coverage."""
 
 import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.click_models.by_grade import PARTS, grade_log, grade_values
-from clickassay.click_models.cascade.model import Chain
+from clickassay.click_models.by_grade import GROUPS, grade_log, grade_values
+from clickassay.click_models.cascade.model import CascadeModel
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.click_log import ClickLog
-from clickassay.click_models.factorised import Product
+from clickassay.click_models.factorised import FactorisedModel
 from support.logs.click_logs import documents
 from support.logs.drawn_clicks import simulate
 
@@ -31,10 +31,10 @@ def fitted(name, grades, queries, patterns, max_grade=4):
 
 
 def dbn(gamma=0.9):
-    return Chain(ATTRACTION, SATISFACTION, (gamma * (1 - SATISFACTION))[:, None], gamma, {}, 0)
+    return CascadeModel(ATTRACTION, SATISFACTION, (gamma * (1 - SATISFACTION))[:, None], gamma, {}, 0)
 
 
-def test_planted_attraction_and_satisfaction_of_grades_come_back():
+def test_planted_attraction_and_satisfaction_of_grades_are_recovered():
     found = fitted("DBN", *planted(dbn(), np.random.default_rng(1), sessions=200_000))
     assert found.model.attraction == pytest.approx(ATTRACTION, abs=0.01)
     assert found.model.satisfaction == pytest.approx(SATISFACTION, abs=0.05)
@@ -43,8 +43,8 @@ def test_planted_attraction_and_satisfaction_of_grades_come_back():
 
 
 @pytest.mark.thorough
-def test_intervals_hold_planted_values_as_often_as_they_say():
-    model = Product(ATTRACTION, np.repeat(EXAMINATION[:, None], 5, axis=1), 0)
+def test_intervals_have_their_stated_coverage():
+    model = FactorisedModel(ATTRACTION, np.repeat(EXAMINATION[:, None], 5, axis=1), 0)
     held = []
     for seed in range(120):
         rng = np.random.default_rng(seed)
@@ -75,9 +75,9 @@ def test_the_model_of_grades_is_that_of_a_log_whose_documents_are_grades():
 
 
 def test_queries_are_left_out_whole_and_one_query_gives_no_interval():
-    grades, queries, patterns = planted(dbn(), np.random.default_rng(3), queries=PARTS + 5, sessions=2_000)
+    grades, queries, patterns = planted(dbn(), np.random.default_rng(3), queries=GROUPS + 5, sessions=2_000)
     log = grade_log(grades, queries, patterns, max_grade=4)
-    assert len(np.unique(log.parts)) == PARTS
+    assert len(np.unique(log.groups)) == GROUPS
     alone = fitted("PBM", grades, np.zeros_like(queries), patterns)
     assert np.isnan(alone.low).all()
     assert np.isfinite(alone.model.attraction).all()

@@ -16,7 +16,7 @@ from support.logs.tiny_table import judged_at, judgment_rows, table_of
 from support.oracle.oracle_cascade_effects import cascade_effects as cascade_effects_by_loops
 from support.oracle.oracle_metrics import Configuration
 
-REACH = 1.9599639845400545
+QUANTILE = 1.9599639845400545
 """The normal quantile of 0.975: one pair is compared."""
 
 # the www of myspace is alone in first place, and second below uk; the others make the average of first place
@@ -44,7 +44,7 @@ def test_the_myspace_of_the_paper_falls_more_than_positions_do():
     (row,) = found_in(MYSPACE, GRADES).to_dicts()
     error = math.sqrt(1 / 97.5 - 1 / 101 + 1 / 11.5 - 1 / 101)
     assert row.pop("min_excess_ctr_ratio") == pytest.approx(
-        97.5 / 11.5 / 2 * math.exp(-REACH * error), rel=1e-12
+        97.5 / 11.5 / 2 * math.exp(-QUANTILE * error), rel=1e-12
     )
     assert row == {
         "market": "all",
@@ -75,8 +75,8 @@ def test_a_fall_that_is_no_larger_than_that_of_the_average_is_not_named():
 
 
 def test_a_result_of_the_same_grade_is_no_better_one():
-    level = [(query, url, 3) for query, url, _ in GRADES]
-    assert found_in(MYSPACE, level).equals(CASCADE_EFFECTS.empty())
+    equal = [(query, url, 3) for query, url, _ in GRADES]
+    assert found_in(MYSPACE, equal).equals(CASCADE_EFFECTS.empty())
 
 
 def test_a_result_that_no_one_clicks_alone_is_left_out():
@@ -87,7 +87,7 @@ def test_a_result_that_no_one_clicks_alone_is_left_out():
     assert found_in(once, GRADES)["ctr_alone"].to_list() == [0.05]
 
 
-def test_of_the_cells_of_a_result_those_without_a_click_alone_are_left_out():
+def test_of_the_exposures_of_a_result_those_without_a_click_alone_are_left_out():
     rows = [
         ("all", "myspace", "wxy", {0: 10, 1: 10}),
         ("all", "myspace", "xyw", {0: 20}),  # here the average is so small that 0 of 20 would be a lot
@@ -98,7 +98,7 @@ def test_of_the_cells_of_a_result_those_without_a_click_alone_are_left_out():
     assert found.select("url", "position_alone").rows() == [("w", 1)]
 
 
-def test_a_position_that_no_one_clicks_has_no_average_to_fall_with():
+def test_a_position_that_no_one_clicks_has_no_average_to_compare_with():
     rows = [("all", "myspace", "wx", {1: 100}), ("all", "myspace", "uw", {1: 10, 0: 990})]
     assert found_in(rows, GRADES).is_empty()
 
@@ -123,7 +123,7 @@ def test_a_url_shown_twice_counts_at_its_first_place():
     assert found.select("url", "position_alone", "position_below").rows() == [("w", 1, 2)]
 
 
-def test_a_cell_adds_up_its_configurations_and_names_that_with_most_sessions():
+def test_an_exposure_adds_up_its_configurations_and_names_that_with_most_sessions():
     grades = [*GRADES, ("myspace", "y", 0), ("myspace", "z", 1)]
     more = [
         ("all", "myspace", "wy", {0: 60, 1: 60}),
@@ -137,7 +137,7 @@ def test_a_cell_adds_up_its_configurations_and_names_that_with_most_sessions():
 
 
 @pytest.mark.parametrize(("alone", "below", "named"), [(20, 20, 1), (19, 20, 0), (20, 19, 0), (19, 99, 0)])
-def test_a_cell_counts_with_twenty_sessions_of_all_its_configurations_and_not_with_nineteen(
+def test_an_exposure_counts_with_twenty_sessions_of_all_its_configurations_and_not_with_nineteen(
     alone, below, named
 ):
     rows = [
@@ -149,7 +149,7 @@ def test_a_cell_counts_with_twenty_sessions_of_all_its_configurations_and_not_wi
     assert found.select("url", "sessions_alone", "sessions_below").rows() == [("w", alone, below)] * named
 
 
-def test_a_cell_of_too_few_sessions_still_counts_in_the_average_of_its_position():
+def test_an_exposure_of_too_few_sessions_still_counts_in_the_average_of_its_position():
     few = ("all", "few", "wx", {0: 1, 1: 9, 2: 9})  # 9 of 19 in both places
     (row,) = found_in([*MYSPACE, few], [*GRADES, ("few", "w", 1), ("few", "x", 1)]).to_dicts()
     assert (row["average_ctr_alone"], row["average_ctr_below"]) == (249 / 419, 129 / 419)
@@ -222,7 +222,7 @@ def configurations_at(depth, market, judge, lists, masks, grades):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_table_of_a_run_is_that_of_plain_loops_over_places_cells_and_pairs(seed, tmp_path):
+def test_the_table_of_a_run_is_that_of_plain_loops_over_places_exposures_and_pairs(seed, tmp_path):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret
     rows = [(judge, query, url, grade) for (judge, query, url), grade in grades.items()]
     names = ["judge", "query", "url", "grade"]

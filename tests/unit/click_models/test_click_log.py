@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.click_models.click_log import NO_DOCUMENT, click_log
-from clickassay.click_models.comparison import drawn_halves, halves_by_users
+from clickassay.click_models.comparison import split_by_users, split_sessions
 from clickassay.core.errors import ClickModelError
 from support.logs.click_logs import random_log
 
@@ -97,45 +97,45 @@ def test_a_table_without_sessions_is_refused():
 
 
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0.2, 0.8))
-def test_drawn_halves_add_up_to_the_whole(seed, share):
+def test_drawn_parts_add_up_to_the_whole(seed, share):
     log = random_log(np.random.default_rng(seed))
-    halves = drawn_halves(log, share=share, seed=seed)
+    split = split_sessions(log, share=share, seed=seed)
     counts = {}
-    for part in (halves.fit, halves.test):
+    for part in (split.train, split.test):
         assert (part.sessions > 0).all()
         for row, mask, times in zip(part.rows, part.masks, part.sessions, strict=True):
             counts[row, mask] = counts.get((row, mask), 0) + times
     assert counts == {(r, m): n for r, m, n in zip(log.rows, log.masks, log.sessions, strict=True)}
-    assert not halves.by_users
-    again = drawn_halves(log, share=share, seed=seed)
-    assert (again.test.sessions == halves.test.sessions).all()
+    assert not split.by_users
+    again = split_sessions(log, share=share, seed=seed)
+    assert (again.test.sessions == split.test.sessions).all()
 
 
 def test_the_share_held_out_is_the_one_asked_for():
     log = random_log(np.random.default_rng(1), patterns=3000)
-    held_out = drawn_halves(log, share=0.3, seed=1).test.sessions.sum() / log.sessions.sum()
+    held_out = split_sessions(log, share=0.3, seed=1).test.sessions.sum() / log.sessions.sum()
     assert held_out == pytest.approx(0.3, abs=0.02)
 
 
 def test_a_part_without_sessions_is_refused():
     log = click_log(LISTS, patterns(("c0", 1, 1)), depth=3)
     with pytest.raises(ClickModelError, match="there are no sessions"):
-        drawn_halves(log, share=0.5, seed=0)
+        split_sessions(log, share=0.5, seed=0)
     with pytest.raises(
         ClickModelError, match="no sessions held out; make the pattern table with fewer --folds"
     ):
-        halves_by_users(log, log.some(log.sessions > 1))
+        split_by_users(log, log.some(log.sessions > 1))
 
 
 def test_sessions_to_fit_on_without_a_click_are_refused():
     log = click_log(LISTS, patterns(("c0", 0, 1500), ("c1", 0, 500)), depth=3)
     with pytest.raises(ClickModelError, match="2,000 sessions to fit on and no click among them"):
-        halves_by_users(log, click_log(LISTS, patterns(("c0", 1, 1)), depth=3))
+        split_by_users(log, click_log(LISTS, patterns(("c0", 1, 1)), depth=3))
     with pytest.raises(ClickModelError, match="no click among them; nothing to fit"):
-        drawn_halves(log, share=0.5, seed=0)
+        split_sessions(log, share=0.5, seed=0)
 
 
 def test_sessions_held_out_may_have_no_click():
     log = click_log(LISTS, patterns(("c0", 1, 1)), depth=3)
     of_others = click_log(LISTS, patterns(("c0", 0, 7)), depth=3)
-    assert halves_by_users(log, of_others).test.sessions.tolist() == [7]
+    assert split_by_users(log, of_others).test.sessions.tolist() == [7]

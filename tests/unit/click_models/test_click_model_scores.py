@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import Chain
+from clickassay.click_models.cascade.model import CascadeModel
 from clickassay.click_models.comparison import log_likelihoods, score
-from clickassay.click_models.factorised import Product
+from clickassay.click_models.factorised import FactorisedModel
 from support.logs import click_oracle as oracle
 from support.logs.click_logs import as_sessions, random_log
 
@@ -17,21 +17,21 @@ POOL, DEPTH = 8, 4
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def chains(rng):
-    """Return a model of each form of chain, with its oracle."""
+def cascade_models(rng):
+    """Return a model of each form of cascade model, with its oracle."""
     a, s = rng.uniform(0.05, 0.95, (2, POOL))
     gamma, lambdas, alphas = rng.uniform(0.1, 0.95), rng.uniform(0.05, 0.95, DEPTH), rng.uniform(0.1, 0.9, 3)
     ones = np.ones(POOL)
     ccm = alphas[1] * (1 - a) + alphas[2] * a
     return {
-        "dcm": (Chain(a, ones, lambdas[None, :], 1.0, {}, 0), lambda d, r: lambdas[r], 1.0),
-        "sdbn": (Chain(a, s, (1 - s)[:, None], 1.0, {}, 0), lambda d, r: 1 - s[d], 1.0),
+        "dcm": (CascadeModel(a, ones, lambdas[None, :], 1.0, {}, 0), lambda d, r: lambdas[r], 1.0),
+        "sdbn": (CascadeModel(a, s, (1 - s)[:, None], 1.0, {}, 0), lambda d, r: 1 - s[d], 1.0),
         "dbn": (
-            Chain(a, s, (gamma * (1 - s))[:, None], gamma, {}, 0),
+            CascadeModel(a, s, (gamma * (1 - s))[:, None], gamma, {}, 0),
             lambda d, r: gamma * (1 - s[d]),
             gamma,
         ),
-        "ccm": (Chain(a, ones, ccm[:, None], alphas[0], {}, 0), lambda d, r: ccm[d], alphas[0]),
+        "ccm": (CascadeModel(a, ones, ccm[:, None], alphas[0], {}, 0), lambda d, r: ccm[d], alphas[0]),
     }
 
 
@@ -44,11 +44,11 @@ def models(rng):
                 session, model.attraction, after, skip
             ),
         )
-        for name, (model, after, skip) in chains(rng).items()
+        for name, (model, after, skip) in cascade_models(rng).items()
     }
     gamma = rng.uniform(0.05, 1.0, (DEPTH, DEPTH))
     gamma[0, 0] = 1.0
-    product = Product(rng.uniform(0.05, 0.95, POOL), gamma, 0)
+    product = FactorisedModel(rng.uniform(0.05, 0.95, POOL), gamma, 0)
     found["ubm"] = (
         product,
         lambda session: oracle.product_probability(
@@ -127,7 +127,7 @@ def test_scores_are_averages_over_sessions(seed):
 
 def test_what_is_impossible_is_counted_and_has_no_likelihood():
     log = random_log(np.random.default_rng(1), pool=POOL, depth=DEPTH)
-    cascade = Chain(np.full(POOL, 0.4), np.ones(POOL), np.zeros((1, DEPTH)), 1.0, {}, 0)
+    cascade = CascadeModel(np.full(POOL, 0.4), np.ones(POOL), np.zeros((1, DEPTH)), 1.0, {}, 0)
     found = score(cascade, log)
     twice = sum(times for _, clicks, times in as_sessions(log) if sum(clicks) > 1)
     assert twice > 0

@@ -1,4 +1,4 @@
-"""Real clicks: 56,477 result pages of 20 queries; fitted on one file, tried on the other."""
+"""Real clicks: 56,477 result pages of 20 queries; fitted on one file, evaluated on the other."""
 
 import re
 from collections import Counter
@@ -6,10 +6,10 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from clickassay.click_models.cascade.model import counted_dcm, counted_sdbn, counts
+from clickassay.click_models.cascade.model import closed_form_dcm, closed_form_sdbn, counts
 from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.click_models.click_log import click_log
-from clickassay.click_models.comparison import compare, halves_by_users, score
+from clickassay.click_models.comparison import compare, score, split_by_users
 from support.places import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "yandex_pyclick_sample"
@@ -29,7 +29,7 @@ def pages(name):
 
 
 @pytest.fixture(scope="module")
-def halves():
+def split():
     counted = [pages("trainSample"), pages("testSample")]
     assert sum(sum(part.values()) for part in counted) == 56_477
     lists = sorted({key[:2] for part in counted for key in part})
@@ -50,12 +50,12 @@ def halves():
         )
         for part in counted
     ]
-    return halves_by_users(*(click_log(configurations, frame, depth=10) for frame in frames))
+    return split_by_users(*(click_log(configurations, frame, depth=10) for frame in frames))
 
 
 @pytest.fixture(scope="module")
-def tried(halves):
-    return {one.kind.name: one for one in compare(halves, CLICK_MODELS, smoothing=1.0)}
+def evaluated(split):
+    return {one.kind.name: one for one in compare(split, CLICK_MODELS, pseudo_count=1.0)}
 
 
 def rows_of_the_page():
@@ -65,10 +65,10 @@ def rows_of_the_page():
     return {name: (float(perplexity), said) for name, perplexity, said in found}
 
 
-def test_the_page_has_what_comes_out(tried):
+def test_the_page_has_what_comes_out(evaluated):
     said = rows_of_the_page()
-    assert said.keys() == tried.keys()
-    for name, one in tried.items():
+    assert said.keys() == evaluated.keys()
+    for name, one in evaluated.items():
         assert one.fit.converged
         perplexity, likelihood = said[name]
         assert one.score.perplexity == pytest.approx(perplexity, abs=6e-4), name
@@ -78,19 +78,21 @@ def test_the_page_has_what_comes_out(tried):
             assert one.score.log_likelihood == pytest.approx(float(likelihood), abs=6e-4), name
 
 
-def test_closed_forms_foretell_worse_as_the_page_says(halves):
-    dcm, sdbn = (score(count(counts(halves.fit)), halves.test) for count in (counted_dcm, counted_sdbn))
+def test_closed_forms_predict_worse_as_the_page_says(split):
+    dcm, sdbn = (
+        score(count(counts(split.train)), split.test) for count in (closed_form_dcm, closed_form_sdbn)
+    )
     said = f"{dcm.log_likelihood:.3f} and {sdbn.log_likelihood:.3f}".replace("-", "\N{MINUS SIGN}")
     assert f"Their closed forms would have {said} for log-likelihood" in PAGE.read_text(encoding="utf-8")
 
 
-def test_models_are_ordered_as_the_literature_has_them(tried):
-    """UBM foretells whole sessions best, then chains and PBM; what counts one thing only comes last."""
-    likelihood = {name: one.score.log_likelihood for name, one in tried.items()}
+def test_models_are_ordered_as_the_literature_has_them(evaluated):
+    """UBM predicts whole sessions best, then cascade models and PBM; rates of one kind come last."""
+    likelihood = {name: one.score.log_likelihood for name, one in evaluated.items()}
     assert sorted(likelihood, key=likelihood.get, reverse=True) == [
         "UBM", "CCM", "DBN", "PBM", "DCM", "SDBN", "DCTR", "RCTR", "GCTR", "CM",
     ]  # fmt: skip
-    perplexity = {name: one.score.perplexity for name, one in tried.items()}
+    perplexity = {name: one.score.perplexity for name, one in evaluated.items()}
     assert max(perplexity[name] for name in ("PBM", "UBM", "DBN", "CCM", "DCM", "SDBN")) < perplexity["DCTR"]
     assert perplexity["DCTR"] < perplexity["RCTR"] < perplexity["GCTR"]
     assert perplexity["CM"] > perplexity["RCTR"]

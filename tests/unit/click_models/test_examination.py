@@ -1,25 +1,25 @@
-"""Examination by position, and the discounts beside it."""
+"""Examination by position, and the discounts of metrics."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import Chain
+from clickassay.click_models.cascade.model import CascadeModel
 from clickassay.click_models.examination import best_persistence, dcg_discount, examination, rbp_discount
 from support.logs.click_logs import log_of
 
 
 def test_examination_is_the_average_over_sessions_that_show_a_result():
-    # a reader skips on always, and ends with a click: document 0 attracts half, 1 and 2 none
-    model = Chain(np.array([0.5, 0.0, 0.0]), np.ones(3), np.zeros((1, 3)), 1.0, {}, 3)
+    # a user skips on always, and ends with a click: document 0 attracts half, 1 and 2 none
+    model = CascadeModel(np.array([0.5, 0.0, 0.0]), np.ones(3), np.zeros((1, 3)), 1.0, {}, 3)
     log = log_of([[0, 1, 2], [1, 0, -1]], {(0, 0): 3, (1, 0): 1}, 3)
     # second: half of 3 sessions, and all of 1; third: half of the 3 that have one
     assert examination(model, log) == pytest.approx([1.0, (3 * 0.5 + 1) / 4, 0.5])
 
 
 def test_a_position_that_is_never_shown_has_no_examination():
-    model = Chain(np.array([0.5]), np.ones(1), np.zeros((1, 2)), 1.0, {}, 1)
+    model = CascadeModel(np.array([0.5]), np.ones(1), np.zeros((1, 2)), 1.0, {}, 1)
     assert np.isnan(examination(model, log_of([[0, -1]], {(0, 1): 3}, 1))[1])
 
 
@@ -29,7 +29,7 @@ def test_discounts():
 
 
 @given(persistence=st.floats(0, 1), first=st.floats(0.1, 1))
-def test_the_discount_of_rbp_itself_is_found_again(persistence, first):
+def test_the_discount_of_rbp_itself_is_recovered(persistence, first):
     found = best_persistence(first * rbp_discount(persistence, 10))
     assert found == pytest.approx(persistence, abs=1e-5)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.cascade.model import Chain
+from clickassay.click_models.cascade.model import CascadeModel
 from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.comparison import log_likelihoods
 from clickassay.click_models.expectation import expected_mean_rr
-from clickassay.click_models.factorised import Product
+from clickassay.click_models.factorised import FactorisedModel
 from support.logs.click_logs import documents, random_lists
 
 POOL, DEPTH = 6, 4
@@ -23,10 +23,10 @@ def models(rng):
     gamma = rng.uniform(0, 1, (DEPTH, DEPTH))
     lambdas = rng.uniform(0, 1, (1, DEPTH))
     return {
-        "dbn": Chain(a, s, (0.8 * (1 - s))[:, None], 0.8, {}, 0),
-        "dcm": Chain(a, np.ones(POOL), lambdas, 1.0, {}, 0),
-        "ubm": Product(a, gamma, 0),
-        "pbm": Product(a, np.repeat(gamma[:, :1], DEPTH, axis=1), 0),
+        "dbn": CascadeModel(a, s, (0.8 * (1 - s))[:, None], 0.8, {}, 0),
+        "dcm": CascadeModel(a, np.ones(POOL), lambdas, 1.0, {}, 0),
+        "ubm": FactorisedModel(a, gamma, 0),
+        "pbm": FactorisedModel(a, np.repeat(gamma[:, :1], DEPTH, axis=1), 0),
     }
 
 

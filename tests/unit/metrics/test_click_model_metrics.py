@@ -1,4 +1,4 @@
-"""Metrics that click models make: fitted on some users, tried on others; what they expect is what is seen."""
+"""Metrics of click models: fitted on some users, evaluated on others; the expected values are those seen."""
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ CASCADES = ("CM", "SDBN", "DBN")
 
 
 def test_each_click_model_that_tells_examination_is_a_metric_and_no_other():
-    telling = {kind.name for kind in CLICK_MODELS if kind.tells_examination and kind.tells_documents}
+    telling = {kind.name for kind in CLICK_MODELS if kind.estimates_examination and kind.estimates_attraction}
     assert set(NAMES) == telling
     assert len(NAMES) == len(telling)
 

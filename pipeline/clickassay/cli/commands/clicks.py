@@ -18,7 +18,7 @@ from clickassay.core.settings import Settings
 if TYPE_CHECKING:
     import polars as pl
 
-    from clickassay.click_models.comparison import Tried
+    from clickassay.click_models.comparison import EvaluatedModel
 
 clicks = typer.Typer(help="Click models: what users examine, and what attracts them.", no_args_is_help=True)
 
@@ -98,7 +98,7 @@ def compare(
         tried, tables = compare_models(
             read,
             kinds,
-            smoothing=options.pseudo_count,
+            pseudo_count=options.pseudo_count,
             held_out=held_out,
             seed=settings.seed,
             market=options.market or EVERY,
@@ -147,7 +147,7 @@ def fit(
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=options.market, depth=options.depth)
         progress(Event(f"fitting {kind.name}"))
-        found, tables = fit_model(read, kind, smoothing=options.pseudo_count)
+        found, tables = fit_model(read, kind, pseudo_count=options.pseudo_count)
         info = {"command": command_line(), "model": kind.name, "pseudo_count": options.pseudo_count,
                 "depth": read.depth, "market": options.market, "rounds": len(found.objectives),
                 "converged": found.converged}  # fmt: skip
@@ -167,7 +167,7 @@ def _convergence(iterations: int, converged: bool) -> str:
     return f"Expectation maximisation {end} after {iterations} iterations."
 
 
-def _show(tried: "Sequence[Tried]", models: "pl.DataFrame") -> None:
+def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
     rows = {row["model"]: row for row in models.iter_rows(named=True)}
     best, described = _best(tried), speaker().width >= WIDE
     numbers = ("perplexity", "log-likelihood", "parameters", "iterations")
@@ -190,11 +190,11 @@ def _show(tried: "Sequence[Tried]", models: "pl.DataFrame") -> None:
         _show_examination(tried, best, rows[best.kind.name]["best_persistence"])
 
 
-def _best(tried: "Sequence[Tried]") -> "Tried | None":
+def _best(tried: "Sequence[EvaluatedModel]") -> "EvaluatedModel | None":
     """Return the model that estimates examination and predicts whole sessions best."""
-    from clickassay.click_models.comparison import foretells_best
+    from clickassay.click_models.comparison import best_predictor
 
-    return foretells_best(tried)
+    return best_predictor(tried)
 
 
 def _numbers(row: Mapping[str, object]) -> list[str]:
@@ -208,11 +208,13 @@ def _numbers(row: Mapping[str, object]) -> list[str]:
     ]
 
 
-def _show_examination(tried: "Sequence[Tried]", best: "Tried", persistence: float | None) -> None:
+def _show_examination(
+    tried: "Sequence[EvaluatedModel]", best: "EvaluatedModel", persistence: float | None
+) -> None:
     """Show what share of users examines each position, the model that predicts best as bars."""
     from clickassay.click_models.examination import dcg_discount
 
-    models = [one for one in tried if one.kind.tells_examination]
+    models = [one for one in tried if one.kind.estimates_examination]
     numbers = ("position", *(one.kind.name for one in models), "DCG")
     discounts, rows = dcg_discount(len(best.examined)), []
     for place in range(min(len(best.examined), MOST_POSITIONS)):

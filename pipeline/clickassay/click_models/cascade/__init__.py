@@ -2,5 +2,5 @@
 
 - ``model``: the models.
 - ``fit``: their expectation maximisation.
-- ``posterior``: what a log says of what is hidden after the last click.
+- ``posterior``: expectations of what is hidden after the last click.
 """

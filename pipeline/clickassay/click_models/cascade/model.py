@@ -1,4 +1,4 @@
-"""Models of a reader who goes down the list: what is examined next depends on what was just seen.
+"""Models of a user who goes down the list: what is examined next depends on what was just seen.
 
     P(E_1) = 1,  P(C_r | E_r) = a[document],  P(E_{r+1} | E_r) = after_click if C_r else after_skip
 
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, shown_values, summed
-from clickassay.click_models.em import share
+from clickassay.click_models.em import smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
 
 @dataclass(frozen=True)
-class Chain:
+class CascadeModel:
     """A fitted model.
 
     Attributes
@@ -50,11 +50,11 @@ class Chain:
         return np.asarray(self.attraction * self.satisfaction)
 
     def at(self, documents: Ints, place: int) -> tuple[Floats, Floats]:
-        """Return the chance of a click, and to go on after one, of documents at a position."""
-        return shown_values(self.attraction, documents), self.going_on(documents, place)
+        """Return the chance of a click, and to continue after one, of documents at a position."""
+        return shown_values(self.attraction, documents), self.continuation(documents, place)
 
-    def going_on(self, documents: Ints, place: int) -> Floats:
-        """Return the chance to go on after a click on documents at a position, from 0."""
+    def continuation(self, documents: Ints, place: int) -> Floats:
+        """Return the chance to continue after a click on documents at a position, from 0."""
         column = self.after_click[:, min(place, self.after_click.shape[1] - 1)]
         return np.asarray(np.broadcast_to(column, self.attraction.shape)[documents])
 
@@ -63,12 +63,12 @@ class Chain:
         chances = np.zeros(lists.shape)
         examined = np.ones(len(lists))  # given the clicks so far
         for place in range(lists.shape[1]):
-            attracted, going_on = self.at(lists[:, place], place)
+            attracted, continuation = self.at(lists[:, place], place)
             chances[:, place] = examined * attracted
             with np.errstate(invalid="ignore", divide="ignore"):
                 unclicked = examined * (1 - attracted) / (1 - chances[:, place])
             skipped = np.where(chances[:, place] < 1, unclicked, 0.0) * self.after_skip
-            examined = np.where(clicked(place, chances[:, place]), going_on, skipped)
+            examined = np.where(clicked(place, chances[:, place]), continuation, skipped)
         return chances
 
     def examined(self, lists: Ints) -> Floats:
@@ -76,8 +76,8 @@ class Chain:
         size, depth = lists.shape
         found = np.ones((size, depth))
         for place in range(depth - 1):
-            attracted, going_on = self.at(lists[:, place], place)
-            next_one = attracted * going_on + (1 - attracted) * self.after_skip
+            attracted, continuation = self.at(lists[:, place], place)
+            next_one = attracted * continuation + (1 - attracted) * self.after_skip
             found[:, place + 1] = found[:, place] * next_one
         return found
 
@@ -88,7 +88,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Counts:
-    """What chain models are counted from.
+    """Counts of a log that the closed forms need.
 
     Attributes
     ----------
@@ -140,38 +140,38 @@ def counts(log: ClickLog) -> Counts:
 _BY_DOCUMENT = ("until_last", "until_first", "clicks", "last_clicks", "first_clicks")
 
 
-def fit_cascade(log: ClickLog, *, smoothing: float = 1.0) -> Fit:
+def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0) -> Fit:
     """Fit the cascade model: a = first clicks / times examined until then; what is clicked satisfies.
 
-    `smoothing`: so many clicks and so many skips are added to each parameter; 0 = none. Two clicks in a
-    session are impossible to this model.
+    `pseudo_count`: so many clicks and so many skips are added to those of each parameter; 0 = none. Two
+    clicks in a session are impossible to this model.
     """
     found = counts(log)
-    attraction = share(found.first_clicks, found.until_first, smoothing)
+    attraction = smoothed_rate(found.first_clicks, found.until_first, pseudo_count)
     return Fit(
-        Chain(attraction, np.ones_like(attraction), np.zeros((1, log.depth)), 1.0, {}, len(attraction))
+        CascadeModel(attraction, np.ones_like(attraction), np.zeros((1, log.depth)), 1.0, {}, len(attraction))
     )
 
 
-def counted_dcm(found: Counts, *, smoothing: float = 1.0) -> Chain:
+def closed_form_dcm(found: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
     """Return the DCM of the closed form: lambda[r] = 1 - last clicks at r / clicks at r.
 
     This, and a = clicks / times shown until the last click, is the maximum of a lower bound of the
-    likelihood: readers are taken to stop at their last click (Guo, Liu and Wang 2009, section 4).
+    likelihood, which lets users stop at their last click (Guo, Liu and Wang 2009, section 4).
     """
-    attraction = share(found.clicks, found.until_last, smoothing)
-    go_on = 1 - share(found.last_clicks_at, found.clicks_at, smoothing)
-    named = {f"lambda[{place}]": float(value) for place, value in enumerate(go_on, 1)}
-    size = len(attraction) + len(go_on)
-    return Chain(attraction, np.ones_like(attraction), go_on[None, :], 1.0, named, size)
+    attraction = smoothed_rate(found.clicks, found.until_last, pseudo_count)
+    continuation = 1 - smoothed_rate(found.last_clicks_at, found.clicks_at, pseudo_count)
+    named = {f"lambda[{place}]": float(value) for place, value in enumerate(continuation, 1)}
+    size = len(attraction) + len(continuation)
+    return CascadeModel(attraction, np.ones_like(attraction), continuation[None, :], 1.0, named, size)
 
 
-def counted_sdbn(found: Counts, *, smoothing: float = 1.0) -> Chain:
+def closed_form_sdbn(found: Counts, *, pseudo_count: float = 1.0) -> CascadeModel:
     """Return the SDBN of the closed form: s = last clicks / clicks, a = clicks / times shown until the last.
 
-    Chapelle and Zhang 2009, section 5: gamma = 1, and readers are taken to stop at their last click.
+    Chapelle and Zhang 2009, section 5: gamma = 1, and users stop at their last click.
     """
-    attraction = share(found.clicks, found.until_last, smoothing)
-    satisfaction = share(found.last_clicks, found.clicks, smoothing)
+    attraction = smoothed_rate(found.clicks, found.until_last, pseudo_count)
+    satisfaction = smoothed_rate(found.last_clicks, found.clicks, pseudo_count)
     after_click = (1 - satisfaction)[:, None]
-    return Chain(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction))
+    return CascadeModel(attraction, satisfaction, after_click, 1.0, {"gamma": 1.0}, 2 * len(attraction))

@@ -1,6 +1,6 @@
-"""What a log says of readers who go down the list: what is hidden lies after the last click.
+"""The expectation step for users who go down the list: what is hidden lies after the last click.
 
-Down to the last click all is examined. From there on nothing is clicked, and where the reader stopped is not
+Down to the last click all is examined. From there on nothing is clicked, and where the user stopped is not
 seen. With B[i] = P(no click from i on | E_i), which depends on the list alone,
 
     B[i] = (1 - a[i]) ((1 - c) + c B[i+1]),    B[K] = 1 - a[K],    c = after_skip,
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clickassay.click_models.cascade.model import Chain, Counts
+from clickassay.click_models.cascade.model import CascadeModel, Counts
 from clickassay.click_models.click_log import NO_DOCUMENT, Bools, ClickLog, Floats, Ints, summed
-from clickassay.click_models.em import divided, dot_log
+from clickassay.click_models.em import divide, dot_log
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Ends:
     sessions
         (K + 1, L) sessions by last click, 0 = none.
     skips, clicks
-        (D,) times a document was passed by above a last click, and clicked.
-    went_on, went_on_at
+        (D,) times a document was skipped above a last click, and clicked.
+    continued, continued_at
         (D,) clicks on it, and (K,) clicks at a position, that were not the last.
     """
 
@@ -43,8 +43,8 @@ class Ends:
     sessions: Floats
     skips: Floats
     clicks: Floats
-    went_on: Floats
-    went_on_at: Floats
+    continued: Floats
+    continued_at: Floats
 
     @property
     def depth(self) -> int:
@@ -82,14 +82,14 @@ def ends(log: ClickLog, found: Counts) -> Ends:
         sessions=sessions,
         skips=found.until_last - all_skipped - found.clicks,
         clicks=found.clicks,
-        went_on=found.clicks - found.last_clicks,
-        went_on_at=found.clicks_at - found.last_clicks_at,
+        continued=found.clicks - found.last_clicks,
+        continued_at=found.clicks_at - found.last_clicks_at,
     )
 
 
 @dataclass(frozen=True)
 class Tails:
-    """What the parameters of a round say of the part after the last click.
+    """Expectations, under the parameters of a round, of the part after the last click.
 
     Attributes
     ----------
@@ -99,60 +99,60 @@ class Tails:
         (K + 1, L) B at the place after the last click; 1 where there is none.
     examined
         (K, L) expected sessions that examine a place below their last click.
-    reached, passed, could_go
+    examined_next, examined_later, could_continue
         Expected numbers: of places examined right after a last click, of those examined later, and of chances
-        to go on from a place skipped there.
+        to continue from a place skipped there.
     """
 
     chance: Floats
     silent: Floats
     examined: Floats
-    reached: float
-    passed: float
-    could_go: float
+    examined_next: float
+    examined_later: float
+    could_continue: float
 
 
-def tails(found: Ends, chain: Chain) -> Tails:
+def tails(found: Ends, model: CascadeModel) -> Tails:
     """Work out the expectation step."""
-    silent, chance = _silence(found, chain), np.ones_like(found.sessions)
+    silent, chance = _no_click_chances(found, model), np.ones_like(found.sessions)
     examined = np.zeros(found.documents.shape)
-    reached = passed = could_go = 0.0
+    examined_next = examined_later = could_continue = 0.0
     for last in range(found.depth):  # and what happens at the place after it, which has this number from 0
         follows = found.more(last - 1)
-        goes_on = chain.going_on(found.documents[last - 1], last - 1) if last else 1.0
-        chance[last] = np.where(follows, 1 - goes_on + goes_on * silent[last], 1.0)
-        posterior = np.where(follows, divided(goes_on * silent[last], chance[last]), 0.0)
+        continues = model.continuation(found.documents[last - 1], last - 1) if last else 1.0
+        chance[last] = np.where(follows, 1 - continues + continues * silent[last], 1.0)
+        posterior = np.where(follows, divide(continues * silent[last], chance[last]), 0.0)
         examined[last] = found.sessions[last] * posterior
         if last:
-            reached += float(examined[last].sum())
-            more = examined[last - 1] * np.where(follows, _share(chain.after_skip, silent[last]), 0.0)
-            could_go += float(examined[last - 1][follows].sum())
-            passed += float(more.sum())
+            examined_next += float(examined[last].sum())
+            more = examined[last - 1] * np.where(follows, _next_examined(model.after_skip, silent[last]), 0.0)
+            could_continue += float(examined[last - 1][follows].sum())
+            examined_later += float(more.sum())
             examined[last] += more
-    return Tails(chance, silent, examined, reached, passed, could_go)
+    return Tails(chance, silent, examined, examined_next, examined_later, could_continue)
 
 
-def _silence(found: Ends, chain: Chain) -> Floats:
+def _no_click_chances(found: Ends, model: CascadeModel) -> Floats:
     """Return (K + 1, L) B by place from 0; 1 where there is no document."""
-    silent, skip = np.ones_like(found.sessions), chain.after_skip
+    silent, skip = np.ones_like(found.sessions), model.after_skip
     for place in reversed(range(found.depth)):
         after = np.where(found.more(place), 1 - skip + skip * silent[place + 1], 1.0)
-        skipped = 1 - chain.attraction[found.documents[place]]
+        skipped = 1 - model.attraction[found.documents[place]]
         silent[place] = np.where(found.more(place - 1), skipped * after, 1.0)
     return silent
 
 
-def _share(after_skip: float, silent: Floats) -> Floats:
-    """Return the chance that who skipped one place, and clicked nothing later, examined the next."""
+def _next_examined(after_skip: float, silent: Floats) -> Floats:
+    """Return the chance that users who skipped one place, and clicked nothing later, examined the next."""
     after = after_skip * silent
-    return divided(after, 1 - after_skip + after)
+    return divide(after, 1 - after_skip + after)
 
 
-def log_likelihood(found: Ends, seen: Tails, chain: Chain) -> float:
-    """Return the natural logarithm of the probability of all sessions; `seen` is what the chain says."""
-    above = dot_log(found.clicks, chain.attraction) + dot_log(found.skips, 1 - chain.attraction)
-    by_place = chain.after_click.shape == (1, found.depth)
-    went_on = found.went_on_at[None, :] if by_place else found.went_on[:, None]
-    skips, after_skip = np.array([found.skips.sum()]), np.array([chain.after_skip])
-    on = dot_log(went_on, chain.after_click) + dot_log(skips, after_skip)
+def log_likelihood(found: Ends, seen: Tails, model: CascadeModel) -> float:
+    """Return the natural logarithm of the probability of all sessions; `seen` are the model's tails."""
+    above = dot_log(found.clicks, model.attraction) + dot_log(found.skips, 1 - model.attraction)
+    by_place = model.after_click.shape == (1, found.depth)
+    continued = found.continued_at[None, :] if by_place else found.continued[:, None]
+    skips, after_skip = np.array([found.skips.sum()]), np.array([model.after_skip])
+    on = dot_log(continued, model.after_click) + dot_log(skips, after_skip)
     return above + on + dot_log(found.sessions.ravel(), seen.chance.ravel())
