@@ -3,21 +3,21 @@
 import re
 from pathlib import Path
 
-from clickassay.studies.audit.one_list import audited_list, one_list
-from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.audit.one_list import audit_list, one_list
+from clickassay.studies.audit.tool_formulas import AuditScale
 
 PAGE = Path(__file__).parents[1] / "reference" / "audit.md"
-READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)
+SCALE = AuditScale(depth=5, max_grade=4, relevant_grade=3, persistence=0.8)
 EXAMPLES = {
-    "holes": one_list((3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0), READING.top),
-    "whole": one_list((3, 2, 4, 0, 1), (), READING.top),
+    "unjudged": one_list((3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0), SCALE.max_grade),
+    "judged": one_list((3, 2, 4, 0, 1), (), SCALE.max_grade),
 }
-"""The lists of the page: one with a result that nobody judged, one whose results are all that is judged."""
+"""The lists of the page: one with a result without a grade, one whose results are all that is judged."""
 
 
 def table(name: str) -> str:
     """Return the Markdown table of one list."""
-    rows = audited_list(EXAMPLES[name], READING).iter_rows(named=True)
+    rows = audit_list(EXAMPLES[name], SCALE).iter_rows(named=True)
     head = ("metric", "convention", "value", "choice", "reported by")
     cells = [
         (row["quantity"], f"`{row['convention']}`", f"{row['value']:.4f}", row["choice"], row["tools"])

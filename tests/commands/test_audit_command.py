@@ -1,4 +1,4 @@
-"""`clickassay audit` on runs and on one list: values, what cannot be told, what changes a conclusion."""
+"""`clickassay audit` on runs and on one list: values, what cannot be computed, what changes a conclusion."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ import pytest
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.records import SampleChoice
 from clickassay.studies.audit.compare import change, mean_gaps
-from clickassay.studies.audit.on_run import NEEDS_HOLES, NEEDS_POOL, audit_run
+from clickassay.studies.audit.on_run import NEEDS_POOL, NEEDS_UNJUDGED, audit_run
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.one_correlation import weighted_correlation
@@ -150,13 +150,13 @@ def test_rows_name_the_first_convention_with_the_same_values(audited):
     assert same["ERR(max_rel=4,judged_only=True)@5"] == "ERR(max_rel=4)@5"
     assert same["nDCG(dcg='exp-log2')@5 to the hits"] == "nDCG(dcg='exp-log2')@5"
     assert same["nDCG@5"] is None
-    assert audited.holes == 0
+    assert audited.n_unjudged == 0
 
 
 # ---- what a run does not keep -------------------------------------------------------------------
 
 
-def test_without_judgments_what_asks_for_them_is_left_out_and_the_rest_is_the_same(run, audited):
+def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(run, audited):
     alone = audit_run(run)
     both = alone.audited.join(audited.audited, on=["click_metric", "convention"], suffix="_with")
     kept = both.filter(pl.col("mean").is_not_null())
@@ -199,12 +199,12 @@ def test_judgments_of_another_run_are_refused(run, log, tmp_path):
         assert "not those that" in tiny.refusal("audit", run, "--judgments", judged, "--quiet"), name
 
 
-def test_results_without_a_judgment_tell_conventions_apart_where_the_run_filled_them(zero, log):
+def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_them(zero, log):
     blind, seeing = audit_run(zero), audit_run(zero, judgments=str(log / "some.parquet"))
     name = "ERR(max_rel=4,judged_only=True)@5"
     (row,) = blind.audited.filter(convention=name, click_metric="UCTR").iter_rows(named=True)
-    assert (row["mean"], row["reason"], blind.holes) == (None, NEEDS_HOLES, None)
-    assert seeing.holes > 0
+    assert (row["mean"], row["reason"], blind.n_unjudged) == (None, NEEDS_UNJUDGED, None)
+    assert seeing.n_unjudged > 0
     means = means_of(seeing)
     assert means[name] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["ERR(max_rel=4,unjudged=2)@5"] > means["ERR(max_rel=4)@5"] + 1e-4
@@ -222,7 +222,7 @@ def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         ((0.1, 0.05, 0.15), (-0.1, -0.15, -0.05), "reversed"),
         ((0.1, 0.05, 0.15), (0.02, -0.03, 0.07), "no longer beyond noise"),
@@ -234,8 +234,8 @@ def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
         ((0.1, np.nan, np.nan), (0.2, 0.1, 0.3), "beyond noise now"),
     ],
 )
-def test_what_becomes_of_a_difference_is_said_in_a_word(before, after, told):
-    assert change(before, after) == told
+def test_a_change_of_a_difference_is_named_by_sign_and_significance(before, after, expected):
+    assert change(before, after) == expected
 
 
 def test_each_change_has_the_correlations_of_the_two_conventions(audited):
@@ -287,7 +287,7 @@ def names_of(text):
     return [row["convention"] for row in csv.DictReader(io.StringIO(text))]
 
 
-def test_a_run_is_told_line_by_line_with_what_cannot_be_told(run, judgments):
+def test_a_run_is_shown_line_by_line_with_what_cannot_be_computed(run, judgments):
     out = said(run, "--judgments", judgments, "--click-metric", "UCTR")
     assert "this run cannot show what conventions do" in out
     assert "Not computed" not in out
@@ -308,7 +308,7 @@ def test_tables_are_written_whole_and_are_what_csv_prints(run, judgments, tmp_pa
     assert tiny.inside("audit", run, "--out", out, "--quiet").code == 2
 
 
-def test_one_list_tells_which_conventions_give_a_number():
+def test_one_list_shows_which_conventions_give_a_number():
     out = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.75", "--csv")
     assert names_of(out) == ["nDCG(dcg='exp-log2',ideal='shown')@5"]
     cut = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339", "--json")

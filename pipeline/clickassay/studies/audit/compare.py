@@ -1,4 +1,4 @@
-"""Conventions of one quantity compared on judged configurations: means, correlations, conclusions."""
+"""Conventions of one quantity compared on judged configurations: means, correlations, significance."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from clickassay.correlation.jackknife import Deviations, difference_interval, le
 from clickassay.correlation.weighted import correlation_matrix, without_rounding
 
 SAME = 1e-12
-"""Values that differ by less, relative to the largest, are the same: a sum in another order."""
+"""Relative difference below which values count as equal: sums in another order differ by rounding alone."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Differences and the ends of their 95 % intervals; NaN where there is none."""
+    """Differences from a reference convention with the ends of their 95 % intervals; NaN where undefined."""
 
     value: Floats
     low: Floats
@@ -30,31 +30,31 @@ def weighted_means(sample: Sample) -> Floats:
     return means
 
 
-def mean_gaps(sample: Sample, of: NDArray[np.intp]) -> Gap:
-    """Return how far weighted means lie from others, by leaving out one query at a time.
+def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
+    """Return differences of weighted means, with intervals by the jackknife over queries.
 
     Parameters
     ----------
     sample
         Its E editorial metrics are conventions; weights are sessions, as in correlations.
-    of
-        (E,) the convention that each is held against.
+    reference
+        (E,) index of the convention that each is compared with.
 
     Returns
     -------
-    (E,) mean of the convention - mean of the other.
+    (E,) mean of the convention - mean of its reference.
     """
     values = sample.editorial_values
-    apart = without_rounding(values - values[:, of], np.abs(values).max(axis=0, initial=0))
-    weighted = apart * sample.sessions[:, None]
+    differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
+    weighted = differences * sample.sessions[:, None]
     rows = np.concatenate([sample.sessions[:, None].astype(np.float64), weighted], axis=1)
     starts = np.flatnonzero(np.diff(sample.query_index, prepend=-1))
     sums = np.add.reduceat(rows, starts, axis=0)
-    found = _mean(sums.sum(axis=0))
-    gathered = Deviations()
+    gap = _mean(sums.sum(axis=0))
+    deviations = Deviations()
     for means in left_out(sums, _mean):
-        gathered.add(means - found)
-    return Gap(found, *difference_interval(found, gathered.spread()))
+        deviations.add(means - gap)
+    return Gap(gap, *difference_interval(gap, deviations.spread()))
 
 
 def _mean(sums: Floats) -> Floats:
@@ -63,8 +63,8 @@ def _mean(sums: Floats) -> Floats:
     return mean
 
 
-def correlation_gaps(sample: Sample, moments: Floats, of: NDArray[np.intp]) -> Gap:
-    """Return how far the correlation of each convention lies from those of others.
+def correlation_gaps(sample: Sample, moments: Floats, reference: NDArray[np.intp]) -> Gap:
+    """Return differences between the correlations of conventions, with intervals by the jackknife.
 
     Parameters
     ----------
@@ -72,38 +72,37 @@ def correlation_gaps(sample: Sample, moments: Floats, of: NDArray[np.intp]) -> G
         With C click metrics; its E editorial metrics are conventions.
     moments
         Its `sample_moments`.
-    of
-        (O,) conventions that all are held against.
+    reference
+        (O,) indices of the conventions that all are compared with.
 
     Returns
     -------
-    (C, E, O) correlation of the convention - correlation of the other.
+    (C, E, O) correlation of the convention - correlation of the reference.
     """
     number = len(sample.editorial_names)
-    a, b = np.repeat(np.arange(number), len(of)), np.tile(of, number)
-    found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    difference = no_rounding(found[:, a] - found[:, b])
+    a, b = np.repeat(np.arange(number), len(reference)), np.tile(reference, number)
+    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
+    difference = no_rounding(values[:, a] - values[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=number)
     low, high = difference_interval(difference, spread)
-    shape = (len(found), number, len(of))
+    shape = (len(values), number, len(reference))
     return Gap(difference.reshape(shape), low.reshape(shape), high.reshape(shape))
 
 
 def same_values(values: Floats, one: int, other: int) -> bool:
-    """Tell whether two columns of (N, E) values are one but for rounding."""
+    """Return whether two columns of (N, E) values are equal but for rounding."""
     pair = values[:, [one, other]]
     return bool(np.abs(pair[:, 0] - pair[:, 1]).max(initial=0) <= SAME * np.abs(pair).max(initial=1))
 
 
 def change(before: tuple[float, float, float], after: tuple[float, float, float]) -> str | None:
-    """Say what becomes of a difference (value, low, high) when a convention changes; None for nothing."""
-    sure = [low > 0 or high < 0 for _, low, high in (before, after)]
+    """Return how sign or significance of a difference (value, low, high) changes; None where neither does.
+
+    A difference is beyond noise where its interval does not hold 0.
+    """
+    was_significant, is_significant = (low > 0 or high < 0 for _, low, high in (before, after))
+    if was_significant != is_significant:
+        return "beyond noise now" if is_significant else "no longer beyond noise"
     if before[0] * after[0] < 0:
-        return "reversed" if all(sure) else "reversed, within noise" if not any(sure) else _changed(sure)
-    return _changed(sure)
-
-
-def _changed(sure: list[bool]) -> str | None:
-    if sure[0] == sure[1]:
-        return None
-    return "no longer beyond noise" if sure[0] else "beyond noise now"
+        return "reversed" if is_significant else "reversed, within noise"
+    return None

@@ -1,4 +1,4 @@
-"""The declared table of conventions: one quantity, what tools take it for, and how that is computed.
+"""The declared table of conventions: each quantity, how tools define it, and how that is computed.
 
 The conventions are those of trec_eval 9 and 10.0-rc3, gdeval, ir_measures 0.4.3, pytrec_eval-terrier 0.5.11,
 ranx 0.3.21, cwl_eval 1.0.12, trectools 0.0.50, rankkit 0.1.0, scikit-learn 1.9, and of the sources of
@@ -11,39 +11,39 @@ from dataclasses import dataclass, replace
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.metrics.names import parse_measure
-from clickassay.studies.audit import tool_formulas as elsewhere
-from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.audit import tool_formulas
+from clickassay.studies.audit.tool_formulas import AuditScale
 from clickassay.studies.evaluation.lists import Lists
 from clickassay.studies.evaluation.values import measure_values
 
-Function = Callable[[Lists, Reading], Floats]
+Function = Callable[[Lists, AuditScale], Floats]
 
 
 @dataclass(frozen=True)
 class Convention:
-    """What some tools take a quantity for.
+    """A definition of a quantity that some tools use.
 
     Attributes
     ----------
     quantity
         The name under which all of them report it.
     measure
-        The name of what is computed, in the grammar of measures; with `function` a label for it. In the
-        declared table braces stand for what a `Reading` fills in, also in `choice` and `tools`.
+        Name of the measure that is computed, in the grammar of measures; with `function` a label for it. In
+        the declared table braces stand for values of an `AuditScale`, also in `choice` and `tools`.
     choice
-        What is chosen, in words.
+        How this definition differs from the others, in words.
     tools
-        Who reports it so.
+        The tools that report it.
     function
-        Computes what no measure's name says.
-    beyond
-        Whether it asks for judged results that the list does not show.
-    holes
-        Whether it treats results without a grade in another way than as grade 0.
+        Computes it where the grammar of measures has no name for it.
+    needs_pool
+        Whether its value depends on judged results that the list does not show.
+    needs_unjudged
+        Whether it treats results without a grade differently from results of grade 0.
     own
-        The settings `pool` of a run under which it is what the run computes.
+        Values of the setting `pool` under which a run computes the quantity so.
     column
-        The column of the run that then has it.
+        The column of the run's configurations that then has it.
     """
 
     quantity: str
@@ -51,14 +51,14 @@ class Convention:
     choice: str
     tools: str
     function: Function | None = None
-    beyond: bool = False
-    holes: bool = False
+    needs_pool: bool = False
+    needs_unjudged: bool = False
     own: tuple[str, ...] = ()
     column: str = ""
 
-    def filled(self, reading: Reading) -> "Convention":
-        """Return the same for these lists, with everything filled in."""
-        values = _fillers(reading)
+    def fill_in(self, scale: AuditScale) -> "Convention":
+        """Return the convention with the values of a scale in place of the braces."""
+        values = _placeholders(scale)
         name, choice, tools = (text.format(**values) for text in (self.measure, self.choice, self.tools))
         return replace(
             self,
@@ -67,28 +67,28 @@ class Convention:
             tools=tools,
         )
 
-    def values(self, lists: Lists, reading: Reading) -> Floats:
-        """Return the (Q,) values of the lists; of a convention that is filled in."""
+    def values(self, lists: Lists, scale: AuditScale) -> Floats:
+        """Return the (Q,) values of the lists; the convention must come from `fill_in`."""
         if self.function is not None:
-            return self.function(lists, reading)
-        # the name says every parameter: no setting but the top of the scale is asked
-        settings = Settings(max_grade=reading.top, relevant_grade=1, success_grade=0)
+            return self.function(lists, scale)
+        # the name has every parameter: of the settings only the top of the scale has an effect
+        settings = Settings(max_grade=scale.max_grade, relevant_grade=1, success_grade=0)
         return measure_values(parse_measure(self.measure), lists, settings)
 
 
-def _fillers(reading: Reading) -> dict[str, object]:
-    grades = range(reading.top + 1)
+def _placeholders(scale: AuditScale) -> dict[str, object]:
+    grades = range(scale.max_grade + 1)
     return {
-        "k": reading.depth,
-        "rel": reading.relevant,
-        "top": reading.top,
-        "p": reading.persistence,
-        "more": reading.top + 1,
-        "less": reading.top - 1,
-        "half": (reading.top + 1) // 2,
-        "shares": _numbers([grade / reading.top for grade in grades]),
-        "exponential": _numbers([(2**grade - 1) / (2**reading.top - 1) for grade in grades]),
-        "cut": _numbers([grade if grade >= reading.relevant else 0 for grade in grades]),
+        "k": scale.depth,
+        "rel": scale.relevant_grade,
+        "top": scale.max_grade,
+        "p": scale.persistence,
+        "more": scale.max_grade + 1,
+        "less": scale.max_grade - 1,
+        "half": (scale.max_grade + 1) // 2,
+        "shares": _numbers([grade / scale.max_grade for grade in grades]),
+        "exponential": _numbers([(2**grade - 1) / (2**scale.max_grade - 1) for grade in grades]),
+        "cut": _numbers([grade if grade >= scale.relevant_grade else 0 for grade in grades]),
     }
 
 
@@ -103,40 +103,41 @@ CONVENTIONS = (
         "nDCG", "nDCG(dcg='exp-log2')@{k}", "gain 2^g - 1, ideal list of the k best judged results",
         "gdeval, ir_measures with dcg='exp-log2', rankkit, ranx ndcg_burges, trectools with trec_eval=False, "
         "Quepid ndcg_cut",
-        beyond=True, own=("judged",), column="NDCG",
+        needs_pool=True, own=("judged",), column="NDCG",
     ),
     Convention(
         "nDCG", "nDCG(dcg='exp-log2')@{k} to the hits", "the same, ideal list no longer than the list",
-        "Elasticsearch, OpenSearch", elsewhere.ndcg_to_the_hits, beyond=True,
+        "Elasticsearch, OpenSearch", tool_formulas.ndcg_to_the_hits, needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(dcg='exp-log2')@{k}, two decimals", "the same, each query rounded to two decimals",
-        "OpenSearch Search Relevance Workbench", elsewhere.two_decimals, beyond=True,
+        "OpenSearch Search Relevance Workbench", tool_formulas.two_decimals, needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG@{k}", "gain g, ideal list of the k best judged results",
         "trec_eval ndcg_cut, pytrec_eval, ir_measures, ranx, trectools, rankkit with linear gain",
-        beyond=True,
+        needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(ideal='uncut')@{k}", "gain g, ideal list of all judged results",
-        "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, of a list that ends here", beyond=True,
+        "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, of a list that ends here",
+        needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(dcg='exp-log2',ideal='uncut')@{k}", "gain 2^g - 1, ideal list of all judged results",
-        "Quepid ndcg@10", beyond=True,
+        "Quepid ndcg@10", needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(dcg='jk-log2')@{k}", "gain g, divided by log2(i) from the second place on",
-        "trec_eval ndcg_p", beyond=True,
+        "trec_eval ndcg_p", needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(judged_only=True)@{k}", "gain g, results without a grade left out",
-        "trec_eval -J, ir_measures with judged_only=True", beyond=True, holes=True,
+        "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
         "nDCG", "nDCG(gains='{cut}')@{k}", "gain g, grades below the relevant ones worth nothing",
-        "ranx ndcg with -l{rel}", beyond=True,
+        "ranx ndcg with -l{rel}", needs_pool=True,
     ),
     Convention(
         "nDCG", "nDCG(dcg='exp-log2',ideal='shown')@{k}", "gain 2^g - 1, ideal list of the results shown",
@@ -148,7 +149,7 @@ CONVENTIONS = (
     ),
     Convention(
         "nDCG", "SDCG@{k}", "gain g / g_max, ideal list of k top grades, whether they exist or not",
-        "cwl_eval SDCG", elsewhere.scaled_dcg,
+        "cwl_eval SDCG", tool_formulas.scaled_dcg,
     ),
     Convention(
         "DCG", "DCG(dcg='exp-log2')@{k}", "gain 2^g - 1, divided by log2(i + 1)",
@@ -159,38 +160,38 @@ CONVENTIONS = (
     ),
     Convention(
         "DCG", "DCG@{k} with ln", "gain 2^g - 1, divided by ln(i + 1)", "gdeval, on the way to nDCG",
-        elsewhere.natural_dcg,
+        tool_formulas.natural_dcg,
     ),
     Convention(
         "ERR", "ERR(max_rel={top})@{k}",
         "R(g) = (2^g - 1) / 2^g_max, results without a grade keep their place",
-        "Elasticsearch, Quepid and rankkit when told the scale; gdeval and ir_measures, where it ends at 4",
+        "Elasticsearch, Quepid and rankkit given the scale; gdeval and ir_measures, where it ends at 4",
         own=BOTH, column="ERR",
     ),
     Convention(
         "ERR", "ERR(max_rel={top},judged_only=True)@{k}", "results without a grade left out",
-        "ir_measures with judged_only=True", holes=True,
+        "ir_measures with judged_only=True", needs_unjudged=True,
     ),
     Convention(
         "ERR", "ERR(max_rel={top},unjudged={half})@{k}", "half credit for results without a grade", "RRE",
-        holes=True,
+        needs_unjudged=True,
     ),
     Convention(
         "ERR", "ERR@{k} on 0..{more}", "a scale with a grade too many",
-        "Elasticsearch, Quepid or gdeval told the wrong scale", elsewhere.err_of_larger_scale,
+        "Elasticsearch, Quepid or gdeval given the wrong scale", tool_formulas.err_of_larger_scale,
     ),
     Convention(
         "ERR", "ERR@{k} on 0..{less}",
-        "a scale with a grade too few: the top grade satisfies with a chance above 1",
-        "Quepid told the wrong scale", elsewhere.err_of_smaller_scale,
+        "a scale with a grade too few: the top grade satisfies with a probability above 1",
+        "Quepid given the wrong scale", tool_formulas.err_of_smaller_scale,
     ),
     Convention(
         "ERR", "ERR@{k} on the seen scale", "g_max is the best grade among the query's judgments",
-        "rankkit not told the scale, query by query", elsewhere.err_of_seen_scale, beyond=True,
+        "rankkit without a given scale, query by query", tool_formulas.err_of_seen_scale, needs_pool=True,
     ),
     Convention(
         "AP", "AP(rel={rel})@{k}", "divided by all relevant judged results",
-        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx, rankkit", beyond=True, own=("judged",),
+        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx, rankkit", needs_pool=True, own=("judged",),
         column="AP",
     ),
     Convention(
@@ -200,19 +201,19 @@ CONVENTIONS = (
     ),
     Convention(
         "AP", "AP(rel={rel},over='cut')@{k}", "divided by the relevant judged results, at most k",
-        "some learning-to-rank libraries", beyond=True,
+        "some learning-to-rank libraries", needs_pool=True,
     ),
     Convention(
         "AP", "AP(rel={rel},judged_only=True)@{k}", "results without a grade left out",
-        "trec_eval -J, ir_measures with judged_only=True", beyond=True, holes=True,
+        "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
         "AP", "AP(rel=1)@{k}", "grade 1 is relevant, divided by all relevant judged results",
-        "trec_eval, ir_measures, pytrec_eval and ranx unless told; trectools, Quepid", beyond=True,
+        "trec_eval, ir_measures, pytrec_eval and ranx by default; trectools, Quepid", needs_pool=True,
     ),
     Convention(
         "AP", "AP(rel=1,over='cut')@{k}", "grade 1 is relevant, divided by at most k",
-        "some learning-to-rank libraries", beyond=True,
+        "some learning-to-rank libraries", needs_pool=True,
     ),
     Convention(
         "RR", "RR(rel={rel})@{k}", "grade {rel} is relevant",
@@ -220,11 +221,11 @@ CONVENTIONS = (
     ),
     Convention(
         "RR", "RR(rel=1)@{k}", "grade 1 is relevant",
-        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch unless told; trectools, Quepid",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; trectools, Quepid",
     ),
     Convention(
         "RR", "RR(rel={rel},judged_only=True)@{k}", "results without a grade left out",
-        "trec_eval -J, ir_measures with judged_only=True", holes=True,
+        "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
     ),
     Convention(
         "RBP", "RBP(p={p},max_rel={top})@{k}", "gain (2^g - 1) / 2^g_max, as in ERR", "clickassay",
@@ -236,7 +237,7 @@ CONVENTIONS = (
     ),
     Convention(
         "RBP", "RBP(p={p},gains='{shares}')@{k}", "gain g / g_max",
-        "cwl_eval given such gains; what trec_eval rbp means to compute",
+        "cwl_eval given such gains; what trec_eval rbp is meant to compute",
     ),
     Convention(
         "RBP", "RBP(p={p},rel={rel})@{k}", "gain 1 from the relevant grade on", "ir_measures, cwl_eval"
@@ -244,14 +245,14 @@ CONVENTIONS = (
     Convention("RBP", "RBP(p={p},rel=1)@{k}", "gain 1 from grade 1 on", "trectools"),
     Convention(
         "RBP", "RBP(p={p})@{k} of grades", "gain g, not divided: not bounded by 1",
-        "ranx, trectools with grades", elsewhere.rbp_of_raw_grades,
+        "ranx, trectools with grades", tool_formulas.rbp_of_raw_grades,
     ),
     Convention(
         "RBP", "RBP(p={p})@{k} of grades from {rel}", "gain g from the relevant grade on, not divided",
-        "ranx with -l{rel}", elsewhere.rbp_of_relevant_grades,
+        "ranx with -l{rel}", tool_formulas.rbp_of_relevant_grades,
     ),
     Convention(
-        "RBP", "RBP(p=0.9,gains='{shares}')@{k}", "gain g / g_max, and p = 0.9", "trec_eval rbp unless told p"
+        "RBP", "RBP(p=0.9,gains='{shares}')@{k}", "gain g / g_max, and p = 0.9", "trec_eval rbp by default"
     ),
     Convention(
         "P", "P(rel={rel})@{k}", "divided by k",
@@ -259,39 +260,39 @@ CONVENTIONS = (
     ),
     Convention(
         "P", "P(rel=1)@{k}", "grade 1 is relevant",
-        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch unless told; trectools, Quepid",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; trectools, Quepid",
     ),
     Convention(
         "P", "P(rel={rel})@{k} of the hits", "divided by the results shown, at most k",
-        "OpenSearch Search Relevance Workbench, of its own threshold", elsewhere.precision_of_hits,
+        "OpenSearch Search Relevance Workbench, with its own threshold", tool_formulas.precision_of_hits,
     ),
     Convention(
         "P", "P(rel={rel},judged_only=True)@{k}", "results without a grade left out",
-        "trec_eval -J, ir_measures with judged_only=True", holes=True,
+        "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
     ),
 )  # fmt: skip
 """Every convention, those of a quantity together."""
 
-BESIDE = (
+INCOMPLETE_JUDGMENTS = (
     Convention(
         "infAP", "infAP(rel={rel})@{k}", "AP expected from a sample of judgments", "trec_eval, ir_measures",
-        beyond=True, holes=True,
+        needs_pool=True, needs_unjudged=True,
     ),
     Convention(
         "Bpref", "Bpref(rel={rel})@{k}", "relevant results before judged irrelevant ones",
-        "trec_eval, ir_measures", beyond=True, holes=True,
+        "trec_eval, ir_measures", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
-        "Judged", "Judged@{k}", "share of the results that have a grade", "ir_measures", holes=True
+        "Judged", "Judged@{k}", "share of the results that have a grade", "ir_measures", needs_unjudged=True
     ),
 )  # fmt: skip
-"""Measures made for lists with results without a grade: what to look at when conventions differ there."""
+"""Measures designed for incomplete judgments: worth a look where conventions differ on unjudged results."""
 
 
-def conventions(reading: Reading, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
-    """Return the conventions for these lists; those that coincide, as where grade 1 is relevant, are one."""
+def conventions(scale: AuditScale, declared: tuple[Convention, ...] = CONVENTIONS) -> tuple[Convention, ...]:
+    """Return the conventions on a scale; those that coincide, e.g. where grade 1 is relevant, are merged."""
     found: dict[str, Convention] = {}
-    for one in (each.filled(reading) for each in declared):
+    for one in (each.fill_in(scale) for each in declared):
         first = found.get(one.measure)
         found[one.measure] = one if first is None else replace(first, tools=f"{first.tools}; {one.tools}")
     return tuple(found.values())

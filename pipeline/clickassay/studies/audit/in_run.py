@@ -1,4 +1,4 @@
-"""The table `conventions` of a run: what other tools would report of its lists, beside its own numbers."""
+"""The table `conventions` of a run: what other tools would report for its lists, next to its own numbers."""
 
 import numpy as np
 import polars as pl
@@ -8,7 +8,7 @@ from clickassay.core.records import Judged, Sample
 from clickassay.core.settings import Settings
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.studies.audit.conventions import conventions
-from clickassay.studies.audit.tables import audit_tables, lists_of, one_click, reading_of, with_conventions
+from clickassay.studies.audit.tables import audit_tables, lists_of, one_click, scale_of, with_conventions
 from clickassay.studies.evaluation.lists import NO_GRADE
 
 
@@ -33,11 +33,11 @@ def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Set
 
 
 def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFrame:
-    reading = reading_of(sample, settings)
-    found = conventions(reading)
+    scale = scale_of(sample, settings)
+    found = conventions(scale)
     rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
     grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
     lists = lists_of(sample, grades, judged.pool[rows])
-    columns = {one.measure: one.values(lists, reading) for one in found}
+    columns = {one.measure: one.values(lists, scale) for one in found}
     headline = one_click(sample, sample.click_names.index(HEADLINE_CLICK))
     return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]

@@ -1,4 +1,4 @@
-"""One list audited: its grades, and those of the judged results that it does not show."""
+"""An audit of one list, given its grades and those of the judged results that it does not show."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ import polars as pl
 from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import JudgmentError, SettingsError
-from clickassay.studies.audit.conventions import BESIDE, conventions
-from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.audit.conventions import INCOMPLETE_JUDGMENTS, conventions
+from clickassay.studies.audit.tool_formulas import AuditScale
 from clickassay.studies.evaluation.lists import NO_GRADE, Lists
 
 NONE = "-"
@@ -21,7 +21,7 @@ ONE_LIST = Table(
     (
         QUANTITY,
         CONVENTION,
-        Column("value", pl.Float64, "of the list"),
+        Column("value", pl.Float64, "value of the convention for the list"),
         CHOICE,
         TOOLS,
     ),
@@ -29,7 +29,7 @@ ONE_LIST = Table(
 )
 
 
-def one_list(shown: Sequence[int | None], others: Sequence[int], top: int) -> Lists:
+def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
     """Return a single ranked list.
 
     Parameters
@@ -38,7 +38,7 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], top: int) -> Li
         Grades of its results, best first; None = without a grade.
     others
         Grades of the query's judged results that it does not show.
-    top
+    max_grade
         Top grade of the scale.
 
     Raises
@@ -47,11 +47,11 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], top: int) -> Li
         If a grade is off the scale.
     """
     judged = [grade for grade in (*shown, *others) if grade is not None]
-    off = [grade for grade in judged if not 0 <= grade <= top]
+    off = [grade for grade in judged if not 0 <= grade <= max_grade]
     if off:
-        raise JudgmentError(f"grade {off[0]} is off the scale 0..{top}; say its top, as in --max-grade")
+        raise JudgmentError(f"grade {off[0]} is off the scale 0..{max_grade}; give its top by --max-grade")
     grades = np.array([NO_GRADE if grade is None else grade for grade in shown], dtype=np.int16)
-    pool = np.bincount(judged, minlength=top + 1).reshape(1, top + 1)
+    pool = np.bincount(judged, minlength=max_grade + 1).reshape(1, max_grade + 1)
     return Lists(("",), grades, np.array([0, len(shown)]), pool.astype(np.int64))
 
 
@@ -61,18 +61,20 @@ def read_grades(option: str, text: str) -> list[int | None]:
     Raises
     ------
     SettingsError
-        If one of them is neither.
+        If one of them is neither a grade nor -.
     """
     words = text.replace(",", " ").split()
-    if odd := [word for word in words if word != NONE and not word.isdecimal()]:
-        raise SettingsError(f"{option} {text!r}: {odd[0]!r} is no grade; expected e.g. 3,-,4,0,1, - for none")
+    if wrong := [word for word in words if word != NONE and not word.isdecimal()]:
+        raise SettingsError(
+            f"{option} {text!r}: {wrong[0]!r} is no grade; expected e.g. 3,-,4,0,1, - for none"
+        )
     return [None if word == NONE else int(word) for word in words]
 
 
-def audited_list(lists: Lists, reading: Reading) -> pl.DataFrame:
-    """Return what each convention makes of one list, in the columns of `ONE_LIST`."""
+def audit_list(lists: Lists, scale: AuditScale) -> pl.DataFrame:
+    """Return the value of each convention for one list, in the columns of `ONE_LIST`."""
     rows = [
-        (one.quantity, one.measure, float(one.values(lists, reading)[0]), one.choice, one.tools)
-        for one in (*conventions(reading), *conventions(reading, BESIDE))
+        (one.quantity, one.measure, float(one.values(lists, scale)[0]), one.choice, one.tools)
+        for one in (*conventions(scale), *conventions(scale, INCOMPLETE_JUDGMENTS))
     ]
     return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")

@@ -1,6 +1,6 @@
-"""The tables of an audit: each convention on judged configurations, and which conclusions it changes."""
+"""The tables of an audit: each convention on judged configurations, and which comparisons it changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from clickassay.studies.audit.compare import (
     weighted_means,
 )
 from clickassay.studies.audit.conventions import Convention
-from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.audit.tool_formulas import AuditScale
 from clickassay.studies.evaluation.lists import Lists
 
 Row = dict[str, object]
@@ -42,14 +42,14 @@ def lists_of(sample: Sample, grades: Integers, pool: Integers) -> Lists:
     return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
 
 
-def reading_of(sample: Sample, settings: Settings) -> Reading:
+def scale_of(sample: Sample, settings: Settings) -> AuditScale:
     """Return the cut and the scale of a sample."""
-    return Reading(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
+    return AuditScale(sample.key.depth, settings.max_grade, settings.relevant_grade, settings.persistence)
 
 
 def audit_tables(
     sample: Sample,
-    found: Sequence[Convention],
+    conventions: Sequence[Convention],
     reasons: Mapping[str, str],
     *,
     pool: str,
@@ -60,16 +60,16 @@ def audit_tables(
     Parameters
     ----------
     sample
-        Its editorial metrics are the conventions that were computed, in the order of `found`.
-    found
+        Its editorial metrics are the conventions that were computed, in the order of `conventions`.
+    conventions
         All conventions.
     reasons
         By name: why a convention was not computed.
     pool
-        The run's setting of that name, which tells its own conventions.
+        The run's setting of that name: it decides which conventions are the run's own.
     """
-    own = {one.quantity: one.measure for one in found if pool in one.own}
-    facts = _facts(sample, found, own, reasons)
+    own = {one.quantity: one.measure for one in conventions if pool in one.own}
+    rows = _convention_rows(sample, conventions, own, reasons)
     label: Row = {**sample.key.columns}
     audited: list[Row] = []
     changed: list[Row] = []
@@ -77,21 +77,22 @@ def audit_tables(
         progress(Event(f"correlating with {click}", number / len(sample.click_names)))
         part = one_click(sample, number)
         moments = sample_moments(part)
-        compared = _Compared(part, correlation_gaps(part, moments, _places(sample, own)), tuple(own))
-        told = _told(part, moments)
-        for fact in facts:
-            row = fact | told.get(str(fact["convention"]), {}) | compared.own_gap(fact)
-            audited.append(label | {"click_metric": click} | row)
-            changed += [label | {"click_metric": click} | one for one in compared.changes(fact, own)]
-    return _framed(CONVENTIONS, audited), _framed(CHANGED, changed)
+        gaps = correlation_gaps(part, moments, _indices(sample, own.values()))
+        comparisons = _Comparisons(part, gaps, tuple(own))
+        correlated = _correlations_by_convention(part, moments)
+        for row in rows:
+            numbers = correlated.get(str(row["convention"]), {}) | comparisons.own_gap(row)
+            audited.append(label | {"click_metric": click} | row | numbers)
+            changed += [label | {"click_metric": click} | one for one in comparisons.changes(row, own)]
+    return _frame(CONVENTIONS, audited), _frame(CHANGED, changed)
 
 
-def _framed(table: Table, rows: list[Row]) -> pl.DataFrame:
+def _frame(table: Table, rows: list[Row]) -> pl.DataFrame:
     return table.canonical(pl.DataFrame(rows, {column.name: column.dtype for column in table.columns}))
 
 
 def one_click(sample: Sample, number: int) -> Sample:
-    """Return the sample with one click metric: all of them at once would not fit memory."""
+    """Return the sample with one of its click metrics, by index: all at once would not fit memory."""
     return replace(
         sample,
         click_names=sample.click_names[number : number + 1],
@@ -100,23 +101,23 @@ def one_click(sample: Sample, number: int) -> Sample:
     )
 
 
-def _places(sample: Sample, own: Mapping[str, str]) -> NDArray[np.intp]:
-    return np.array([sample.editorial_names.index(name) for name in own.values()])
+def _indices(sample: Sample, names: Iterable[str]) -> NDArray[np.intp]:
+    return np.array([sample.editorial_names.index(name) for name in names])
 
 
-def _facts(
+def _convention_rows(
     sample: Sample,
-    found: Sequence[Convention],
+    conventions: Sequence[Convention],
     own: Mapping[str, str],
     reasons: Mapping[str, str],
 ) -> list[Row]:
-    """Return what is the same for every click metric: words, and means."""
-    quantities = {one.measure: one.quantity for one in found}
-    of = [sample.editorial_names.index(own[quantities[name]]) for name in sample.editorial_names]
-    means, gaps = weighted_means(sample), mean_gaps(sample, np.array(of))
+    """Return the columns that are the same for every click metric: texts and means."""
+    quantities = {one.measure: one.quantity for one in conventions}
+    reference = _indices(sample, (own[quantities[name]] for name in sample.editorial_names))
+    means, gaps = weighted_means(sample), mean_gaps(sample, reference)
     same = _same(sample, quantities, means)
     rows: list[Row] = []
-    for place, one in enumerate(found, start=1):
+    for place, one in enumerate(conventions, start=1):
         name = one.measure
         row: Row = {
             "quantity": one.quantity, "convention": name, "place": place, "own": own[one.quantity] == name,
@@ -130,7 +131,7 @@ def _facts(
 
 
 def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[str, str]:
-    """Return by name the first convention of the quantity that has the same values, where it is another."""
+    """Return by name an earlier convention of the same quantity with the same values, where there is one."""
     names = sample.editorial_names
     found: dict[str, str] = {}
     for place, name in enumerate(names):
@@ -148,8 +149,8 @@ def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
     return {key: None if np.isnan(value) else float(value) for key, value in ends.items()}
 
 
-def _told(sample: Sample, moments: Floats) -> dict[str, Row]:
-    """Return what the table of correlations says of each convention."""
+def _correlations_by_convention(sample: Sample, moments: Floats) -> dict[str, Row]:
+    """Return the columns of the table `correlations` for each convention, by its name."""
     table = correlations(sample, [everything(sample)], moments)
     kept = ("correlation", "ci_low", "ci_high", "reason", "caution")
     return {
@@ -158,36 +159,37 @@ def _told(sample: Sample, moments: Floats) -> dict[str, Row]:
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """Conventions of a sample with one click metric, held against the own ones of all quantities."""
+class _Comparisons:
+    """Conventions of a sample with one click metric, compared with the run's own ones of all quantities."""
 
     sample: Sample
     gaps: Gap
     quantities: tuple[str, ...]
 
-    def own_gap(self, fact: Row) -> Row:
-        """Return how far the correlation lies from that of the quantity's own convention."""
-        at = self._at(fact, str(fact["quantity"]))
+    def own_gap(self, row: Row) -> Row:
+        """Return the difference from the correlation of the run's own convention of the quantity."""
+        at = self._at(row, str(row["quantity"]))
         return {} if at is None else _gap("gap", self.gaps, at)
 
-    def changes(self, fact: Row, own: Mapping[str, str]) -> list[Row]:
-        """Return the comparisons with other quantities of which the convention makes something else."""
-        found: list[Row] = []
-        quantity = str(fact["quantity"])
+    def changes(self, row: Row, own: Mapping[str, str]) -> list[Row]:
+        """Return the comparisons with other quantities whose sign or significance the convention changes."""
+        changed: list[Row] = []
+        quantity, convention = str(row["quantity"]), row["convention"]
         for other in self.quantities:
-            after, before = self._at(fact, other), self._at({"convention": own[quantity]}, other)
-            if other != quantity and after is not None and before is not None:
-                told = change(self._triple(before), self._triple(after))
-                row = {"quantity": quantity, "convention": fact["convention"], "other": other, "change": told}
-                row |= _gap("before", self.gaps, before) | _gap("after", self.gaps, after)
-                found += [] if told is None else [row]
-        return found
+            after, before = self._at(row, other), self._at({"convention": own[quantity]}, other)
+            if other == quantity or after is None or before is None:
+                continue
+            what = change(self._triple(before), self._triple(after))
+            if what is not None:
+                label = {"quantity": quantity, "convention": convention, "other": other, "change": what}
+                changed.append(label | _gap("before", self.gaps, before) | _gap("after", self.gaps, after))
+        return changed
 
-    def _at(self, fact: Row, other: str) -> tuple[int, int, int] | None:
+    def _at(self, row: Row, other: str) -> tuple[int, int, int] | None:
         names = self.sample.editorial_names
-        if fact["convention"] not in names:
+        if row["convention"] not in names:
             return None
-        return 0, names.index(str(fact["convention"])), self.quantities.index(other)
+        return 0, names.index(str(row["convention"])), self.quantities.index(other)
 
     def _triple(self, at: tuple[int, int, int]) -> tuple[float, float, float]:
         gaps = self.gaps

@@ -1,7 +1,6 @@
-"""Values that other tools report and that names of measures refuse, since they are no such measure.
+"""Formulas of other tools that the grammar of measures refuses, as they are not the measure of that name.
 
-`lists` are Q ranked lists (studies.evaluation.lists); `reading` has the cut and the scale. Each function
-returns (Q,) values.
+`lists` are Q ranked lists (studies.evaluation.lists). Each function returns (Q,) values.
 """
 
 from dataclasses import dataclass
@@ -19,24 +18,24 @@ Grades = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What all conventions share: the same lists, cut alike, on the same scale.
+class AuditScale:
+    """The cut, the scale and the thresholds that all conventions of an audit share.
 
     Attributes
     ----------
     depth
         The cut k.
-    top
+    max_grade
         Top grade of the scale.
-    relevant
+    relevant_grade
         Lowest grade that counts as relevant.
     persistence
         p of RBP.
     """
 
     depth: int
-    top: int
-    relevant: int
+    max_grade: int
+    relevant_grade: int
     persistence: float
 
 
@@ -48,69 +47,69 @@ def shown_grades(lists: Lists, depth: int) -> Grades:
     return grades
 
 
-def err_of_larger_scale(lists: Lists, reading: Reading) -> Floats:
+def err_of_larger_scale(lists: Lists, scale: AuditScale) -> Floats:
     """ERR on a scale with one grade more than the judges used; 0..1."""
-    return _err(shown_grades(lists, reading.depth), reading.top + 1)
+    return _err(shown_grades(lists, scale.depth), scale.max_grade + 1)
 
 
-def err_of_smaller_scale(lists: Lists, reading: Reading) -> Floats:
-    """ERR on a scale that lacks the top grade, whose chance to satisfy is then above 1; may pass 0 and 1."""
-    return _err(shown_grades(lists, reading.depth), reading.top - 1)
+def err_of_smaller_scale(lists: Lists, scale: AuditScale) -> Floats:
+    """ERR on a scale that lacks the top grade, which then satisfies with probability > 1; may leave 0..1."""
+    return _err(shown_grades(lists, scale.depth), scale.max_grade - 1)
 
 
-def err_of_seen_scale(lists: Lists, reading: Reading) -> Floats:
+def err_of_seen_scale(lists: Lists, scale: AuditScale) -> Floats:
     """ERR on the scale that ends at the best grade among the judgments of the query; 0..1."""
     there = lists.pool > 0
     best = np.where(there.any(axis=1), lists.max_grade - there[:, ::-1].argmax(axis=1), 0)
-    return _err(shown_grades(lists, reading.depth), best[:, None])
+    return _err(shown_grades(lists, scale.depth), best[:, None])
 
 
 def _err(grades: Grades, top: int | Grades) -> Floats:
     return expected_reciprocal_rank((np.exp2(grades) - 1) / np.exp2(top))
 
 
-def rbp_of_raw_grades(lists: Lists, reading: Reading) -> Floats:
+def rbp_of_raw_grades(lists: Lists, scale: AuditScale) -> Floats:
     """RBP with grades for gains, (1 - p) sum of g p^(i - 1); 0..top grade."""
-    return _rbp(shown_grades(lists, reading.depth), reading)
+    return _rbp(shown_grades(lists, scale.depth), scale)
 
 
-def rbp_of_relevant_grades(lists: Lists, reading: Reading) -> Floats:
-    """Return the same, grades below the relevant ones worth nothing; 0..top grade."""
-    grades = shown_grades(lists, reading.depth)
-    return _rbp(np.where(grades >= reading.relevant, grades, 0), reading)
+def rbp_of_relevant_grades(lists: Lists, scale: AuditScale) -> Floats:
+    """Return `rbp_of_raw_grades` with gain 0 for grades below the relevant ones; 0..top grade."""
+    grades = shown_grades(lists, scale.depth)
+    return _rbp(np.where(grades >= scale.relevant_grade, grades, 0), scale)
 
 
-def _rbp(grades: Grades, reading: Reading) -> Floats:
+def _rbp(grades: Grades, scale: AuditScale) -> Floats:
     total = np.zeros(len(grades))
     for column in grades.T[::-1]:
-        total = column + reading.persistence * total
-    value: Floats = (1 - reading.persistence) * total
+        total = column + scale.persistence * total
+    value: Floats = (1 - scale.persistence) * total
     return value
 
 
-def scaled_dcg(lists: Lists, reading: Reading) -> Floats:
+def scaled_dcg(lists: Lists, scale: AuditScale) -> Floats:
     """SDCG = DCG of g / top grade, over that of k results of the top grade; 0..1."""
-    most = sum(1 / discount("log2", rank) for rank in range(1, reading.depth + 1))
-    value: Floats = discounted(shown_grades(lists, reading.depth), "log2") / (reading.top * most)
+    discounts = sum(1 / discount("log2", rank) for rank in range(1, scale.depth + 1))
+    value: Floats = discounted(shown_grades(lists, scale.depth), "log2") / (scale.max_grade * discounts)
     return value
 
 
-def natural_dcg(lists: Lists, reading: Reading) -> Floats:
+def natural_dcg(lists: Lists, scale: AuditScale) -> Floats:
     """DCG with gains 2^g - 1 and discounts ln(i + 1): DCG / ln 2."""
-    value: Floats = discounted(shown_grades(lists, reading.depth), "exp-log2") / np.log(2)
+    value: Floats = discounted(shown_grades(lists, scale.depth), "exp-log2") / np.log(2)
     return value
 
 
-def two_decimals(lists: Lists, reading: Reading) -> Floats:
+def two_decimals(lists: Lists, scale: AuditScale) -> Floats:
     """Return nDCG with gains 2^g - 1, each query's value rounded to two decimals, halves up; 0..1."""
-    exact = ndcg(shown_grades(lists, reading.depth), lists.pool, reading.depth, dcg="exp-log2")
+    exact = ndcg(shown_grades(lists, scale.depth), lists.pool, scale.depth, dcg="exp-log2")
     rounded: Floats = np.floor(100 * exact + 0.5) / 100
     return rounded
 
 
-def ndcg_to_the_hits(lists: Lists, reading: Reading) -> Floats:
+def ndcg_to_the_hits(lists: Lists, scale: AuditScale) -> Floats:
     """Return nDCG with gains 2^g - 1, the ideal list cut where the list ends, at k at most; 0..1."""
-    grades, hits = shown_grades(lists, reading.depth), np.minimum(lists.returned, reading.depth)
+    grades, hits = shown_grades(lists, scale.depth), np.minimum(lists.returned, scale.depth)
     values = np.zeros(len(hits))
     for number in np.unique(hits):
         rows = hits == number
@@ -118,7 +117,7 @@ def ndcg_to_the_hits(lists: Lists, reading: Reading) -> Floats:
     return values
 
 
-def precision_of_hits(lists: Lists, reading: Reading) -> Floats:
+def precision_of_hits(lists: Lists, scale: AuditScale) -> Floats:
     """P = relevant results / results of the list to the cut, 0 for an empty list; 0..1."""
-    hits = np.minimum(lists.returned, reading.depth)
-    return precision(shown_grades(lists, reading.depth), hits, rel=reading.relevant)
+    hits = np.minimum(lists.returned, scale.depth)
+    return precision(shown_grades(lists, scale.depth), hits, rel=scale.relevant_grade)

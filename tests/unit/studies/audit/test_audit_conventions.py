@@ -12,18 +12,18 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.studies.audit.conventions import CONVENTIONS, conventions
-from clickassay.studies.audit.one_list import audited_list, one_list, read_grades
-from clickassay.studies.audit.tool_formulas import Reading
+from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
+from clickassay.studies.audit.tool_formulas import AuditScale
 from support.oracle.oracle_metrics import dcg, err
 from support.pages import script
 from support.places import ROOT
 
-READING = Reading(depth=5, top=4, relevant=3, persistence=0.8)
+SCALE = AuditScale(depth=5, max_grade=4, relevant_grade=3, persistence=0.8)
 SHOWN, OTHERS = (3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0)
 WHOLE = (3, 2, 4, 0, 1)
 
 # Printed or computed by the tools themselves, on the list with a result without a grade.
-HOLES = {
+WITH_UNJUDGED = {
     "DCG(dcg='log2')@5": "5.3869",
     "DCG(dcg='exp-log2')@5": "14.8869",
     "nDCG@5": "0.5339",
@@ -56,7 +56,7 @@ HOLES = {
     "Judged@5": "0.8",
 }
 # The same of the list whose results are all that is judged.
-NO_HOLES = {
+ALL_JUDGED = {
     "DCG(dcg='log2')@5": "6.648712314377457",
     "DCG(dcg='exp-log2')@5": "16.779642067948913",
     "DCG@5 with ln": "24.20790639932173",
@@ -77,22 +77,22 @@ NO_HOLES = {
 }
 
 
-def values(shown, others, reading=READING):
-    rows = audited_list(one_list(shown, others, reading.top), reading)
+def values(shown, others, scale=SCALE):
+    rows = audit_list(one_list(shown, others, scale.max_grade), scale)
     return dict(rows.select("convention", "value").iter_rows())
 
 
-def of_convention(one, shown, others, reading=READING):
-    return float(one.filled(reading).values(one_list(shown, others, reading.top), reading)[0])
+def of_convention(one, shown, others, scale=SCALE):
+    return float(one.fill_in(scale).values(one_list(shown, others, scale.max_grade), scale)[0])
 
 
-@pytest.mark.parametrize(("name", "printed"), HOLES.items(), ids=str)
+@pytest.mark.parametrize(("name", "printed"), WITH_UNJUDGED.items(), ids=str)
 def test_a_list_with_a_result_without_a_grade_has_the_figures_of_the_tools(name, printed):
     digits = len(printed.partition(".")[2])
     assert values(SHOWN, OTHERS)[name] == pytest.approx(float(printed), abs=0.501 * 10**-digits)
 
 
-@pytest.mark.parametrize(("name", "printed"), NO_HOLES.items(), ids=str)
+@pytest.mark.parametrize(("name", "printed"), ALL_JUDGED.items(), ids=str)
 def test_a_list_judged_in_full_has_the_figures_of_the_tools(name, printed):
     digits = min(12, len(printed.partition(".")[2]))
     # cut off or rounded: tools do either
@@ -122,7 +122,7 @@ def by_trec_eval(name, shown, others, **options):
 
 
 @pytest.mark.parametrize("others", [OTHERS, ()], ids=["pool", "no pool"])
-@pytest.mark.parametrize("shown", [SHOWN, WHOLE], ids=["hole", "whole"])
+@pytest.mark.parametrize("shown", [SHOWN, WHOLE], ids=["unjudged", "judged"])
 @pytest.mark.parametrize(
     ("ours", "theirs", "digits"),
     [
@@ -149,7 +149,7 @@ def test_ir_measures_reports_what_the_table_says_it_does(shown, others, ours, th
     assert values(shown, others)[ours] == pytest.approx(found, abs=10**-digits)
 
 
-@pytest.mark.parametrize("shown", [SHOWN, WHOLE], ids=["hole", "whole"])
+@pytest.mark.parametrize("shown", [SHOWN, WHOLE], ids=["unjudged", "judged"])
 @pytest.mark.parametrize(
     ("ours", "theirs", "options"),
     [
@@ -176,18 +176,18 @@ def test_scikit_learn_takes_the_results_shown_for_the_ideal_list():
     assert found["nDCG(dcg='exp-log2',ideal='shown')@5"] == pytest.approx(ndcg_score(exponential, order))
 
 
-def test_rankkit_reads_the_top_of_the_scale_off_the_query_unless_it_is_told():
+def test_rankkit_reads_the_top_of_the_scale_off_the_query_by_default():
     qrels, run = documents((3, 2, 1), (3, 0))
     ranking = sorted(run["1"], key=run["1"].get, reverse=True)
     found = values((3, 2, 1), (3, 0))
     of_query = Run("1", ranking, qrels["1"])
     assert found["ERR@5 on the seen scale"] == pytest.approx(rankkit.score(of_query, "err", k=5), abs=1e-12)
-    told = rankkit.score(of_query, "err", k=5, max_grade=4)
-    assert found["ERR(max_rel=4)@5"] == pytest.approx(told, abs=1e-12)
-    assert found["ERR@5 on the seen scale"] > told + 0.2
+    with_scale = rankkit.score(of_query, "err", k=5, max_grade=4)
+    assert found["ERR(max_rel=4)@5"] == pytest.approx(with_scale, abs=1e-12)
+    assert found["ERR@5 on the seen scale"] > with_scale + 0.2
 
 
-# ---- what a convention is said to ask for -------------------------------------------------------
+# ---- what a convention needs -----------------------------------------------------------------------
 
 
 def named(one):
@@ -198,17 +198,17 @@ FILLERS = ("k", "rel", "top", "p", "more", "less", "half", "shares", "exponentia
 
 
 @pytest.mark.parametrize("one", [named(one) for one in CONVENTIONS])
-def test_only_what_asks_for_judged_results_beyond_the_list_changes_with_them(one):
+def test_only_conventions_that_need_the_pool_change_with_it(one):
     lists = [(SHOWN, others) for others in ((), (4,), (3, 3, 2, 1), OTHERS)] + [((1, 0), ()), ((1, 0), (2,))]
     found = [of_convention(one, *each) for each in lists]
-    assert bool(max(np.ptp(found[:4]), np.ptp(found[4:])) > 1e-9) is one.beyond
+    assert bool(max(np.ptp(found[:4]), np.ptp(found[4:])) > 1e-9) is one.needs_pool
 
 
 @pytest.mark.parametrize("one", [named(one) for one in CONVENTIONS])
-def test_only_what_treats_results_without_a_grade_apart_differs_from_grade_0(one):
+def test_only_conventions_that_need_unjudged_results_differ_from_grade_0(one):
     pairs = [((None, 4, None, 1), (0, 4, 0, 1)), ((None, 3, 0, 3, 0, 3), (0, 3, 0, 3, 0, 3))]
-    gaps = [abs(of_convention(one, hole, (4,)) - of_convention(one, zero, (4,))) for hole, zero in pairs]
-    assert bool(max(gaps) > 1e-9) is one.holes
+    gaps = [abs(of_convention(one, some, (4,)) - of_convention(one, zero, (4,))) for some, zero in pairs]
+    assert bool(max(gaps) > 1e-9) is one.needs_unjudged
 
 
 def test_each_quantity_has_one_convention_of_the_run_own_under_each_pool():
@@ -222,15 +222,15 @@ def test_each_quantity_has_one_convention_of_the_run_own_under_each_pool():
 
 
 @pytest.mark.parametrize(
-    "reading", [Reading(3, 1, 1, 0.9), Reading(4, 3, 1, 0.5), Reading(10, 6, 4, 0.8)], ids=str
+    "scale", [AuditScale(3, 1, 1, 0.9), AuditScale(4, 3, 1, 0.5), AuditScale(10, 6, 4, 0.8)], ids=str
 )
-def test_names_of_conventions_are_distinct_on_every_scale(reading):
-    names = [one.measure for one in conventions(reading)]
+def test_names_of_conventions_are_distinct_on_every_scale(scale):
+    names = [one.measure for one in conventions(scale)]
     assert len(set(names)) == len(names)
 
 
 def test_conventions_that_coincide_are_one_and_keep_all_tools():
-    (one,) = [one for one in conventions(Reading(5, 4, 1, 0.8)) if one.measure == "RR(rel=1)@5"]
+    (one,) = [one for one in conventions(AuditScale(5, 4, 1, 0.8)) if one.measure == "RR(rel=1)@5"]
     assert "trec_eval -l1" in one.tools
     assert "Elasticsearch" in one.tools
 
@@ -241,8 +241,8 @@ LISTS = st.lists(st.integers(0, 4), min_size=1, max_size=7)
 @settings(max_examples=30)
 @given(LISTS, LISTS)
 def test_what_names_refuse_is_what_a_plain_loop_gives(shown, others):
-    reading = Reading(depth=5, top=4, relevant=3, persistence=0.6)
-    found, top5 = values(shown, others, reading), shown[:5]
+    scale = AuditScale(depth=5, max_grade=4, relevant_grade=3, persistence=0.6)
+    found, top5 = values(shown, others, scale), shown[:5]
     weights = [0.4 * 0.6**place for place in range(5)]
     judged = sorted((*shown, *others), reverse=True)
     ideal = dcg(judged[: len(top5)])
@@ -296,7 +296,7 @@ def test_the_tables_of_the_page_are_those_of_today():
     assert script("audit").with_tables(PAGE) == PAGE, "make it again with `make pages` and commit it"
 
 
-@pytest.mark.parametrize(("name", "figures"), [("holes", HOLES), ("whole", NO_HOLES)])
+@pytest.mark.parametrize(("name", "figures"), [("unjudged", WITH_UNJUDGED), ("judged", ALL_JUDGED)])
 def test_the_page_prints_the_figures_of_the_tools_line_by_line(name, figures):
     shown = PAGE.partition(f"<!-- {name} -->")[2].partition("<!-- end -->")[0]
     rows = [line.split(" | ") for line in shown.splitlines() if " | `" in line]
