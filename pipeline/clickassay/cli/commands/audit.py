@@ -99,15 +99,15 @@ def audit(
 
 
 def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFrame":
-    from clickassay.studies.audit.one_list import audited_list, one_list, read_grades
-    from clickassay.studies.audit.tool_formulas import Reading
+    from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
+    from clickassay.studies.audit.tool_formulas import AuditScale
 
     shown = read_grades("--grades", one.grades or "")
     rest = [grade for grade in read_grades("--others", one.others) if grade is not None]
-    reading = Reading(
+    limits = AuditScale(
         depth or max(1, len(shown)), settings.max_grade, settings.relevant_grade, settings.persistence
     )
-    return audited_list(one_list(shown, rest, settings.max_grade), reading)
+    return audit_list(one_list(shown, rest, settings.max_grade), limits)
 
 
 def _of_run(
@@ -165,7 +165,7 @@ def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click_metric: str
     say(
         f"{run}, {sample.key.label}: "
         f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own",
-        _about_unjudged(found.holes),
+        _about_unjudged(found.n_unjudged),
     )
     every = found.audited.filter(click_metric=click_metric)
     shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
@@ -181,11 +181,11 @@ def _show_run(run: Path, found: "Audit", rows: "pl.DataFrame", click_metric: str
     )
 
 
-def _about_unjudged(holes: int | None) -> str:
-    if holes is None:
+def _about_unjudged(n_unjudged: int | None) -> str:
+    if n_unjudged is None:
         return "Which results have no judgment is not known without --judgments."
-    if holes:
-        return f"{holes:,} results have no judgment."
+    if n_unjudged:
+        return f"{n_unjudged:,} results have no judgment."
     return (
         "Every result has a judgment, so this run cannot show what conventions do with results without one."
     )

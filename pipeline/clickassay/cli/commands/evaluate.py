@@ -14,7 +14,7 @@ from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
     from clickassay.report.model import Table
-    from clickassay.studies.evaluation.job import Evaluated
+    from clickassay.studies.evaluation.job import EvaluationResult
 
 METRICS = "nDCG@10 ERR@10 AP RR P@10"
 
@@ -114,9 +114,14 @@ def evaluate(
 
         clickassay evaluate qrels.txt old.txt new.txt --bounds --out reports/old-new
     """
-    from clickassay.studies.evaluation.job import Choices, check_place, evaluate_files, write_evaluation
+    from clickassay.studies.evaluation.job import (
+        EvaluationOptions,
+        check_place,
+        evaluate_files,
+        write_evaluation,
+    )
 
-    options = Choices(
+    options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, settings.seed,
     )  # fmt: skip
@@ -139,7 +144,7 @@ def evaluate(
         say(f"Report: {out / 'report.html'}")
 
 
-def _show(found: "Evaluated", form: str, *, per_query: bool) -> None:
+def _show(found: "EvaluationResult", form: str, *, per_query: bool) -> None:
     from clickassay.studies.evaluation.job import WRITERS, shown_tables
 
     if form in WRITERS:

@@ -2,6 +2,6 @@
 
 - ``lists``, ``values``: lists with grades; values of measures on them.
 - ``evaluate``: values by query, means, comparisons; ``compare``, ``curves``: their parts.
-- ``catalogue``, ``conventions``: the measures as a table; what numbers rest on, in words.
-- ``forms``: the tables; ``job``, ``report``: as text and as a folder.
+- ``catalogue``: the measures as a table; ``conventions``: definitions that the values depend on, in words.
+- ``forms``: the tables; ``job``, ``report``: an evaluation as text, and as a folder with a report.
 """

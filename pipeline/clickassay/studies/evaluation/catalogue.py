@@ -1,4 +1,4 @@
-"""The catalogue of measures as a table: what each is called, takes, and comes from."""
+"""The catalogue of measures as a table: name, definition, parameters, range, other names, source."""
 
 import math
 
@@ -18,7 +18,7 @@ def listing() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def rules() -> list[tuple[str, str]]:
-    """Return pairs (parameter, meaning) of what every name may say of results without a grade."""
+    """Return pairs (parameter, meaning) of the rules on results without a grade, which every name takes."""
     return [(rule.name, rule.meaning) for rule in RULES]
 
 

@@ -10,8 +10,8 @@ from clickassay.core.records import Floats
 from clickassay.correlation.multiplicity import holm
 from clickassay.studies.evaluation.forms import COMPARISONS
 
-FLIPS = 10_000
-"""Draws of the randomisation test."""
+RESAMPLES = 10_000
+"""Draws of signs in the randomisation test."""
 
 _AT_ONCE = 2_000_000
 _ROUNDING = 1e-12
@@ -20,7 +20,7 @@ _ROUNDING = 1e-12
 def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95 % intervals.
 
-    The interval is Student's, not wider than the measures' ranges `low`..`high`, (E,) each; without two
+    The interval is Student's t, cut to the measures' ranges `low`..`high`, (E,) each; with fewer than two
     queries its ends are NaN.
     """
     mean = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
@@ -50,34 +50,34 @@ def comparison_table(names: tuple[str, ...], values: dict[str, Floats], *, seed:
         Of the randomisation test.
 
     `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
-    drawn `FLIPS` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). Without two
-    queries, or where all differences are equal, there is no t test.
+    drawn `RESAMPLES` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). There is
+    no t test with fewer than two queries, or where all differences are equal.
     """
     rows = [
         part
         for number, (one, two) in enumerate(combinations(values, 2))
-        for part in _compared(names, (one, two), values[two] - values[one], (seed, number))
+        for part in _comparison_rows(names, (one, two), values[two] - values[one], (seed, number))
     ]
     frame = pl.DataFrame(rows, COMPARISONS.empty().schema, orient="row")
     corrected = holm(frame["p_value"].fill_null(np.nan).to_numpy())
     return frame.with_columns(pl.Series("p_holm", corrected).fill_nan(None))
 
 
-def _compared(
+def _comparison_rows(
     names: tuple[str, ...], runs: tuple[str, str], difference: Floats, seed: tuple[int, int]
 ) -> list[tuple[object, ...]]:
     mean, half = difference.mean(axis=0), _half_width(difference)
     p_value = _t_test(difference)
-    randomised = _randomised(difference, np.random.default_rng(seed))
+    randomised = _randomisation_test(difference, np.random.default_rng(seed))
     better, worse = (difference > 0).sum(axis=0), (difference < 0).sum(axis=0)
     return [
         (
             *runs,
             name,
             mean[place],
-            _known(mean[place] - half[place]),
-            _known(mean[place] + half[place]),
-            _known(p_value[place]),
+            _or_none(mean[place] - half[place]),
+            _or_none(mean[place] + half[place]),
+            _or_none(p_value[place]),
             randomised[place],
             None,
             int(better[place]),
@@ -88,7 +88,7 @@ def _compared(
     ]
 
 
-def _known(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
@@ -98,21 +98,21 @@ def _t_test(difference: Floats) -> Floats:
     if number < 2:
         return np.full(difference.shape[1], np.nan)
     error = difference.std(axis=0, ddof=1) / np.sqrt(number)
-    apart = error > _ROUNDING * np.abs(difference).max(axis=0)
-    statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=apart)
-    p_value: Floats = np.where(apart, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
+    varies = error > _ROUNDING * np.abs(difference).max(axis=0)
+    statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=varies)
+    p_value: Floats = np.where(varies, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
     return p_value
 
 
-def _randomised(difference: Floats, rng: np.random.Generator) -> Floats:
-    """Return the (E,) shares of draws of signs that bring the mean as far from 0; the data are one draw."""
+def _randomisation_test(difference: Floats, rng: np.random.Generator) -> Floats:
+    """Return the (E,) p values: shares of draws with a mean as far from 0; the data count as one draw."""
     observed = np.abs(difference.sum(axis=0))
     slack = _ROUNDING * np.abs(difference).sum(axis=0)
-    as_far, left = np.ones(difference.shape[1]), FLIPS
+    as_far, left = np.ones(difference.shape[1]), RESAMPLES
     while left:
         number = min(left, max(1, _AT_ONCE // max(1, len(difference))))
         signs = rng.integers(0, 2, (number, len(difference)), dtype=np.int8) * 2.0 - 1
         as_far += (np.abs(signs @ difference) >= observed - slack).sum(axis=0)
         left -= number
-    share: Floats = as_far / (FLIPS + 1)
+    share: Floats = as_far / (RESAMPLES + 1)
     return share

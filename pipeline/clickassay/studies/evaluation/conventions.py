@@ -1,11 +1,11 @@
-"""What numbers of an evaluation rest on, in words: gains, discounts, thresholds, ties, queries."""
+"""Definitions that the values of an evaluation depend on, in words: gains, thresholds, ties, queries."""
 
 from collections.abc import Callable
 from typing import Any
 
 from clickassay.core.settings import Settings
 from clickassay.metrics.definition import Measure, given_arguments
-from clickassay.studies.evaluation.evaluate import Evaluation, Queries
+from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 
 TIES = "falling score, then falling document name as bytes; the rank column is ignored, as in trec_eval"
 INTERVALS = "95 %, Student's t over the queries, kept within the range of the measure"
@@ -30,46 +30,48 @@ _IDEALS = {
 Convention = tuple[str, str]
 
 
-def conventions(found: Evaluation, *, queries: Queries) -> tuple[Convention, ...]:
-    """Return pairs (what, how) for what the measures asked for rest on, each in one line.
+def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
+    """Return pairs (convention, text) of those that the measures of an evaluation depend on, one line each.
 
     Parameters
     ----------
     found
         The evaluation; its measures have every parameter spelled out.
-    queries
+    average_over
         Which queries its means are over.
     """
     about = {
         "Gain and discount": _gain,
         "Ideal list": _ideal,
         "Relevant": _relevant,
-        "Chance that grade g satisfies": _chance,
+        "Probability that grade g satisfies": _satisfaction,
         "Results without a grade": _unjudged,
     }
-    told = [(what, _grouped(found.measures, how)) for what, how in about.items()]
+    grouped = [(what, _group_by_text(found.measures, how)) for what, how in about.items()]
     pairs = found.comparisons.height
     tests = f"paired t test and randomisation test; Holm over {pairs:,} row{'' if pairs == 1 else 's'}"
     return (
-        *((what, words) for what, words in told if words),
+        *((what, text) for what, text in grouped if text),
         ("Order of results", TIES),
-        ("Queries averaged", _QUERIES[queries]),
+        ("AverageOver averaged", _QUERIES[average_over]),
         ("Intervals", INTERVALS),
         *((("Comparisons", tests),) if pairs else ()),
     )
 
 
-def _grouped(measures: tuple[Measure, ...], how: Callable[[Measure], str | None]) -> str:
-    """Say each thing once, after the measures that it holds for; without them where it holds for all."""
-    said: dict[str, list[str]] = {}
+def _group_by_text(measures: tuple[Measure, ...], how: Callable[[Measure], str | None]) -> str:
+    """Return each text once, after the measures that it holds for; alone where it holds for all."""
+    measures_by_text: dict[str, list[str]] = {}
     for measure in measures:
         words = how(measure)
         if words is not None:
-            said.setdefault(words, []).append(str(measure))
-    if len(said) == 1:
-        return next(iter(said))
-    usual = [UNJUDGED] if UNJUDGED in said else []
-    others = [f"{', '.join(names)}: {words}" for words, names in said.items() if words != UNJUDGED]
+            measures_by_text.setdefault(words, []).append(str(measure))
+    if len(measures_by_text) == 1:
+        return next(iter(measures_by_text))
+    usual = [UNJUDGED] if UNJUDGED in measures_by_text else []
+    others = [
+        f"{', '.join(names)}: {words}" for words, names in measures_by_text.items() if words != UNJUDGED
+    ]
     return "; ".join([*usual, *others])
 
 
@@ -96,16 +98,17 @@ def _relevant(measure: Measure) -> str | None:
     return None if rel is None else f"grade {rel} or more"
 
 
-def _chance(measure: Measure) -> str | None:
-    told = dict(measure.arguments)
-    if measure.metric.name not in ("ERR", "RBP") or "rel" in told:
+def _satisfaction(measure: Measure) -> str | None:
+    arguments = dict(measure.arguments)
+    if measure.metric.name not in ("ERR", "RBP") or "rel" in arguments:
         return None
-    return "by the gains named" if "gains" in told else f"(2^g - 1) / 2^{told['max_rel']}"
+    return "by the gains named" if "gains" in arguments else f"(2^g - 1) / 2^{arguments['max_rel']}"
 
 
 def _unjudged(measure: Measure) -> str:
-    told = dict(measure.rules)
+    rules = dict(measure.rules)
     if measure.metric.name in ("Bpref", "infAP", "Judged"):
         return "a part of the measure"
-    words = "left out" if told.get("judged_only") else UNJUDGED
-    return f"worth grade {told['unjudged']}" if "unjudged" in told else words
+    if "unjudged" in rules:
+        return f"worth grade {rules['unjudged']}"
+    return "left out" if rules.get("judged_only") else UNJUDGED

@@ -1,4 +1,4 @@
-"""Curves of runs: precision by recall, gain by rank beside the ideal; and two runs query by query."""
+"""Curves of runs: precision by recall, gain by rank with the ideal gain; two runs query by query."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class GainCurves:
     cg, dcg
         (depth,) means of CG[i] and DCG[i] of the lists; the gain is the grade, its discount max(1, log2 i).
     ideal_cg, ideal_dcg
-        (depth,) the same of the best lists that the judgments allow.
+        (depth,) the same of the ideal lists: the judged results of each query by falling grade.
     """
 
     cg: Floats

@@ -1,4 +1,4 @@
-"""`evaluate`: judgments and runs in, values by query, means with intervals and comparisons out."""
+"""`evaluate`: from judgments and runs to values by query, means with intervals, and comparisons."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from clickassay.studies.evaluation.lists import Lists, lists_of_dicts, ranked_li
 from clickassay.studies.evaluation.values import measure_bounds, measure_values
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
-Queries = Literal["judged", "both"]
+AverageOver = Literal["judged", "both"]
 Measures = str | Measure | Iterable[object]
 
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
@@ -29,12 +29,12 @@ DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What measures say of runs.
+    """The values of measures for runs.
 
     Attributes
     ----------
     measures
-        The measures, every parameter spelled out, in the order asked for.
+        The measures, every parameter spelled out, in the order given.
     lists
         By run: its ranked lists with their grades.
     runs, means, per_query, comparisons
@@ -55,24 +55,23 @@ class Evaluation:
         return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
-        """Return the mean of a measure, when there is one run."""
+        """Return the mean of a measure, where there is one run."""
         if len(self.lists) != 1:
-            raise SettingsError(
-                f"there are {len(self.lists)} runs; look into .means, which has a row for each"
-            )
-        wanted = str(_known(self.measures, measure))
-        return float(self.means.filter(pl.col("measure") == wanted)["mean"].item())
+            raise SettingsError(f"there are {len(self.lists)} runs; read .means, which has a row for each")
+        found = str(_find_measure(self.measures, measure))
+        return float(self.means.filter(pl.col("measure") == found)["mean"].item())
 
 
-def _known(measures: tuple[Measure, ...], asked: str | Measure) -> Measure:
-    measure = parse_measure(str(asked))
-    for known in measures:
-        if known == measure or (
-            set(measure.arguments) <= set(known.arguments)
-            and ((known.metric, known.depth, known.rules) == (measure.metric, measure.depth, measure.rules))
+def _find_measure(measures: tuple[Measure, ...], name: str | Measure) -> Measure:
+    """Return the measure with all parameters that a name gives; it may leave others out."""
+    named = parse_measure(str(name))
+    for one in measures:
+        if one == named or (
+            set(named.arguments) <= set(one.arguments)
+            and ((one.metric, one.depth, one.rules) == (named.metric, named.depth, named.rules))
         ):
-            return known
-    raise SettingsError(f"measure {asked} was not computed; there are {', '.join(map(str, measures))}")
+            return one
+    raise SettingsError(f"measure {name} was not computed; there are {', '.join(map(str, measures))}")
 
 
 def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a number
@@ -80,10 +79,10 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     runs: Source | Mapping[str, Source],
     measures: Measures = DEFAULT_MEASURES,
     *,
-    relevant_grade: int = 1,
+    rel: int = 1,
     max_grade: int = 4,
     persistence: float = 0.8,
-    queries: Queries = "judged",
+    average_over: AverageOver = "judged",
     bounds: bool = False,
     known: Source | None = None,
     expected: Source | None = None,
@@ -102,63 +101,61 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     measures
         Names in the grammar of ir_measures, or of trec_eval: ``"nDCG@10 ERR@10 AP(rel=2)"``; or a list of
         them, of `clickassay.measures` or text.
-    relevant_grade
-        Lowest grade that counts as relevant where a name does not say so by ``rel``; 1 as in trec_eval.
+    rel
+        Lowest grade that counts as relevant where a name has no ``rel``; 1 as in trec_eval.
     max_grade
-        Top of the scale, for ERR and RBP where a name does not say so; never read off the data.
+        Top of the scale, for ERR and RBP where a name has no ``max_rel``; never taken from the data.
     persistence
-        p of RBP where a name does not say so.
-    queries
-        ``judged``: means are over all queries that have judgments, and a query that a run lacks is 0 (for
-        measures of which more is better), as in ir_measures. ``both``: over the judged queries that the run
-        has, as in trec_eval.
+        p of RBP where a name has no ``p``.
+    average_over
+        ``judged``: means are over all queries that have judgments, and a query that a run lacks counts as an
+        empty list: 0 for most measures, as in ir_measures. ``both``: over the queries that have judgments and
+        results, as in trec_eval.
     bounds
-        Whether to give the worst and the best case over results without a grade.
+        Whether to compute the worst and the best case over results without a grade.
     known, expected
-        What users know (query, doc) and how many relevant results they expect (query, number): for Coverage
-        and Novelty, RelativeRecall and RecallEffort.
+        Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
+        expect (query, number), for RelativeRecall and RecallEffort.
     seed
-        Of the randomisation test.
+        Seed of the randomisation test.
 
     Raises
     ------
     InputError, SettingsError, JudgmentError
         If an input, a name or a grade is not what it must be.
     """
-    if queries not in get_args(Queries):
-        raise SettingsError(f"queries is {queries!r}, expected 'judged' or 'both'")
-    settings = _settings(relevant_grade, max_grade, persistence)
-    asked = tuple(dict.fromkeys(spelled_out(measure, settings) for measure in _asked(measures)))
-    told = _Told(
+    if average_over not in get_args(AverageOver):
+        raise SettingsError(f"average_over is {average_over!r}, expected 'judged' or 'both'")
+    settings = _settings(rel, max_grade, persistence)
+    parsed = tuple(dict.fromkeys(spelled_out(measure, settings) for measure in _parse(measures)))
+    users = _UserKnowledge(
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
     )
-    wish = _Wish(asked, settings, queries, bounds, told)
+    options = _Options(parsed, settings, average_over, bounds, users)
     progress(Event("reading judgments and runs"))
-    grades, given = _read(qrels, _by_name(runs), told)
+    grades, given = _read(qrels, _by_name(runs), users)
     parts = {}
     for place, (name, run) in enumerate(given.items()):
         progress(Event(f"evaluating {name}", place / len(given)))
-        parts[name] = _Part.of(run, grades, wish)
+        parts[name] = _RunValues.of(run, grades, options)
     _refuse_different_queries(parts)
     values = {name: part.values for name, part in parts.items()}
-    names = tuple(map(str, asked))
+    names = tuple(map(str, parsed))
     return Evaluation(
-        asked,
+        parsed,
         {name: part.lists for name, part in parts.items()},
         pl.concat([part.run_row(name) for name, part in parts.items()]),
-        pl.concat([part.means(name, asked) for name, part in parts.items()]),
+        pl.concat([part.means(name, parsed) for name, part in parts.items()]),
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         in_form(COMPARISONS, comparison_table(names, values, seed=seed)),
     )
 
 
-def _settings(relevant_grade: int, max_grade: int, persistence: float) -> Settings:
-    return load_settings(
-        relevant_grade=relevant_grade, success_grade=1, max_grade=max_grade, persistence=persistence
-    )
+def _settings(rel: int, max_grade: int, persistence: float) -> Settings:
+    return load_settings(relevant_grade=rel, success_grade=1, max_grade=max_grade, persistence=persistence)
 
 
-def _asked(measures: Measures) -> tuple[Measure, ...]:
+def _parse(measures: Measures) -> tuple[Measure, ...]:
     if isinstance(measures, str):
         return parse_measures(measures)
     if isinstance(measures, Measure):
@@ -179,11 +176,18 @@ def _by_name(runs: Source | Mapping[str, Source]) -> dict[str, Source]:
     return {_name(runs): runs}
 
 
-def _read(qrels: Source, runs: Mapping[str, Source], told: "_Told") -> tuple[_Grades, Mapping[str, _Grades]]:
+def _read(
+    qrels: Source, runs: Mapping[str, Source], users: "_UserKnowledge"
+) -> tuple[_Grades, Mapping[str, _Grades]]:
     """Return judgments and runs as dicts where all are, which spares making tables, else as tables."""
     plain = plain_dict(qrels, int)
     plain_runs = {name: plain_dict(run, float) for name, run in runs.items()}
-    if plain is not None and told.known is None and told.expected is None and None not in plain_runs.values():
+    if (
+        plain is not None
+        and users.known is None
+        and users.expected is None
+        and None not in plain_runs.values()
+    ):
         return plain, {name: run for name, run in plain_runs.items() if run is not None}
     return read_qrels(qrels), {name: read_run(run) for name, run in runs.items()}
 
@@ -193,23 +197,23 @@ def _name(run: Source) -> str:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _UserKnowledge:
     known: pl.DataFrame | None
     expected: pl.DataFrame | None
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Options:
     measures: tuple[Measure, ...]
     settings: Settings
-    queries: Queries
+    average_over: AverageOver
     bounds: bool
-    told: _Told
+    users: _UserKnowledge
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What is computed of one run: (Q, E) values, and their bounds."""
+class _RunValues:
+    """One run: its (Q, E) values with their bounds, and counts of queries."""
 
     lists: Lists
     values: Floats
@@ -220,19 +224,21 @@ class _Part:
     judged: int
 
     @classmethod
-    def of(cls, run: _Grades, grades: _Grades, wish: _Wish) -> "_Part":
+    def of(cls, run: _Grades, grades: _Grades, options: _Options) -> "_RunValues":
         judged, there = _queries(grades), _queries(run)
         if not judged & there:
             raise InputError(_no_query_in_both(judged, there))
-        taken = judged if wish.queries == "judged" else judged & there
+        taken = judged if options.average_over == "judged" else judged & there
         lists = _ranked(run, grades, tuple(sorted(taken)))
         if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
-            lists = _with_told(lists, run, grades, wish)
+            lists = _with_user_knowledge(lists, run, grades, options)
         low = high = None
-        if wish.bounds:
-            found = [measure_bounds(measure, lists, wish.settings) for measure in wish.measures]
+        if options.bounds:
+            found = [measure_bounds(measure, lists, options.settings) for measure in options.measures]
             low, high = (np.column_stack([getattr(one, end) for one in found]) for end in ("low", "high"))
-        values = np.column_stack([measure_values(measure, lists, wish.settings) for measure in wish.measures])
+        values = np.column_stack(
+            [measure_values(measure, lists, options.settings) for measure in options.measures]
+        )
         return cls(lists, values, low, high, len(judged - there), len(there - judged), len(judged))
 
     def run_row(self, name: str) -> pl.DataFrame:
@@ -279,12 +285,12 @@ class _Part:
 
 def _no_query_in_both(judged: set[str], there: set[str]) -> str:
     return (
-        f"the run and the judgments have no query in common: judgments have {_few(judged)}, the run has "
-        f"{_few(there)}; give files whose queries are named alike"
+        f"the run and the judgments have no query in common: judgments have {_first_names(judged)}, the run "
+        f"has {_first_names(there)}; give files that use the same query ids"
     )
 
 
-def _few(names: set[str]) -> str:
+def _first_names(names: set[str]) -> str:
     shown = ", ".join(map(repr, sorted(names)[:3])) or "none"
     return f"{shown}{', …' if len(names) > 3 else ''}"
 
@@ -303,30 +309,30 @@ def _ranked(run: _Grades, grades: _Grades, queries: tuple[str, ...]) -> Lists:
     return lists_of_dicts(run, grades, queries, max_grade=int(top))
 
 
-def _with_told(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, wish: _Wish) -> Lists:
-    told = wish.told
+def _with_user_knowledge(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, options: _Options) -> Lists:
+    users = options.users
     numbers = pl.DataFrame({"query": lists.queries}, schema={"query": pl.String}).with_row_index("q")
-    if told.expected is not None:
-        counts = numbers.join(told.expected, on="query", how="left", maintain_order="left")
+    if users.expected is not None:
+        counts = numbers.join(users.expected, on="query", how="left", maintain_order="left")
         lists = replace(lists, expected=counts["number"].fill_null(0).to_numpy())
-    if told.known is not None:
-        marks = told.known.with_columns(grade=pl.lit(1, dtype=pl.Int16))
+    if users.known is not None:
+        marks = users.known.with_columns(grade=pl.lit(1, dtype=pl.Int16))
         known = ranked_lists(run, marks, lists.queries, max_grade=1).grades == 1
-        judged = grades.join(told.known, on=["query", "doc"], how="semi").join(numbers, on="query")
+        judged = grades.join(users.known, on=["query", "doc"], how="semi").join(numbers, on="query")
         counted = {
             rel: np.bincount(judged.filter(pl.col("grade") >= rel)["q"].to_numpy(), minlength=numbers.height)
-            for rel in {int(str(dict(one.arguments).get("rel", 1))) for one in wish.measures}
+            for rel in {int(str(dict(one.arguments).get("rel", 1))) for one in options.measures}
         }
         lists = replace(lists, known=known, known_relevant=counted)
     return lists
 
 
-def _refuse_different_queries(parts: Mapping[str, _Part]) -> None:
-    """Refuse to compare runs over different queries: it can only happen when they are not all judged ones."""
+def _refuse_different_queries(parts: Mapping[str, _RunValues]) -> None:
+    """Refuse to compare runs over different queries, which average_over = both can give."""
     (first, one), *others = parts.items()
     for name, part in others:
         if part.lists.queries != one.lists.queries:
             raise InputError(
                 f"runs {first} and {name} answer different queries ({len(one.lists.queries)} and "
-                f"{len(part.lists.queries)} judged ones); compare them over all judged queries"
+                f"{len(part.lists.queries)} judged ones); average over all judged queries"
             )

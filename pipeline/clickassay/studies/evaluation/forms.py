@@ -1,10 +1,10 @@
-"""The tables that an evaluation gives."""
+"""The tables of an evaluation: columns, types, grain and meaning."""
 
 import polars as pl
 
 from clickassay.core.contracts.form import Column, Table
 
-_RUN = Column("run", pl.String, "name of the run")
+_RUN = Column("run", pl.String, "name of the run (TREC's word for a file of rankings)")
 _PAIR = (
     Column("run", pl.String, "the first run"),
     Column("other", pl.String, "the run it is compared with"),
@@ -92,8 +92,10 @@ GAIN_CURVES = Table(
         Column("rank", pl.Int64, "rank, from 1"),
         Column("cg", pl.Float64, "sum of the grades up to the rank, mean over the queries"),
         Column("dcg", pl.Float64, "the same with each grade divided by max(1, log2 of its rank)"),
-        Column("ideal_cg", pl.Float64, "cg of the best lists that the judgments allow"),
-        Column("ideal_dcg", pl.Float64, "dcg of these lists"),
+        Column(
+            "ideal_cg", pl.Float64, "cg of the ideal lists: the judged results of a query by falling grade"
+        ),
+        Column("ideal_dcg", pl.Float64, "dcg of the ideal lists"),
         Column("ncg", pl.Float64, "cg / ideal_cg"),
         Column("ndcg", pl.Float64, "dcg / ideal_dcg"),
     ),
@@ -113,5 +115,5 @@ EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, RECALL_PRECISION, GAIN
 
 
 def in_form(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """Put a frame into a table's columns and types; rows stay in the order of runs and measures asked for."""
+    """Put a frame into a table's columns and types; rows stay in the order of runs and measures given."""
     return frame.select(pl.col(column.name).cast(column.dtype) for column in table.columns)

@@ -1,4 +1,4 @@
-"""Runs evaluated against judgments, with curves; as text for programs, and as a folder with a report."""
+"""Evaluates run files against judgments; writes the result as text, or as a folder with a report."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_table
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
-from clickassay.studies.evaluation.evaluate import Evaluation, Queries, evaluate
+from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation, evaluate
 from clickassay.studies.evaluation.forms import (
     EVALUATION_TABLES,
     GAIN_CURVES,
@@ -38,26 +38,26 @@ from clickassay.studies.evaluation.report.page import (
 )
 
 SHALLOWEST, DEEPEST = 10, 100
-"""Ranks of the curves of gain: as deep as the measures are cut, within these."""
+"""Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What changes the numbers of an evaluation.
+class EvaluationOptions:
+    """Options that change the numbers of an evaluation.
 
     Attributes
     ----------
     measures
         Names with blanks between them.
-    relevant_grade, max_grade, persistence, queries, bounds, known, expected, seed
-        As `studies.evaluation.evaluate` takes them.
+    rel, max_grade, persistence, average_over, bounds, known, expected, seed
+        The parameters of `studies.evaluation.evaluate`.
     """
 
     measures: str
-    relevant_grade: int = 1
+    rel: int = 1
     max_grade: int = 4
     persistence: float = 0.8
-    queries: Queries = "judged"
+    average_over: AverageOver = "judged"
     bounds: bool = False
     known: Path | None = None
     expected: Path | None = None
@@ -65,42 +65,42 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """An evaluation and what its numbers rest on.
+class EvaluationResult:
+    """An evaluation with its conventions and options.
 
     Attributes
     ----------
     evaluation
         Its numbers.
     conventions
-        Pairs (what, how).
-    choices
-        What was asked for.
+        Pairs (convention, text): the definitions that the numbers depend on.
+    options
+        The options that it was made with.
     """
 
     evaluation: Evaluation
     conventions: tuple[Convention, ...]
-    choices: Choices
+    options: EvaluationOptions
 
 
 def evaluate_files(
-    qrels: Path, runs: Sequence[Path], choices: Choices, *, progress: Progress = silent
-) -> Evaluated:
-    """Evaluate runs in files against judgments in a file.
+    qrels: Path, runs: Sequence[Path], options: EvaluationOptions, *, progress: Progress = silent
+) -> EvaluationResult:
+    """Evaluate run files against a file of judgments.
 
     Raises
     ------
     InputError, SettingsError, JudgmentError
         If a file, a name or a grade is not what it must be.
     """
-    given = {name: value for name, value in vars(choices).items() if name != "measures"}
-    measures = parse_measures(choices.measures)
+    given = {name: value for name, value in vars(options).items() if name != "measures"}
+    measures = parse_measures(options.measures)
     found = evaluate(qrels, run_names(runs), measures, progress=progress, **given)
-    return Evaluated(found, conventions(found, queries=choices.queries), choices)
+    return EvaluationResult(found, conventions(found, average_over=options.average_over), options)
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:
-    """Return runs by name: of a file without its ending, or its whole path where names would be the same.
+    """Return runs by name: the file name without its ending, or the path where two would be the same.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def run_names(runs: Sequence[Path]) -> dict[str, Path]:
 # ---- as text ----------------------------------------------------------------------------------
 
 
-def as_tsv(found: Evaluated, *, per_query: bool) -> str:
+def as_tsv(found: EvaluationResult, *, per_query: bool) -> str:
     """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
 
     The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
@@ -134,20 +134,20 @@ def as_tsv(found: Evaluated, *, per_query: bool) -> str:
     return "".join("\t".join(line) + "\n" for line in lines)
 
 
-def as_json(found: Evaluated, *, per_query: bool) -> str:
+def as_json(found: EvaluationResult, *, per_query: bool) -> str:
     """Return one JSON object: conventions, and lists of runs, means, comparisons and queries."""
     frames = _records(found, per_query=per_query)
     named = {f"{kind}s" if kind != "query" else "queries": frame.to_dicts() for kind, frame in frames.items()}
     return escape.json({"conventions": dict(found.conventions), **named}, indent=2) + "\n"
 
 
-def _records(found: Evaluated, *, per_query: bool) -> dict[str, pl.DataFrame]:
+def _records(found: EvaluationResult, *, per_query: bool) -> dict[str, pl.DataFrame]:
     evaluation = found.evaluation
     frames = {"run": evaluation.runs, "mean": evaluation.means, "comparison": evaluation.comparisons}
     return frames | ({"query": evaluation.per_query} if per_query else {})
 
 
-def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
+def as_jsonl(found: EvaluationResult, *, per_query: bool) -> str:
     """Return a JSON object a line; ``record`` is conventions, run, mean, comparison or query."""
     frames = _records(found, per_query=per_query)
     records: list[dict[str, object]] = [{"record": "conventions", **dict(found.conventions)}]
@@ -157,7 +157,7 @@ def as_jsonl(found: Evaluated, *, per_query: bool) -> str:
     return "".join(f"{escape.json(record)}\n" for record in records)
 
 
-def as_markdown(found: Evaluated, *, per_query: bool) -> str:
+def as_markdown(found: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as a list, and the tables."""
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
@@ -167,7 +167,7 @@ def as_markdown(found: Evaluated, *, per_query: bool) -> str:
     return "\n\n".join([head, *from_tables]) + "\n"
 
 
-def as_latex(found: Evaluated, *, per_query: bool) -> str:
+def as_latex(found: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
     head = "".join(f"% {what}: {latex(how)}\n" for what, how in found.conventions)
     return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
@@ -183,8 +183,8 @@ WRITERS: Mapping[str, Callable[..., str]] = {
 """How numbers are written for programs and documents, by the name of the format."""
 
 
-def shown_tables(found: Evaluated, *, per_query: bool) -> tuple[Table, ...]:
-    """Return the tables that people read."""
+def shown_tables(found: EvaluationResult, *, per_query: bool) -> tuple[Table, ...]:
+    """Return the tables as they are shown to people."""
     return evaluation_tables(found.evaluation.frames, per_query=per_query)
 
 
@@ -192,32 +192,38 @@ def shown_tables(found: Evaluated, *, per_query: bool) -> tuple[Table, ...]:
 
 
 def check_place(out: Path, qrels: Path, runs: Sequence[Path], *, force: bool) -> None:
-    """Refuse a folder that cannot be written, before anything is computed.
+    """Check that a folder can be written, before anything is computed.
 
     Raises
     ------
     OutputError
-        If it is there already, or inside an input.
+        If the folder exists already, or lies inside an input.
     """
     check_free(out, force=force)
     check_apart(out, qrels, *runs)
 
 
 def write_evaluation(
-    found: Evaluated, out: Path, inputs: Mapping[str, Path], *, command: str, per_query: bool, force: bool
+    found: EvaluationResult,
+    out: Path,
+    inputs: Mapping[str, Path],
+    *,
+    command: str,
+    per_query: bool,
+    force: bool,
 ) -> None:
     """Write a report, its tables and Parquet into a folder, whole or not at all.
 
     Raises
     ------
     OutputError
-        If the folder is there already, or cannot be written.
+        If the folder exists already, or cannot be written.
     """
     frames = evaluation_frames(found)
     report = build_evaluation_report(
         frames,
         found.conventions,
-        rel=found.choices.relevant_grade,
+        rel=found.options.rel,
         shares=frozenset(str(one) for one in found.evaluation.measures if one.metric.high == 1),
         command=command,
         per_query=per_query,
@@ -229,9 +235,9 @@ def write_evaluation(
         write_json(folder / SETTINGS_FILE, _info(found, inputs, command))
 
 
-def evaluation_frames(found: Evaluated) -> dict[str, pl.DataFrame]:
-    """Return the tables of `studies.evaluation.forms.EVALUATION_TABLES` by name, the curves among them."""
-    one, rel = found.evaluation, found.choices.relevant_grade
+def evaluation_frames(found: EvaluationResult) -> dict[str, pl.DataFrame]:
+    """Return all tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
+    one, rel = found.evaluation, found.options.rel
     depth = _depth(one.measures)
     frames = one.frames | {
         "recall_precision": _recall_precision(one, rel),
@@ -270,11 +276,11 @@ def _r_precisions(found: Evaluation, rel: int) -> pl.DataFrame:
     return in_form(R_PRECISIONS, frame.with_columns(run=pl.lit(first), other=pl.lit(other)))
 
 
-def _info(found: Evaluated, inputs: Mapping[str, Path], command: str) -> dict[str, object]:
+def _info(found: EvaluationResult, inputs: Mapping[str, Path], command: str) -> dict[str, object]:
     return {
         "command": command,
         "settings": {
-            name: str(one) if isinstance(one, Path) else one for name, one in asdict(found.choices).items()
+            name: str(one) if isinstance(one, Path) else one for name, one in asdict(found.options).items()
         },
         "measures": [str(measure) for measure in found.evaluation.measures],
         "conventions": dict(found.conventions),

@@ -13,10 +13,10 @@ from clickassay.inputs.trec import Sizes, ranking
 Grades = NDArray[np.int16]
 
 NO_GRADE = -100
-"""Grade of a result that the judgments lack; others below 0 say that it was to be judged, but was not."""
+"""Grade of a result that the judgments lack; other negative grades: selected to judge, but not judged."""
 
 MOST_CELLS = 20_000_000
-"""Places of a block of lists: what is computed at once."""
+"""Most array elements of a block of lists: limits the memory of what is computed at once."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Lists:
     queries
         (Q,) names of the queries, sorted.
     grades
-        (rows,) grade of each result, list after list: 0 or more, below 0 for what was to be judged but was
-        not, `NO_GRADE` for what the judgments lack.
+        (rows,) grade of each result, list after list: 0 or more; `NO_GRADE` for a result that the judgments
+        lack; another negative number for one that was selected to judge, but not judged.
     starts
         (Q + 1,) first row of each list; a query without results has none.
     pool
         (Q, g_max + 1) number of judged results of the query by grade.
     known, known_relevant, expected
-        (rows,) whether the user knew the result; (Q,) relevant results the user knew; (Q,) relevant results
-        the user expects. None where nothing was told.
+        (rows,) whether the user knew the result; by lowest relevant grade, (Q,) relevant results that the
+        user knew; (Q,) relevant results that the user expects. None where the input was not given.
     """
 
     queries: tuple[str, ...]
@@ -70,7 +70,7 @@ class Lists:
         return replace(self, grades=filled)
 
     def blocks(self, cut: int | None, *, exact: bool) -> Iterator["Block"]:
-        """Yield the lists as arrays, some queries at a time; `exact` = lists of one length together."""
+        """Yield the lists as arrays, some queries at a time; `exact`: lists of a block have equal length."""
         returned = self.returned if cut is None else np.minimum(self.returned, cut)
         length = int(self.returned.max(initial=0))
         if len(self.grades) == length * len(self.queries) <= MOST_CELLS and self.known is None:
@@ -99,7 +99,7 @@ class Lists:
 
 
 def _never_empty(grades: Grades) -> Grades:
-    """Return the grades, or one place without a result where no list has any: the first can be asked for."""
+    """Return the grades, or one column without results where no list has any: measures read the first."""
     if grades.shape[1]:
         return grades
     return np.full((len(grades), 1), NO_GRADE, dtype=np.int16)
@@ -134,7 +134,7 @@ class Block:
     cut
         The cut; None = none.
     known
-        (n, k) whether the user knew the result; None where nothing was told.
+        (n, k) whether the user knew the result; None where that input was not given.
     """
 
     rows: Sizes
@@ -184,7 +184,10 @@ def lists_of_dicts(
     *,
     max_grade: int,
 ) -> Lists:
-    """Do the same for ``{query: {doc: score}}`` and ``{query: {doc: grade}}``, without making tables."""
+    """Join a run and judgments given as dicts ``{query: {doc: number}}``, without making tables.
+
+    Everything else is as in `ranked_lists`.
+    """
     shown = [run.get(query, {}) for query in queries]
     judged = [qrels[query] for query in queries]
     counts = np.array(list(map(len, shown)), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Values of measures on ranked lists, and what results without a grade could make of them."""
+"""Values of measures on ranked lists, and their bounds over the possible grades of unjudged results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from clickassay.metrics.definition import Measure, given_arguments
 from clickassay.studies.evaluation.lists import NO_GRADE, Block, Lists
 
 _OF_JUDGED_RESULTS = ("Judged", "Bpref", "infAP")
-"""Measures of which results without a grade are a part: no grade is put in their place."""
+"""Measures that are defined for results without a grade: no grade is put in their place."""
 
 
 def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats:
@@ -22,14 +22,14 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
     Parameters
     ----------
     measure
-        With its rules on results without a grade: as grade 0, left out, or another grade.
+        With its rule on results without a grade: count as grade 0, left out, or count as another grade.
     settings
         relevant_grade, max_grade and persistence, where the measure's name does not give them.
 
     Raises
     ------
     SettingsError
-        If the measure needs what was not told, or its gains do not cover the grades.
+        If the measure needs an input that was not given, or its gains do not cover the grades.
     JudgmentError
         If a grade is above the scale of the measure.
     """
@@ -41,15 +41,15 @@ def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats
         lists = lists.with_unjudged(int(str(rules["unjudged"])))
     given = given_arguments(measure, settings)
     values = np.zeros(len(lists.queries))
-    exact = measure.metric.name == "MeanGrade" or _gives_to_nothing(given)
+    exact = measure.metric.name == "MeanGrade" or _has_gain_of_grade_0(given)
     for block in lists.blocks(measure.depth, exact=exact):
         needed = (_array(name, block, lists, given) for name in measure.metric.needs)
         values[block.rows] = measure.metric.function(*needed, **given)
     return values
 
 
-def _gives_to_nothing(given: dict[str, Any]) -> bool:
-    """Tell whether grade 0 has a gain: places after the end of a list must then not be seen."""
+def _has_gain_of_grade_0(given: dict[str, Any]) -> bool:
+    """Return whether grade 0 has a gain: positions after the end of a list must then not be counted."""
     gains = given.get("gains")
     return gains is not None and gains[0] != 0
 
@@ -63,11 +63,11 @@ _OF_BLOCK: dict[str, Callable[[Block], Any]] = {
     "deepest": lambda block: block.cut,
     "known": lambda block: block.known,
 }
-"""What a measure may need of the lists (`clickassay.metrics.ranked`)."""
+"""Arrays that a measure can take as arguments, by name (`clickassay.metrics.ranked`)."""
 
 
 def _array(name: str, block: Block, lists: Lists, given: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Return the array that a measure calls so."""
+    """Return the array that a measure takes under this name."""
     if name in _OF_BLOCK:
         return _OF_BLOCK[name](block)
     if name == "known_relevant":
@@ -80,7 +80,7 @@ def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
     top = max(lists.max_grade, int(str(dict(measure.rules).get("unjudged", 0))))
     for need, option in (("known", "--known"), ("expected", "--expected")):
         if need in measure.metric.needs and getattr(lists, need) is None:
-            raise SettingsError(f"measure {measure} needs {option}: what users {_TOLD[need]} of each query")
+            raise SettingsError(f"measure {measure} needs {option}: what users {_VERBS[need]} of each query")
     gains, max_rel = given.get("gains"), given.get("max_rel")
     if gains is not None and len(gains) < top + 1:
         raise SettingsError(
@@ -90,16 +90,16 @@ def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
     if max_rel is not None and gains is None and given.get("rel") is None and top > max_rel:
         raise JudgmentError(
             f"measure {measure}: results have grade {top}, above max_rel {max_rel}; "
-            f"say the top of the scale, as in --max-grade {top} or {measure.metric.name}(max_rel={top})"
+            f"give the top of the scale by --max-grade {top} or {measure.metric.name}(max_rel={top})"
         )
 
 
-_TOLD = {"known": "know", "expected": "expect"}
+_VERBS = {"known": "know", "expected": "expect"}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The least and the largest value that a measure can have, whatever the results without a grade are."""
+    """The least and the largest value that a measure can have over the grades of unjudged results."""
 
     low: Floats
     high: Floats

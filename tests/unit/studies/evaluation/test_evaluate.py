@@ -34,7 +34,7 @@ def as_pandas(table, last):
 
 
 @pytest.mark.parametrize("form", [as_polars, as_pandas, lambda table, last: as_polars(table, last).lazy()])
-def test_frames_say_what_dicts_say(form):
+def test_frames_give_what_dicts_give(form):
     of_dicts = evaluate(QRELS, RUN, ASKED)
     of_frames = evaluate(form(QRELS, "grade"), form(RUN, "score"), ASKED)
     assert of_dicts.per_query.equals(of_frames.per_query)
@@ -42,7 +42,7 @@ def test_frames_say_what_dicts_say(form):
     assert of_dicts.runs.equals(of_frames.runs)
 
 
-def test_trec_files_say_what_dicts_say(tmp_path):
+def test_trec_files_give_what_dicts_give(tmp_path):
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS)))
     run.write_text("".join(f"{q}\tQ0 {d}  1 {s} tag\r\n" for q, d, s in rows(RUN)))
@@ -79,7 +79,7 @@ def test_every_name_of_the_catalogue_parses_back_and_is_there_in_python(metric):
 
 def test_queries_that_a_run_lacks_are_0_or_left_out():
     judged = evaluate(QRELS, RUN, RR(rel=1))
-    both = evaluate(QRELS, RUN, RR(rel=1), queries="both")
+    both = evaluate(QRELS, RUN, RR(rel=1), average_over="both")
     assert (judged["RR"], both["RR"]) == ((1 / 3 + 1 / 2) / 3, (1 / 3 + 1 / 2) / 2)  # x before a among equals
     assert judged.runs.row(0) == ("run", 3, 3, 1, 1, 6, 4)
 
@@ -160,18 +160,18 @@ def test_bounds_of_two_grades_are_the_extremes_over_every_way_to_judge(shown, ot
     names = [f"{name}{cut}" for name in ("AP", "nDCG", "P", "R", "Rprec", "F", "RR", "Inversions", "NCG")]
     names += [f"RBP(rel=1){cut}", f"DCG(gains='0 1'){cut}"]
     found = evaluate(*one_list(shown, others), names, bounds=True, max_grade=1)
-    holes = [place for place, grade in enumerate(shown) if grade == -2 and (not cut or place < 4)]
+    unjudged = [place for place, grade in enumerate(shown) if grade == -2 and (not cut or place < 4)]
     seen = np.array([
-        [evaluate(*one_list(ways(shown, holes, way), others), names, max_grade=1)[name] for name in names]
-        for way in range(2 ** len(holes))
+        [evaluate(*one_list(ways(shown, unjudged, way), others), names, max_grade=1)[name] for name in names]
+        for way in range(2 ** len(unjudged))
     ])  # fmt: skip
     ends = found.means.select("low", "high").to_numpy().T
     np.testing.assert_allclose([seen.min(axis=0), seen.max(axis=0)], ends, atol=1e-12)
 
 
-def ways(shown, holes, way):
+def ways(shown, unjudged, way):
     judged = list(shown)
-    for number, place in enumerate(holes):
+    for number, place in enumerate(unjudged):
         judged[place] = way >> number & 1
     return judged
 
@@ -229,16 +229,16 @@ def test_what_users_know_and_expect():
         evaluate(QRELS, RUN, "Coverage")
 
 
-def test_lists_of_other_lengths_beside_it_change_no_value():
+def test_lists_of_other_lengths_in_the_same_call_change_no_value():
     alone = {
         name: evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, name)[name] for name in ("MeanGrade", "P", "nDCG")
     }
     qrels = {"q": {"a": 2}, "r": {"a": 1}, "s": {"a": 1}}
     shown = {"q": {"a": 1.0}, "r": {f"d{n}": float(n) for n in range(9)}}
     for name, value in alone.items():
-        beside = evaluate(qrels, shown, name).per_query
-        assert beside.filter(query="q")["value"].item() == value
-        assert beside.filter(query="s")["value"].item() == 0
+        together = evaluate(qrels, shown, name).per_query
+        assert together.filter(query="q")["value"].item() == value
+        assert together.filter(query="s")["value"].item() == 0
 
 
 def test_gains_of_grade_0_are_not_given_to_places_after_the_end_of_a_list():
@@ -280,7 +280,7 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(qrels, run, asked, erro
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"queries": "some"}, SettingsError, "expected 'judged' or 'both'"),
+        ({"average_over": "some"}, SettingsError, "expected 'judged' or 'both'"),
         ({"runs": {}}, InputError, "no run is given"),
         ({"runs": {"q8": {}}}, InputError, "the run has none"),
         ({"expected": {"q1": "many"}}, InputError, "many"),

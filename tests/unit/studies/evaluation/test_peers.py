@@ -62,7 +62,7 @@ def test_pytrec_eval_gives_the_same(world, level):
         name: spelled if level == 1 or "ndcg" in name else at_level(spelled, level)
         for name, spelled in TREC.items()
     }
-    found = ours(world, *names.values(), queries="both")
+    found = ours(world, *names.values(), average_over="both")
     for name, spelled in names.items():
         for query, value in found[spelled].items():
             assert value == pytest.approx(theirs[query][name], abs=1e-9), (name, query)

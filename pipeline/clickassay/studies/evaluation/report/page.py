@@ -1,4 +1,4 @@
-"""Write the report of an evaluation of runs against judgments: HTML, Markdown, CSV and LaTeX."""
+"""The report of an evaluation of runs against judgments: built, and written as HTML, Markdown, CSV, LaTeX."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,18 +35,18 @@ _NAMED = 4
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Everything that the report says.
+    """The content of the report.
 
     Attributes
     ----------
     title, lead
-        Headline, and what was evaluated.
+        Headline, and one sentence on what was evaluated.
     conventions
-        Pairs (what, how).
+        Pairs (convention, text).
     sections
-        Its parts.
+        Its sections, in order.
     command
-        What made it.
+        The command line that made it.
     """
 
     title: str
@@ -57,7 +57,7 @@ class EvaluationReport:
 
 
 def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
-    """Return the tables that say everything but curves, with all their rows.
+    """Return all tables except those of the curves, with all their rows.
 
     `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     """
@@ -83,7 +83,7 @@ def build_evaluation_report(
     frames
         Those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
     conventions
-        What the numbers rest on.
+        Pairs (convention, text): the definitions that the numbers depend on.
     rel
         Lowest grade that the curves of precision count as relevant.
     shares
@@ -122,9 +122,9 @@ def _means_section(frames: Mapping[str, pl.DataFrame], shares: frozenset[str]) -
 
 def _comparisons_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     frame = frames["comparisons"]
-    sure = frame.filter(pl.col("p_holm") < 0.05).height
-    have = "has" if sure == 1 else "have"
-    text = f"{sure} of {plural(frame.height, 'difference')} {have} p < 0.05 after Holm."
+    significant = frame.filter(pl.col("p_holm") < 0.05).height
+    have = "has" if significant == 1 else "have"
+    text = f"{significant} of {plural(frame.height, 'difference')} {have} p < 0.05 after Holm's correction."
     return Section("comparisons", "Comparisons", (text,), tables=(comparisons_table(frame),))
 
 
@@ -152,7 +152,7 @@ def _gain_section(frames: Mapping[str, pl.DataFrame]) -> Section:
     frame = frames["gain_curves"]
     text = (
         "Sum of the grades down to each rank (CG), and of the grades divided by max(1, log2 of the rank) "
-        "(DCG), averaged over the queries, beside those of the best lists that the judgments allow."
+        "(DCG), averaged over the queries, with those of the ideal lists (judged results by falling grade)."
     )
     ratio = (
         "The ratio is one of averages (Järvelin and Kekäläinen 2000), not an average of ratios as nDCG is."

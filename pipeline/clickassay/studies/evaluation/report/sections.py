@@ -21,7 +21,7 @@ MOST_BARS = 120
 _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
-LARGER = "Better: the larger value, worse: the smaller one, whichever is wanted of the measure."
+LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
 
 
 def runs_table(frame: pl.DataFrame) -> Table:
@@ -35,7 +35,7 @@ def runs_table(frame: pl.DataFrame) -> Table:
 
 
 def means_table(frame: pl.DataFrame) -> Table:
-    """Return the mean of each measure and run; with the worst and the best case where they were computed."""
+    """Return the mean of each measure and run, with the worst and the best case where they were computed."""
     bounded = frame["low"].count() > 0
     rows = tuple(_means_row(row, bounded=bounded) for row in frame.iter_rows(named=True))
     heads = ("Mean", "low", "high", _QUERIES, *(("worst", "best") if bounded else ()))
@@ -66,7 +66,7 @@ def comparisons_table(frame: pl.DataFrame) -> Table:
 def _comparison_row(row: Mapping[str, Any]) -> Row:
     ends = [_fixed(row[end], _SINGLE) for end in ("ci_low", "ci_high")]
     reason = _SINGLE if row["ci_low"] is None else _ALIKE
-    tests = [_chance(row[name], reason) for name in ("p_value", "p_randomised", "p_holm")]
+    tests = [_p_value(row[name], reason) for name in ("p_value", "p_randomised", "p_holm")]
     counts = [row[name] for name in ("better", "worse", "equal")]
     cells = (_fixed(row["difference"], "no query"), *ends, *tests, *counts)
     return Row(f"{row['other']} {MINUS} {row['run']}", row["measure"], cells)
@@ -100,7 +100,7 @@ def recall_precision_table(frame: pl.DataFrame) -> Table:
 
 
 def gain_table(frame: pl.DataFrame) -> Table:
-    """Return cumulated gains by rank and run, with those of the best lists."""
+    """Return cumulated gains by rank and run, with those of the ideal lists."""
     names = ("cg", "ideal_cg", "ncg", "dcg", "ideal_dcg", "ndcg")
     rows = [
         Row(row["run"], str(row["rank"]), _cells(tuple(row[name] for name in names)))
@@ -131,7 +131,7 @@ def _fixed(value: float | None, reason: str) -> Cell:
     return Estimate(None, reason=reason) if value is None else Spelled(number(value, PLACES), value)
 
 
-def _chance(p: float | None, reason: str) -> Cell:
+def _p_value(p: float | None, reason: str) -> Cell:
     smallest = 10**-PLACES
     if p is None:
         return Estimate(None, reason=reason)
@@ -192,7 +192,7 @@ def recall_precision_figure(frame: pl.DataFrame) -> Figure:
 
 
 def gain_figures(frame: pl.DataFrame) -> tuple[Figure, ...]:
-    """Draw CG and DCG by rank, with those of the best lists, and their ratios."""
+    """Draw CG and DCG by rank, with those of the ideal lists, and their ratios."""
     one, two = (_gain_figure(frame, name, f"ideal_{name}", name.upper()) for name in ("cg", "dcg"))
     three = _gain_figure(frame, "ndcg", None, "DCG / ideal DCG")
     return one, two, three
