@@ -25,8 +25,9 @@ include_patterns = [
     "reports/calibration/*.md",
     "reports/sample/report.md",
     "requirements/README.md",
+    "sql/README.md",
 ]
-exclude_patterns = ["**/.*", "build", "dist", "pipeline/clickassay", "sql", "tests", "benchmarks/work"]
+exclude_patterns = ["**/.*", "build", "dist", "pipeline/clickassay", "tests", "benchmarks/work"]
 
 myst_heading_anchors = 4  # links to headings, with the anchors that forges make
 smartquotes = False  # they make -- of an option a dash

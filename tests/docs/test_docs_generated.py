@@ -95,14 +95,6 @@ def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
         assert named == set(re.findall(r"^\| `([A-Z]\w*)` \|", text, re.M)), command
 
 
-def test_the_reference_has_the_defaults_that_the_readme_tells():
-    defaults = {row[0].strip("`"): row[2].strip("`") for row in rows_of(sections("cli.md")["run"])[1:]}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").split("### Settings")[1].split("### ")[0]
-    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", readme, flags=re.MULTILINE))
-    for name in ("idle_minutes", "max_rejected", "batch", "persistence", "pool", "min_users", "iterations"):
-        assert defaults[f"--{name.replace('_', '-')}"] == told[name], name
-
-
 # ---- docs/reference/questions.md --------------------------------------------------------------
 
 
