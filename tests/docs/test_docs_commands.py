@@ -32,6 +32,7 @@ OTHERS = [
         "docs/reference/report.md",
         "docs/reference/diff.md",
         "docs/reference/evaluate.md",
+        "docs/reference/exit-codes.md",
         "docs/reference/explore.md",
         "docs/reference/inspect.md",
         "docs/reference/click-models.md",
