@@ -20,7 +20,12 @@ import polars as pl
 from benchmarks.lib.measuring import WORK, clickassay, machine, made_log, measured, middle
 from clickassay.core.records import Sample
 from clickassay.core.settings import load_settings
-from clickassay.correlation.rankers import Within, drawn_correlations, ranker_differences, within_queries
+from clickassay.correlation.rankers import (
+    Within,
+    monte_carlo_correlations,
+    ranker_differences,
+    within_queries,
+)
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import read_input
 from clickassay.judgments.join import cut_to_depth, look_up
@@ -67,7 +72,7 @@ def rankers_row(log: Path, patterns: Path) -> None:
     within = within_queries(a_sample(log, patterns))
     start = cpu_seconds()
     deltas = ranker_differences(within, iterations=ITERATIONS, rng=np.random.default_rng(0))
-    found = drawn_correlations(deltas, within.n_clicks).values
+    found = monte_carlo_correlations(deltas, within.n_clicks).values
     ours = cpu_seconds() - start
     start = cpu_seconds()
     loop_of_algorithm_3(within, OF_THE_LOOP)

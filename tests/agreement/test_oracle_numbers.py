@@ -177,7 +177,7 @@ def test_cautions_name_the_first_trouble():
     assert caution(None, None, None, 3) is None
     assert caution(0.5, None, 9, 80) == "no interval: too few queries vary"
     assert caution(0.5, 0.1, 3, 49) == "fewer than 50 queries"
-    assert caution(0.5, 0.1, 3.9, 50) == "a handful of queries decide"
+    assert caution(0.5, 0.1, 3.9, 50) == "a few influential queries decide"
     assert caution(0.5, 0.1, 4, 50) is None
 
 

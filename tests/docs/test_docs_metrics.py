@@ -22,8 +22,8 @@ from clickassay.core.records import Split
 from clickassay.core.settings import Settings
 from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.rankers import (
-    drawn_correlations,
     exact_correlations,
+    monte_carlo_correlations,
     query_covariances,
     ranker_differences,
     within_queries,
@@ -531,7 +531,7 @@ def test_the_twelve_draws_of_two_rankers_have_the_correlation_of_the_closed_form
     closed = exact_correlations(query_covariances(within).sum(axis=0), 1)[0, 0]
     assert closed == pytest.approx(enumerated, abs=1e-12)
     drawn = ranker_differences(within, iterations=40_000, rng=np.random.default_rng(3))
-    assert drawn_correlations(drawn, 1).values[0, 0] == pytest.approx(enumerated, abs=0.015)
+    assert monte_carlo_correlations(drawn, 1).values[0, 0] == pytest.approx(enumerated, abs=0.015)
 
 
 def test_noise_lowers_the_correlation_of_a_perfect_metric_as_the_page_says():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from clickassay.correlation.classes import everything
+from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import correlation_matrix
 
@@ -18,7 +18,7 @@ def weighted_correlation(x, y, weights):
 
 def overall(sample):
     """Return the correlations of all queries together."""
-    return correlations(sample, (everything(sample),))
+    return correlations(sample, (unsplit(sample),))
 
 
 def ranked(sample, iterations=10, seed=0):

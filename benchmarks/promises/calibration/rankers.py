@@ -9,8 +9,8 @@ from benchmarks.promises.calibration.worlds import FIRST, draw, make_pool, with_
 from clickassay.core.seeds import child
 from clickassay.correlation.rankers import (
     covariance_contributions,
-    drawn_correlations,
     exact_correlations,
+    monte_carlo_correlations,
     ranker_differences,
     within_queries,
 )
@@ -33,7 +33,7 @@ def of_chunk(chunk: Chunk) -> pl.DataFrame:
     within = within_queries(sample)
     exact = exact_correlations(covariance_contributions(sample, within).sum(axis=0), 1).item()
     found = [
-        drawn_correlations(ranker_differences(within, iterations=ITERATIONS, rng=rng), 1).values.item()
+        monte_carlo_correlations(ranker_differences(within, iterations=ITERATIONS, rng=rng), 1).values.item()
         for rng in chunk.generators("rankers")
     ]
     values = np.array(found)

@@ -2,7 +2,7 @@
 
 - ``weighted``, ``rankers``: the two correlations; ``noise``: what sampling does to them.
 - ``jackknife``, ``estimates``: intervals; ``multiplicity``: many tests at once.
-- ``comparisons``, ``influence``, ``classes``, ``judges``: what is asked of them.
+- ``comparisons``, ``influence``, ``classes``, ``judges``: pairs of metrics, queries, splits and judges.
 - ``power``: how much data a difference needs.
 - ``tables``: as rows of a run's tables.
 """

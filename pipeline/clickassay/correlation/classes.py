@@ -7,8 +7,8 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
 from clickassay.core.records import Integers, Sample, Split
 
-MOST_CLASSES = 50
-"""An attribute with more distinct values names queries rather than classes of them."""
+MAX_CLASSES = 50
+"""An attribute with more distinct values describes single queries, not classes of them."""
 
 UNKNOWN = "unknown"
 LENGTHS = ("1", "2", "3", "4+")
@@ -44,7 +44,7 @@ def query_splits(
         If `attributes` has no column `query`, a column has the name of a split of ours, or a query of
         the sample has two different values.
     """
-    splits = [everything(sample), _length(sample), _frequency(sample)]
+    splits = [unsplit(sample), _length(sample), _frequency(sample)]
     given, left_out = _attribute_splits(sample, attributes) if attributes is not None else ([], ())
     splits += given
     if not any(split.name == "navigational" for split in given):
@@ -52,8 +52,8 @@ def query_splits(
     return tuple(splits), left_out
 
 
-def everything(sample: Sample) -> Split:
-    """Return the split into one class: all queries."""
+def unsplit(sample: Sample) -> Split:
+    """Return the split that has one class: all queries."""
     return Split(EVERY, (EVERY,), np.zeros(len(sample.queries), dtype=np.int64))
 
 
@@ -65,18 +65,18 @@ def _length(sample: Sample) -> Split:
 def _frequency(sample: Sample) -> Split:
     sessions = np.zeros(len(sample.queries), dtype=np.int64)
     np.add.at(sessions, sample.query_index, sample.sessions)
-    return Split("frequency", DECILES, _equal_parts(np.argsort(sessions, kind="stable"), len(DECILES)))
+    return Split("frequency", DECILES, _equal_bins(np.argsort(sessions, kind="stable"), len(DECILES)))
 
 
 def _click_entropy(sample: Sample) -> Split:
     order = np.argsort(sample.click_entropy, kind="stable")
-    return Split("click_entropy", TERCILES, _equal_parts(order, len(TERCILES)))
+    return Split("click_entropy", TERCILES, _equal_bins(order, len(TERCILES)))
 
 
-def _equal_parts(order: Integers, parts: int) -> Integers:
-    """Label the queries by rank: floor(parts * r / Q). Queries are sorted by text, so ties go by text."""
+def _equal_bins(order: Integers, bins: int) -> Integers:
+    """Label the queries by rank: floor(bins * r / Q). Queries are sorted by text, so ties go by text."""
     labels = np.empty(len(order), dtype=np.int64)
-    labels[order] = parts * np.arange(len(order)) // max(1, len(order))
+    labels[order] = bins * np.arange(len(order)) // max(1, len(order))
     return labels
 
 
@@ -104,7 +104,7 @@ def _check(attributes: pl.DataFrame, names: list[str]) -> None:
 
 def _is_class(column: pl.Series) -> bool:
     return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration, pl.Object)) and (
-        column.drop_nulls().n_unique() <= MOST_CLASSES
+        column.drop_nulls().n_unique() <= MAX_CLASSES
     )
 
 

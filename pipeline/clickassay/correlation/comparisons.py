@@ -17,13 +17,13 @@ from clickassay.correlation.jackknife import (
     p_value,
 )
 from clickassay.correlation.multiplicity import holm
-from clickassay.correlation.tables import labelled
+from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 POWER = 0.8
-"""Chance to detect a difference of the size seen with as many queries as are said to be needed."""
+"""Power of `queries_needed`: the chance to detect a difference of the size seen."""
 
 
 def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
@@ -45,10 +45,10 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     moments = sample_moments(sample) if moments is None else moments
     a, b = np.triu_indices(len(sample.editorial_names), k=1)
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    # two metrics that are one up to rounding have no difference at all
+    # two metrics that are equal up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
-    columns, doubts = tested(difference, spread)
+    columns, caution_texts = comparison_columns(difference, spread)
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],
@@ -57,13 +57,15 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     }
     texts = dict.fromkeys((*pairs, "caution"), pl.String)
     values = {name: array.ravel() for name, array in columns.items()}
-    frame = pl.DataFrame({**pairs, **values, "caution": doubts}, schema_overrides=texts)
+    frame = pl.DataFrame({**pairs, **values, "caution": caution_texts}, schema_overrides=texts)
     return COMPARISONS.canonical(
-        labelled(sample, frame.with_columns(pl.lit(len(sample.queries), pl.Int64).alias("n_queries")))
+        with_sample_columns(
+            sample, frame.with_columns(pl.lit(len(sample.queries), pl.Int64).alias("n_queries"))
+        )
     )
 
 
-def tested(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
+def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     Parameters
@@ -100,21 +102,21 @@ def queries_needed(
     difference, spread
         (C, P) differences, and their spread at `queries` queries.
     tests
-        (C,) comparisons in the family; each is then tested at 0.05 / tests (Bonferroni).
+        (C,) comparisons in the family; each is then comparison_columns at 0.05 / tests (Bonferroni).
 
     Returns
     -------
     (C, P) whole numbers; NaN where there is no difference to detect.
     """
-    level = 1 - 0.025 / np.maximum(tests, 1)[..., None]
+    probability = 1 - 0.025 / np.maximum(tests, 1)[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = stdtrit(spread.degrees_of_differences, level) + ndtri(power)
-        needed: Floats = np.ceil(queries * (reach * spread.error / difference) ** 2)
+        errors = stdtrit(spread.degrees_of_differences, probability) + ndtri(power)
+        needed: Floats = np.ceil(queries * (errors * spread.error / difference) ** 2)
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
 
 
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
-    """Return how far differences of two correlations vary over queries, by leaving out one at a time.
+    """Return the spread over queries of differences of two correlations, by leaving out one at a time.
 
     Parameters
     ----------

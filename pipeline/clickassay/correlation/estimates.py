@@ -26,8 +26,8 @@ class Estimates:
     degrees
         Degrees of freedom behind it.
     corrected
-        The correlations that endless sessions would show: divided by the root of the reliability. May
-        lie beyond -1 or 1.
+        The correlations with infinitely many sessions: divided by the root of the reliability. May lie
+        beyond -1 or 1.
     corrected_low, corrected_high
         Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
     """
@@ -76,7 +76,7 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Es
 
 
 def _fisher(correlations: Floats) -> Floats:
-    """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval hangs on rounding."""
+    """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval depends on rounding."""
     transformed: Floats = np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
     return transformed
 

@@ -9,14 +9,14 @@ import polars as pl
 from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.core.records import Floats, Integers, Sample, pairs_of
 from clickassay.correlation.jackknife import left_out, no_rounding
-from clickassay.correlation.tables import labelled
+from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.weighted import centred_sums, sample_moments
 
-MOST = 5
-"""Queries of each side that are named: a handful."""
+MAX_QUERIES = 5
+"""Queries of each side that are named."""
 
 SIDES = {"raises": 1.0, "lowers": -1.0}
-"""What a query does to a correlation, and the sign by which such changes come first when they ascend."""
+"""What a query does to a correlation, and the sign that sorts the largest such changes first."""
 
 
 def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
@@ -31,48 +31,48 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
     Returns
     -------
-    Rows of contracts.correlation.INFLUENCE: of each correlation up to `MOST` queries that raise it, and as
-    many that lower it. A query without which there is no correlation ranks first among those that raise it;
-    then no share of the error is known.
+    Rows of contracts.correlation.INFLUENCE: of each correlation up to `MAX_QUERIES` queries that raise it,
+    and as many that lower it. A query without which there is no correlation ranks first among those that
+    raise it; then no share of the error is known.
     """
     if len(sample.queries) < 2:
         return INFLUENCE.empty()
     moments = sample_moments(sample) if moments is None else moments
     sessions = np.add.reduceat(sample.sessions, sample.starts)
-    sides, squares = _most(sample, moments)
+    sides, squares = _influential(sample, moments)
     rows = pl.concat(_side_rows(sample, moments, sessions, side, squares) for side in sides)
-    return INFLUENCE.canonical(labelled(sample, rows))
+    return INFLUENCE.canonical(with_sample_columns(sample, rows))
 
 
 @dataclass
 class _Side:
-    """The queries that move each of P correlations most to one side, as they are met.
+    """The queries so far that move each of P correlations most to one side.
 
     Attributes
     ----------
     name
         One of `SIDES`.
-    queries, moved
-        (n, P) queries, n <= MOST, and the changes times the side's sign, ascending.
+    queries, shifts
+        (n, P) queries, n <= MAX_QUERIES, and the changes times the side's sign, ascending.
     """
 
     name: str
     queries: Integers
-    moved: Floats
+    shifts: Floats
 
     def add(self, changes: Floats, first: int) -> None:
-        """Take the (b, P) changes without queries `first`, `first` + 1, ...; NaN is endless and down."""
-        moved = np.nan_to_num(changes, nan=-np.inf) * SIDES[self.name]
-        some = min(4 * MOST, len(moved))  # more than are kept: of equal ones the first query is taken
-        best = np.argpartition(moved, some - 1, axis=0)[:some]
+        """Take the (b, P) changes without queries `first`, `first` + 1, ...; NaN counts as minus infinity."""
+        shifts = np.nan_to_num(changes, nan=-np.inf) * SIDES[self.name]
+        some = min(4 * MAX_QUERIES, len(shifts))  # more than are kept: of equal ones the first query is taken
+        best = np.argpartition(shifts, some - 1, axis=0)[:some]
         self.queries = np.concatenate([self.queries, best + first])
-        self.moved = np.concatenate([self.moved, np.take_along_axis(moved, best, axis=0)])
-        order = np.lexsort((self.queries, self.moved), axis=0)[:MOST]
+        self.shifts = np.concatenate([self.shifts, np.take_along_axis(shifts, best, axis=0)])
+        order = np.lexsort((self.queries, self.shifts), axis=0)[:MAX_QUERIES]
         self.queries = np.take_along_axis(self.queries, order, axis=0)
-        self.moved = np.take_along_axis(self.moved, order, axis=0)
+        self.shifts = np.take_along_axis(self.shifts, order, axis=0)
 
 
-def _most(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Floats]:
+def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Floats]:
     """Return the queries that change correlations most, by side, and (P,) sums of all squared changes."""
     statistic = _correlations_of(sample, moments)
     values = statistic(moments.sum(axis=0))
@@ -94,7 +94,7 @@ def _side_rows(
 ) -> pl.DataFrame:
     """Return the rows of one side, those of a pair of metrics together."""
     statistic = _correlations_of(sample, moments)
-    queries, moved = side.queries.T, side.moved.T
+    queries, shifts = side.queries.T, side.shifts.T
     without = _removed(moments, moments[queries], statistic)
     together = _removed(moments, np.cumsum(moments[queries], axis=1), statistic)
     named = np.array(sample.queries, dtype=object)[queries]
@@ -106,11 +106,11 @@ def _side_rows(
         "n_sessions": sessions[queries].ravel(),
         "without": without.ravel(),
         "without_these": together.ravel(),
-        "error_share": _shares(moved, squares).ravel(),
+        "error_share": _shares(shifts, squares).ravel(),
     }
     texts = dict.fromkeys(("click_metric", "editorial_metric", "query"), pl.String)
     frame = pl.DataFrame(columns, schema_overrides=texts).with_columns(side=pl.lit(side.name))
-    return frame.filter(pl.Series(moved.ravel() < 0, dtype=pl.Boolean))
+    return frame.filter(pl.Series(shifts.ravel() < 0, dtype=pl.Boolean))
 
 
 def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floats]:
@@ -124,10 +124,10 @@ def _correlations_of(sample: Sample, moments: Floats) -> Callable[[Floats], Floa
     return statistic
 
 
-def _shares(moved: Floats, squares: Floats) -> Floats:
-    known = np.isfinite(moved) & (squares[:, None] > 0)
+def _shares(shifts: Floats, squares: Floats) -> Floats:
+    known = np.isfinite(shifts) & (squares[:, None] > 0)
     shares: Floats = np.divide(
-        np.where(known, moved, 0) ** 2, squares[:, None], out=np.full(moved.shape, np.nan), where=known
+        np.where(known, shifts, 0) ** 2, squares[:, None], out=np.full(shifts.shape, np.nan), where=known
     )
     return shares
 

@@ -6,7 +6,7 @@ follow from sums over queries, so leaving one out is a subtraction, and exact.
 The spread of the leave-one-out values gives the standard error (jackknife; Efron and Stein 1981). With
 heavy-tailed weights few queries carry most of it, so it is itself uncertain: Student's t with
 Satterthwaite's degrees of freedom takes account of that. `benchmarks/promises/calibration` compares this with
-the bootstrap: it holds the truth better than percentile and BCa intervals, and as well as studentised ones.
+the bootstrap: its intervals cover better than percentile and BCa intervals, and as well as studentised ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,26 +22,26 @@ from clickassay.correlation.weighted import QUERIES_AT_ONCE, ROUNDING, without_r
 
 Values = TypeVar("Values")
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 """Coverage of all intervals."""
 
-OF_DIFFERENCES = 4.0
+DIFFERENCE_DEGREES = 4.0
 """Differences have so many times Satterthwaite's degrees of freedom.
 
-His rule takes an estimate and its error to be independent. In a paired difference they are not: the query
-that moves one moves the other, which makes large ratios rarer. Simulated samples with few degrees reject a
-true null hypothesis in 3 % of cases with his degrees, in 4 to 5 % with four times as many.
+His rule assumes that an estimate and its error are independent. In a paired difference they are not: the
+query that moves one moves the other, which makes large ratios rarer. Simulated samples with few degrees
+reject a true null hypothesis in 3 % of cases with his degrees, in 4 to 5 % with four times as many.
 """
 
-FEWEST_QUERIES = 50
-"""With fewer queries an interval is marked."""
+MIN_QUERIES = 50
+"""With fewer queries an interval has a caution."""
 
-FEWEST_DEGREES = 4.0
-"""Below this, two or three queries make up nearly all of the spread: the interval is marked."""
+MIN_DEGREES = 4.0
+"""Below this, two or three queries make up nearly all of the spread: the interval has a caution."""
 
 NO_INTERVAL = "no interval: too few queries vary"
-FEW_QUERIES = f"fewer than {FEWEST_QUERIES} queries"
-HANGS = "a handful of queries decide"
+FEW_QUERIES = f"fewer than {MIN_QUERIES} queries"
+INFLUENTIAL = "a few influential queries decide"
 
 
 def left_out(contributions: Floats, statistic: Callable[[Floats], Values]) -> Iterator[Values]:
@@ -86,8 +86,8 @@ class Spread:
 
     @property
     def degrees_of_differences(self) -> Floats:
-        """Degrees of freedom for differences: see `OF_DIFFERENCES`; at most Q - 1."""
-        return np.minimum(OF_DIFFERENCES * self.degrees, max(self.queries - 1, 1))
+        """Degrees of freedom for differences: see `DIFFERENCE_DEGREES`; at most Q - 1."""
+        return np.minimum(DIFFERENCE_DEGREES * self.degrees, max(self.queries - 1, 1))
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Deviations:
     def add(self, deviations: Floats) -> None:
         """Add (b, ...) deviations, one for each query left out."""
         self.queries += len(deviations)
-        with np.errstate(invalid="ignore"):  # r = 1 without a query: endless on Fisher's scale
+        with np.errstate(invalid="ignore"):  # r = 1 without a query: infinite on Fisher's scale
             squares = deviations * deviations
             powers = (deviations, squares, squares * deviations, squares * squares)
             self.sums = [total + power.sum(axis=0) for total, power in zip(self.sums, powers, strict=True)]
@@ -116,7 +116,7 @@ class Deviations:
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = one / q
             squares = two - q * mean**2
-            # equal deviations have no spread but their rounding, which must not pass for certainty
+            # equal deviations have no spread but rounding, which must not look like a tiny error
             squares = np.where(squares <= np.maximum(ROUNDING * two, ROUNDING**2), 0, squares)
             fourths = four - 4 * mean * three + 6 * mean**2 * two - 3 * q * mean**4
             degrees = 2 / np.maximum(fourths / squares**2 - 1 / q, 2 / max(q - 1, 1))
@@ -128,24 +128,24 @@ class Deviations:
 def difference_interval(values: Floats, spread: Spread) -> tuple[Floats, Floats]:
     """Return the ends of the interval of a difference: value -+ t error; NaN where there is no error.
 
-    0 to 0 where two are one, whatever query is left out.
+    0 to 0 where the two are identical, whatever query is left out.
     """
-    reach = stdtrit(spread.degrees_of_differences, (1 + LEVEL) / 2) * spread.error
-    reach = np.where(_are_one(values, spread), 0.0, reach)
-    return values - reach, values + reach
+    margin = stdtrit(spread.degrees_of_differences, (1 + CONFIDENCE) / 2) * spread.error
+    margin = np.where(_are_identical(values, spread), 0.0, margin)
+    return values - margin, values + margin
 
 
-def _are_one(differences: Floats, spread: Spread) -> NDArray[np.bool_]:
-    one: NDArray[np.bool_] = (differences == 0) & (spread.error == 0)
-    return one
+def _are_identical(differences: Floats, spread: Spread) -> NDArray[np.bool_]:
+    identical: NDArray[np.bool_] = (differences == 0) & (spread.error == 0)
+    return identical
 
 
 def fisher_interval(values: Floats, spread: Spread) -> tuple[Floats, Floats]:
     """Return the interval of correlations whose `spread` is that of artanh r; ends within -1..1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(values)
-        reach = stdtrit(spread.degrees, (1 + LEVEL) / 2) * spread.error
-    return np.tanh(z - reach), np.tanh(z + reach)
+        margin = stdtrit(spread.degrees, (1 + CONFIDENCE) / 2) * spread.error
+    return np.tanh(z - margin), np.tanh(z + margin)
 
 
 def ratio_interval(
@@ -153,7 +153,7 @@ def ratio_interval(
 ) -> tuple[Floats, Floats]:
     """Return the interval of above / below, below > 0, by Fieller's theorem (1954).
 
-    It holds all ratios v for which above - v below is no further from 0 than t standard errors.
+    It contains all ratios v for which above - v below is no further from 0 than t standard errors.
 
     Parameters
     ----------
@@ -170,29 +170,29 @@ def ratio_interval(
     -------
     The ends; NaN where `below` is too near to 0, so that the ratio has no bound.
     """
-    square = stdtrit(degrees, (1 + LEVEL) / 2) ** 2
+    square = stdtrit(degrees, (1 + CONFIDENCE) / 2) ** 2
     a = below**2 - square * spreads[1].error ** 2
     b = above * below - square * covariance
     c = above**2 - square * spreads[0].error ** 2
     root = b * b - a * c
     bounded = (a > 0) & (root >= 0)  # false for NaN
-    middle, reach = (np.where(bounded, part, np.nan) for part in (b, np.sqrt(np.where(bounded, root, 0))))
+    middle, margin = (np.where(bounded, part, np.nan) for part in (b, np.sqrt(np.where(bounded, root, 0))))
     a = np.where(bounded, a, np.nan)
-    return (middle - reach) / a, (middle + reach) / a
+    return (middle - margin) / a, (middle + margin) / a
 
 
 def p_value(differences: Floats, spread: Spread) -> Floats:
     """Return two-sided p-values of no difference, 0..1; below 0.05 where `difference_interval` leaves out 0.
 
-    1 where there is neither difference nor spread: then the two are one.
+    1 where there is neither difference nor spread: then the two are identical.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         p: Floats = 2 * stdtr(spread.degrees_of_differences, -np.abs(differences) / spread.error)
-    return np.where(_are_one(differences, spread), 1.0, p)
+    return np.where(_are_identical(differences, spread), 1.0, p)
 
 
 def cautions(values: Floats, low: Floats, degrees: Floats, queries: int) -> list[str | None]:
-    """Return, for each value in row-major order, why its interval is not to be relied on; None if it is."""
+    """Return, for each value in row-major order, why its interval is not reliable; None where it is."""
     rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), degrees.ravel(), strict=True)
     return [_caution(*row, queries) for row in rows]
 
@@ -202,9 +202,9 @@ def _caution(value: float, low: float, degrees: float, queries: int) -> str | No
         return None
     if np.isnan(low):
         return NO_INTERVAL
-    if queries < FEWEST_QUERIES:
+    if queries < MIN_QUERIES:
         return FEW_QUERIES
-    return HANGS if degrees < FEWEST_DEGREES else None
+    return INFLUENTIAL if degrees < MIN_DEGREES else None
 
 
 def no_rounding(deviations: Floats) -> Floats:

@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample, pairs_of
-from clickassay.correlation.comparisons import difference_spread, tested
+from clickassay.correlation.comparisons import comparison_columns, difference_spread
 from clickassay.correlation.jackknife import (
     Deviations,
     Spread,
@@ -21,7 +21,7 @@ from clickassay.correlation.jackknife import (
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 
 USES_GRADES = "SS"
-"""The click metric that looks at grades: each judge has another, so it cannot decide between them."""
+"""The click metric that uses grades: its values differ by judge, so it cannot decide between them."""
 
 
 def confusion(grades: pl.DataFrame) -> pl.DataFrame:
@@ -36,13 +36,13 @@ def confusion(grades: pl.DataFrame) -> pl.DataFrame:
     -------
     Rows of contracts.judges.CONFUSION, for every pair of judges that share a result.
     """
-    counts = _both(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
+    counts = _judge_pairs(grades).group_by("market", "judge_a", "judge_b", "grade_a", "grade_b").len("rows")
     return CONFUSION.canonical(counts)
 
 
-def _both(grades: pl.DataFrame) -> pl.DataFrame:
+def _judge_pairs(grades: pl.DataFrame) -> pl.DataFrame:
     on = ["market", "query", "url"]
-    if grades["judge"].n_unique() < 2:  # a join of all with all to find nothing
+    if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
         grades = grades.head(0)
     pairs = grades.join(grades, on=on, suffix="_b").filter(pl.col("judge") < pl.col("judge_b"))
     return pairs.select(
@@ -65,7 +65,7 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
     Rows of contracts.judges.AGREEMENT. Cohen's kappa (1960) and its weighted forms (1968) are null where both
     judges give one and the same grade throughout; the interval leaves out one query at a time.
     """
-    both = _both(grades)
+    both = _judge_pairs(grades)
     names = ["market", "judge_a", "judge_b"]
     rows = [
         {**dict(zip(names, key, strict=True)), **_agreement_of(pair, max_grade)}
@@ -78,17 +78,17 @@ def agreement(grades: pl.DataFrame, *, max_grade: int) -> pl.DataFrame:
 def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     size = max_grade + 1
     query = pair["query"].rank("dense").to_numpy().astype(np.int64) - 1
-    cell = query * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
+    index = query * size**2 + pair["grade_a"].to_numpy().astype(np.int64) * size + pair["grade_b"].to_numpy()
     n_queries = int(query.max()) + 1
-    tables = np.bincount(cell, minlength=n_queries * size**2).reshape(n_queries, -1).astype(np.float64)
+    tables = np.bincount(index, minlength=n_queries * size**2).reshape(n_queries, -1).astype(np.float64)
     kappas = kappa(tables.sum(axis=0), size)
     known = Deviations()
     for found in left_out(tables, lambda sums: kappa(sums, size)):
         known.add(found - kappas)
     spread = known.spread()
-    always = (kappas == 1) & (spread.error == 0)  # they agree in all, whatever query is left out
+    always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
     low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
-    doubts = cautions(kappas, low, spread.degrees, n_queries)
+    caution_texts = cautions(kappas, low, spread.degrees, n_queries)
     return {
         "n_queries": n_queries,
         "n_results": pair.height,
@@ -97,7 +97,7 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
         **dict(zip(("kappa", "kappa_linear", "kappa_quadratic"), kappas.tolist(), strict=True)),
         "ci_low": float(low[-1]),
         "ci_high": float(high[-1]),
-        "caution": doubts[-1],
+        "caution": caution_texts[-1],
     }
 
 
@@ -147,7 +147,7 @@ def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
         for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2)
         if (a.key.market, a.key.depth) == (b.key.market, b.key.depth) and a.key.judge != b.key.judge
     ]
-    frames = [_compared(a, b) for a, b in pairs]
+    frames = [_compare(a, b) for a, b in pairs]
     return JUDGE_COMPARISONS.canonical(pl.concat([JUDGE_COMPARISONS.empty(), *frames]))
 
 
@@ -171,7 +171,7 @@ class _Shared:
     query_index: Integers
 
 
-def _compared(a: Sample, b: Sample) -> pl.DataFrame:
+def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     clicks = [name for name in a.click_names if name != USES_GRADES]
     names = [name for name in a.editorial_names if name in b.editorial_names]
     shared = _shared(a.narrowed(clicks, names), b.narrowed([], names))
@@ -180,23 +180,23 @@ def _compared(a: Sample, b: Sample) -> pl.DataFrame:
     found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
     of_a, of_b = found[:, : len(names)], found[:, len(names) :]
     difference = no_rounding(of_a - of_b)
-    columns, doubts = tested(difference, _spread(shared, difference))
+    columns, caution_texts = comparison_columns(difference, _spread(shared, difference))
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
             **pairs_of(clicks, names),
             **{name: array.ravel() for name, array in columns.items()},
-            "caution": pl.Series(doubts, dtype=pl.String),
+            "caution": pl.Series(caution_texts, dtype=pl.String),
         }
     )
     return JUDGE_COMPARISONS.canonical(
-        frame.with_columns(pl.col(pl.Float64).fill_nan(None), *_told(a, b, shared))
+        frame.with_columns(pl.col(pl.Float64).fill_nan(None), *_shared_columns(a, b, shared))
     )
 
 
-def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
-    """Return what is the same in all rows of two judges."""
-    told: dict[str, object] = {
+def _shared_columns(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
+    """Return the columns that are the same in all rows of two judges."""
+    columns: dict[str, object] = {
         "market": a.key.market,
         "depth": a.key.depth,
         "judge_a": a.key.judge,
@@ -205,7 +205,7 @@ def _told(a: Sample, b: Sample, shared: _Shared) -> list[pl.Expr]:
         "n_configurations": len(shared.sessions),
         "n_sessions": int(shared.sessions.sum()),
     }
-    return [pl.lit(value).alias(name) for name, value in told.items()]
+    return [pl.lit(value).alias(name) for name, value in columns.items()]
 
 
 def _shared(a: Sample, b: Sample) -> _Shared:

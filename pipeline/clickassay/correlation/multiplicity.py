@@ -6,7 +6,7 @@ from clickassay.core.records import Floats
 
 
 def holm(p_values: Floats) -> Floats:
-    """Adjust the p-values of one family (Holm 1979): the chance of any false alarm is at most the level.
+    """Adjust the p-values of one family (Holm 1979): the chance of any false alarm is at most alpha.
 
     Parameters
     ----------

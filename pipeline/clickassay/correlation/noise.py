@@ -1,4 +1,4 @@
-"""What sampling adds to the variance of a click metric: sums per query that tell it (method 7.2 and 8).
+"""What sampling adds to the variance of a click metric, as sums per query (method 7.2 and 8).
 
 The click metric of a configuration with n sessions is a mean, with variance s²/n; s² is estimated by the
 unbiased variance between the sessions. A configuration with one session has none. It takes the mean s²
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats, Sample
 from clickassay.correlation.weighted import ROUNDING
 
-ENOUGH = 1000
-"""Configurations with the fewest sessions above one that are taken to speak for those with one session."""
+POOLED_CONFIGURATIONS = 1000
+"""So many configurations, those with the fewest sessions above one, stand for those with one session."""
 
 
 def session_variances(sample: Sample) -> Floats:
@@ -85,7 +85,7 @@ def within_reliability(squares: Floats, sums: Floats, n_clicks: int) -> Floats:
 
 
 def _pooled(few: Floats, n_few: Floats, single: Floats) -> Floats:
-    """Return the variance that a configuration with one session is taken to have; 0 where there is none."""
+    """Return the variance assumed for a configuration with one session; 0 where there is none."""
     pooled = np.divide(few, n_few, out=np.full(few.shape, np.nan), where=n_few > 0)
     return np.where(single > 0, pooled, 0.0)
 
@@ -106,7 +106,7 @@ def _variances(sample: Sample) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bo
 
 def _has_few(sample: Sample) -> NDArray[np.bool_]:
     repeated = np.sort(sample.sessions[sample.sessions >= 2])
-    limit = repeated[min(ENOUGH, len(repeated)) - 1] if len(repeated) else 0
+    limit = repeated[min(POOLED_CONFIGURATIONS, len(repeated)) - 1] if len(repeated) else 0
     return sample.sessions <= limit
 
 

@@ -22,12 +22,12 @@ from clickassay.correlation.noise import session_variances, weighted_noise, weig
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
 DRAWS = 32
-"""Samples with noise added; their mean variance is known to a few per cent."""
+"""Samples with noise added; they give the mean variance to a few per cent."""
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a sample tells of the difference between two metrics' correlations with a click metric.
+    """A sample's estimate of the difference between two metrics' correlations with a click metric.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Pilot:
     queries, configurations, sessions
         Size of the sample.
     noise
-        Part of the error's square that is due to the sampling of clicks, 0..1; None where it cannot be
-        told because too few configurations have two sessions.
+        Part of the error's square that is due to the sampling of clicks, 0..1; None where too few
+        configurations have two sessions to estimate it.
     """
 
     difference: float
@@ -49,8 +49,8 @@ class Pilot:
 
 
 @dataclass(frozen=True)
-class Need:
-    """What it takes when configurations have `factor` times the sessions of the pilot."""
+class RequiredSize:
+    """Size of the sample that is needed when configurations have `factor` times the pilot's sessions."""
 
     factor: float
     queries: int
@@ -100,46 +100,49 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
     )
 
 
-def needs(
-    pilot: Pilot, difference: float, factors: Sequence[float], *, level: float, power: float
-) -> tuple[Need, ...]:
+def required_sizes(
+    pilot: Pilot, difference: float, factors: Sequence[float], *, alpha: float, power: float
+) -> tuple[RequiredSize, ...]:
     """Return how many queries it takes to detect a difference, for each factor of sessions.
 
     Parameters
     ----------
     pilot
-        What a sample tells.
+        Estimate and size of a sample.
     difference
         The difference to detect, at the pilot's sessions per configuration; not 0.
     factors
         Sessions per configuration as multiples of the pilot's.
-    level, power
-        Level of the two-sided test, and the chance to detect the difference.
+    alpha, power
+        Significance level of the two-sided test, and the chance to detect the difference.
     """
     chosen = factors if pilot.noise is not None else (1.0,)
-    return tuple(_need(pilot, _queries(pilot, difference, level, power), factor) for factor in chosen)
+    return tuple(
+        _required_size(pilot, _queries(pilot, difference, alpha, power), factor) for factor in chosen
+    )
 
 
-def smallest_difference(pilot: Pilot, *, level: float, power: float) -> float:
+def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
     """Return the difference that a sample as large as the pilot detects with this power."""
-    return _reach(level, power) * pilot.error
+    return _detectable_errors(alpha, power) * pilot.error
 
 
-def _need(pilot: Pilot, queries: float, factor: float) -> Need:
+def _required_size(pilot: Pilot, queries: float, factor: float) -> RequiredSize:
     noise = pilot.noise or 0.0
     needed = max(2, math.ceil(queries * (1 - noise + noise / factor)))
     share = needed / pilot.queries
-    return Need(
+    return RequiredSize(
         factor, needed, math.ceil(share * pilot.configurations), math.ceil(share * pilot.sessions * factor)
     )
 
 
-def _queries(pilot: Pilot, difference: float, level: float, power: float) -> float:
-    return pilot.queries * (_reach(level, power) * pilot.error / difference) ** 2
+def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
+    return pilot.queries * (_detectable_errors(alpha, power) * pilot.error / difference) ** 2
 
 
-def _reach(level: float, power: float) -> float:
-    return float(ndtri(1 - level / 2) + ndtri(power))
+def _detectable_errors(alpha: float, power: float) -> float:
+    """Return how many standard errors wide a difference is that the test detects with this power."""
+    return float(ndtri(1 - alpha / 2) + ndtri(power))
 
 
 def _difference(sample: Sample, moments: Floats) -> tuple[float, float]:

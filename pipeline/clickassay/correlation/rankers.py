@@ -18,10 +18,10 @@ from clickassay.correlation.weighted import (
     without_rounding,
 )
 
-CELLS = 2**16
-"""Draws (iteration, query) that are worked at once: what they need stays in the cache of one core."""
+DRAWS_AT_ONCE = 2**16
+"""Draws (iteration, query) that are computed at once: what they need stays in the cache of one core."""
 
-MOST_PLACES = 48
+MAX_PLACES = 48
 """In queries with more configurations, values are looked up; below, sums over all places are faster."""
 
 NO_QUERY = "no query has two configurations"
@@ -68,7 +68,7 @@ def within_queries(sample: Sample) -> Within:
     return Within(values, sample.click_values.shape[1], starts, sizes, rows)
 
 
-def drawn_correlations(deltas: Floats, n_clicks: int) -> Correlations:
+def monte_carlo_correlations(deltas: Floats, n_clicks: int) -> Correlations:
     """Return the Pearson correlations of (dE_i, dC_i) from the (iterations, C + E) `ranker_differences`."""
     result = correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
     missing = np.isnan(result.values)
@@ -84,13 +84,13 @@ def ranker_differences(within: Within, *, iterations: int, rng: np.random.Genera
     """
     deltas = np.zeros((iterations, within.values.shape[1]))
     order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size
-    block = max(1, CELLS // iterations)
+    block = max(1, DRAWS_AT_ONCE // iterations)
     with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
         for first in range(0, len(order), block):
             queries = order[first : first + block]
             starts, sizes = within.starts[queries], within.sizes[queries]
-            a, b = drawn_pairs(sizes, iterations=iterations, rng=rng)
-            if sizes.max() <= MOST_PLACES:
+            a, b = draw_pairs(sizes, iterations=iterations, rng=rng)
+            if sizes.max() <= MAX_PLACES:
                 _add_by_place(deltas, within.values, starts, sizes, a, b)
             else:
                 for query, start in enumerate(starts):
@@ -98,7 +98,7 @@ def ranker_differences(within: Within, *, iterations: int, rng: np.random.Genera
     return deltas / max(1, len(order))
 
 
-def drawn_pairs(
+def draw_pairs(
     sizes: Integers, *, iterations: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Draw two different configurations of each query, all ordered pairs with the same chance.
@@ -171,7 +171,7 @@ def query_covariances(within: Within) -> Floats:
 
 
 def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
-    """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for endless iterations.
+    """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for infinitely many draws.
 
     Parameters
     ----------

@@ -21,8 +21,8 @@ from clickassay.correlation.noise import (
 from clickassay.correlation.rankers import (
     Within,
     covariance_contributions,
-    drawn_correlations,
     exact_correlations,
+    monte_carlo_correlations,
     no_value_reasons,
     ranker_differences,
     within_queries,
@@ -50,13 +50,12 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
     Returns
     -------
     Rows of contracts.correlation.CORRELATIONS. A class without queries has no rows; a correlation that does
-    not exist is null, with its reason; an interval that does not exist or is not to be relied on has a
-    caution.
+    not exist is null, with its reason; an interval that does not exist or is not reliable has a caution.
     """
     moments = sample_moments(sample) if moments is None else moments
     contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
     found = [
-        _of_class(sample, split, label, contributions)
+        _class_rows(sample, split, label, contributions)
         for split in splits
         for label in range(len(split.classes))
         if (split.labels == label).any()
@@ -65,21 +64,21 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
         return CORRELATIONS.empty()
     each = len(sample.click_names) * len(sample.editorial_names)
     values = {name: np.stack([one.columns[name] for one in found]) for name in found[0].columns}
-    told = pl.DataFrame([one.told for one in found]).select(pl.all().repeat_by(each).explode())
+    constants = pl.DataFrame([one.constants for one in found]).select(pl.all().repeat_by(each).explode())
     texts = [
         pl.Series(name, [text for one in found for text in one.texts[name]], dtype=pl.String)
         for name in ("reason", "caution")
     ]
-    return CORRELATIONS.canonical(_pairs(sample, values).with_columns(*told.get_columns(), *texts))
+    return CORRELATIONS.canonical(_pairs(sample, values).with_columns(*constants.get_columns(), *texts))
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """What the table says of one class: (C, E) columns, C E texts, and what is the same in all its rows."""
+    """The rows of one class: (C, E) columns, C E texts, and the values that are the same in all rows."""
 
     columns: dict[str, Floats]
     texts: dict[str, Sequence[str | None]]
-    told: dict[str, str | int]
+    constants: dict[str, str | int]
 
 
 def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
@@ -95,7 +94,7 @@ def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
     return statistic
 
 
-def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
+def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
     chosen = split.labels == label
     kept, n_queries = chosen[sample.query_index], int(chosen.sum())
     editorial, sessions = sample.editorial_values[kept], sample.sessions[kept]
@@ -109,7 +108,7 @@ def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -
         **_intervals(known),
         "null_correlation": np.where(np.isnan(found.values), np.nan, nulls),
     }
-    told: dict[str, str | int] = {
+    constants: dict[str, str | int] = {
         "split": split.name,
         "class": split.classes[label],
         "n_configurations": len(sessions),
@@ -117,8 +116,8 @@ def _of_class(sample: Sample, split: Split, label: int, contributions: Floats) -
         "n_sessions": int(sessions.sum()),
     }
     reasons = [reason for row in found.reasons for reason in row]
-    doubts = cautions(found.values, known.low, known.degrees, n_queries)
-    return _Rows(columns, {"reason": reasons, "caution": doubts}, told)
+    caution_texts = cautions(found.values, known.low, known.degrees, n_queries)
+    return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
 def _intervals(known: Estimates) -> dict[str, Floats]:
@@ -148,8 +147,9 @@ def differences(
     Returns
     -------
     Rows of contracts.correlation.DIFFERENCES: `n_queries` and `n_configurations` are those of queries with
-    two configurations or more, on which all values rest. And of contracts.correlation.DRAWS: one for each
-    iteration, with the difference A - B of the mean of every metric over these queries; none without any.
+    two configurations or more: all values are computed from these. And of contracts.correlation.DRAWS: one
+    for each iteration, with the difference A - B of the mean of every metric over these queries; none without
+    any.
     """
     within = within_queries(sample)
     draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
@@ -161,11 +161,11 @@ def _draws(sample: Sample, deltas: Floats) -> pl.DataFrame:
     names = (*sample.click_names, *sample.editorial_names)
     numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
     frame = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
-    return DRAWS.canonical(labelled(sample, frame))
+    return DRAWS.canonical(with_sample_columns(sample, frame))
 
 
 def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame:
-    drawn = drawn_correlations(deltas, within.n_clicks)
+    drawn = monte_carlo_correlations(deltas, within.n_clicks)
     covariances = covariance_contributions(sample, within)
     total = covariances.sum(axis=0)
     exact = exact_correlations(total, within.n_clicks)
@@ -207,11 +207,11 @@ def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:
     values = {name: array.ravel() for name, array in columns.items()}
     times = len(next(iter(values.values()))) // max(1, len(pairs["click_metric"]))
     names = {name: metrics * times for name, metrics in pairs.items()}
-    return labelled(sample, pl.DataFrame({**names, **values}))
+    return with_sample_columns(sample, pl.DataFrame({**names, **values}))
 
 
-def labelled(sample: Sample, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what the sample is of, and write null where there is no value."""
+def with_sample_columns(sample: Sample, frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns market, depth and judge, and write null where there is no value."""
     return frame.with_columns(
         pl.col(pl.Float64).fill_nan(None),
         **{name: pl.lit(value) for name, value in sample.key.columns.items()},

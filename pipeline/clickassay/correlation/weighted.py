@@ -24,7 +24,7 @@ rounding error stays below 1e-14. Real differences are far larger: one more sess
 QUERIES_AT_ONCE = 2**12
 """Queries whose products are in memory at once."""
 
-FEW = "fewer than two configurations"
+TOO_FEW = "fewer than two configurations"
 CLICKS_SAME = "the click metric is the same in every configuration"
 EDITORIAL_SAME = "the editorial metric is the same in every configuration"
 
@@ -98,7 +98,7 @@ def _reasons(
 ) -> tuple[tuple[str | None, ...], ...]:
     def reason(click_varies: bool, editorial_varies: bool) -> str | None:
         if size < 2:
-            return FEW
+            return TOO_FEW
         if not click_varies:
             return CLICKS_SAME
         return None if editorial_varies else EDITORIAL_SAME

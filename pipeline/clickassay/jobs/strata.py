@@ -19,7 +19,7 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.records import Judged
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
-from clickassay.correlation.classes import everything
+from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations
 from clickassay.judgments.join import Looked, cut_to_depth, look_up
 from clickassay.judgments.next_to_judge import next_judgments
@@ -206,7 +206,7 @@ def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:
 
 
 def _rows(cell: Measured, rule: str) -> pl.DataFrame:
-    samples = [correlations(sample, [everything(sample)]) for sample in cell.samples]
+    samples = [correlations(sample, [unsplit(sample)]) for sample in cell.samples]
     overall = pl.concat([CORRELATIONS.empty(), *samples])
     shares = pl.DataFrame(
         {"market": list(cell.filled), "filled": list(cell.filled.values())},

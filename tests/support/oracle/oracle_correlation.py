@@ -21,7 +21,7 @@ Rows = list[dict[str, Any]]
 Pair = tuple[str, str]
 """A click metric and an editorial metric."""
 
-ENOUGH = 1000
+POOLED_CONFIGURATIONS = 1000
 """Configurations with the fewest sessions above one that stand for those with one."""
 
 
@@ -44,7 +44,7 @@ def with_noise(rows: Rows, configurations: list[Configuration], settings: Settin
     """
     widened = [dict(row) for row in rows]
     repeated = sorted(row["n_sessions"] for row in rows if row["n_sessions"] >= 2)
-    limit = repeated[:ENOUGH][-1] if repeated else 0
+    limit = repeated[:POOLED_CONFIGURATIONS][-1] if repeated else 0
     for row, configuration, null in zip(
         widened, configurations, null_success(configurations, settings), strict=True
     ):

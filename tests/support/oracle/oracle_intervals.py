@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: artanh would tell nothing but its rounding."""
 
-FEWEST_QUERIES, FEWEST_DEGREES = 50, 4
+MIN_QUERIES, MIN_DEGREES = 50, 4
 
 Interval = tuple[float | None, float | None]
 Error = tuple[float, float | None]
@@ -61,7 +61,7 @@ def of_difference(error: Error | None, queries: int) -> Error | None:
     return error[0], min(4 * error[1], queries - 1)
 
 
-def reach(error: Error) -> float | None:
+def margin(error: Error) -> float | None:
     """Return half the width of the 95 % interval of Student's t; None where nothing varies."""
     return None if error[1] is None else student_quantile(0.975, error[1]) * error[0]
 
@@ -86,7 +86,7 @@ def fisher_interval(value: float | None, left_out: Sequence[float | None]) -> tu
         return (value, value), None
     z = fisher_transform(value)
     error = jackknife([fisher_transform(one) for one in left_out])
-    width = None if error is None else reach(error)
+    width = None if error is None else margin(error)
     if z is None or error is None or width is None:
         return NONE, None
     return (math.tanh(z - width), math.tanh(z + width)), error[1]
@@ -163,6 +163,6 @@ def caution(value: float | None, low: float | None, degrees: float | None, queri
         return None
     if low is None:
         return "no interval: too few queries vary"
-    if queries < FEWEST_QUERIES:
-        return f"fewer than {FEWEST_QUERIES} queries"
-    return "a handful of queries decide" if degrees is not None and degrees < FEWEST_DEGREES else None
+    if queries < MIN_QUERIES:
+        return f"fewer than {MIN_QUERIES} queries"
+    return "a few influential queries decide" if degrees is not None and degrees < MIN_DEGREES else None

@@ -11,8 +11,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
+from clickassay.correlation.comparisons import comparison_columns as columns_and_cautions
 from clickassay.correlation.comparisons import comparisons, queries_needed
-from clickassay.correlation.comparisons import tested as columns_and_cautions
 from clickassay.correlation.jackknife import Spread
 from support.one_correlation import jackknife, overall
 from support.runs.given_sample import sample_of
@@ -158,7 +158,7 @@ def test_without_a_difference_one_p_value_in_20_is_below_5_percent_and_their_ran
 
 
 def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
-    """Ten near copies of each query tell no more than one: independent rows would alarm far more often."""
+    """Ten near copies of each query inform no more than one: independent rows would give more alarms."""
     rng = np.random.default_rng(22)
     ours, independent = [], []
     for _ in range(200):

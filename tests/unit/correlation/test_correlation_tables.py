@@ -61,7 +61,7 @@ def test_the_classes_of_a_split_add_up_to_the_whole(sample):
     assert counts.drop("split").unique().rows() == [(130, 40, int(sample.sessions.sum()))]
 
 
-def test_intervals_hold_the_value_of_a_class_and_are_wider_for_fewer_queries(sample):
+def test_intervals_contain_the_value_of_a_class_and_are_wider_for_fewer_queries(sample):
     table = correlate(sample).filter(pl.col("split").is_in(["all", "click_entropy"]))
     inside = (table["ci_low"] <= table["correlation"]) & (table["correlation"] <= table["ci_high"])
     assert inside.all()

@@ -1,4 +1,4 @@
-"""The queries that a correlation hangs on, against leaving them out from scratch."""
+"""Influential queries against leaving them out from scratch."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.correlation.influence import MOST, influence
+from clickassay.correlation.influence import MAX_QUERIES, influence
 from support.one_correlation import weighted_correlation
 
 
@@ -24,7 +24,7 @@ def test_the_queries_named_are_those_whose_removal_moves_the_correlation_most(ma
     changes = {query: without(sample, [query]) - whole for query in sample.queries}
     rows = influence(sample).filter(click_metric="C0", editorial_metric="E0")
     for side, sign in (("raises", 1), ("lowers", -1)):
-        expected = sorted(changes, key=lambda query: sign * changes[query])[:MOST]
+        expected = sorted(changes, key=lambda query: sign * changes[query])[:MAX_QUERIES]
         assert rows.filter(side=side)["query"].to_list() == expected
 
 
@@ -47,7 +47,7 @@ def test_the_share_of_the_error_is_that_of_the_squared_changes(make_sample):
         assert row["error_share"] == pytest.approx(squares[row["query"]] / sum(squares.values()), abs=1e-9)
 
 
-def test_a_correlation_that_hangs_on_one_query_says_so(make_sample):
+def test_a_query_that_decides_a_correlation_comes_first_with_most_of_its_error(make_sample):
     sample = make_sample(2, queries=80, configurations=80, clicks=1, editorial=1)
     rng = np.random.default_rng(0)
     clicks, editorial = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
@@ -67,7 +67,7 @@ def test_sessions_are_those_of_the_query_and_ranks_ascend_without_gaps(make_samp
         assert row["n_sessions"] == totals[sample.queries.index(row["query"])]
     for _, group in rows.group_by("click_metric", "editorial_metric", "side"):
         assert sorted(group["rank"]) == list(range(1, group.height + 1))
-        assert group.height <= MOST
+        assert group.height <= MAX_QUERIES
 
 
 def test_a_query_without_which_there_is_no_correlation_ranks_first(make_sample):

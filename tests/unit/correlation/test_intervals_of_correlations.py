@@ -92,7 +92,7 @@ def test_the_interval_of_the_closed_form_is_that_of_a_loop_over_queries(make_sam
     )
 
 
-def test_19_of_20_intervals_hold_the_correlation_of_the_world():
+def test_19_of_20_intervals_cover_the_correlation_of_the_world():
     rng, held, worlds = np.random.default_rng(8), 0, 300
     for _ in range(worlds):
         x = rng.normal(size=(60, 1))
@@ -206,7 +206,7 @@ def test_a_query_with_nearly_all_sessions_is_named_as_deciding(make_sample):
     sample = make_sample(8, queries=80, configurations=200)
     heavy = np.where(sample.query_index == 7, 10**6, sample.sessions)
     table = overall(dataclasses.replace(sample, sessions=heavy))
-    assert "a handful of queries decide" in table["caution"].to_list()
+    assert "a few influential queries decide" in table["caution"].to_list()
     assert overall(sample)["caution"].null_count() == 6
     assert finite(table)
 

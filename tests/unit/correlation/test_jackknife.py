@@ -209,7 +209,7 @@ def test_cautions_name_the_first_trouble():
     values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
     low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
     degrees = np.array([[9, 9, 9], [3.99, 4, 1000]], dtype=np.float64)
-    hangs, none = "a handful of queries decide", "no interval: too few queries vary"
+    hangs, none = "a few influential queries decide", "no interval: too few queries vary"
     assert cautions(values, low, degrees, 50) == [None, none, None, hangs, None, None]
     few = "fewer than 50 queries"
     assert cautions(values, low, degrees, 49) == [None, none, few, few, few, few]
@@ -220,7 +220,7 @@ def test_differences_of_correlations_that_are_only_rounding_are_0():
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed"])
-def test_19_of_20_intervals_of_a_mean_hold_the_truth(kind):
+def test_19_of_20_intervals_of_a_mean_cover_the_truth(kind):
     rng = np.random.default_rng(11)
     draw = rng.normal if kind == "normal" else rng.exponential
     centre = 0.0 if kind == "normal" else 1.0

@@ -81,7 +81,7 @@ def test_the_interval_of_kappa_is_that_of_leaving_out_each_query_from_scratch(tw
     assert row["caution"] == "fewer than 50 queries"
 
 
-def test_only_results_that_both_judged_count_and_markets_stand_apart():
+def test_only_results_that_both_judged_count_and_markets_are_separate():
     grades = pl.concat(
         [
             judged("a", [0, 1, 2, 3], market="north"),
@@ -104,7 +104,7 @@ def test_one_judge_alone_gives_empty_tables_of_the_right_form():
     assert confusion(alone).is_empty()
 
 
-def test_judges_who_agree_in_all_have_kappa_1_and_no_doubt_of_it():
+def test_judges_who_agree_in_all_have_kappa_1_and_an_interval_of_width_0():
     grades = [row % 5 for row in range(300)]
     both = pl.concat([judged("a", grades, queries=60), judged("b", grades, queries=60)])
     row = agreement(both, max_grade=TOP).row(0, named=True)

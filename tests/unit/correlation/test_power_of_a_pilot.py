@@ -9,13 +9,13 @@ from scipy.stats import norm
 
 from clickassay.core.errors import SettingsError
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.power import Pilot, needs, pilot_of, smallest_difference
+from clickassay.correlation.power import Pilot, pilot_of, required_sizes, smallest_difference
 
 PLAIN = Pilot(0.05, 0.02, queries=400, configurations=1000, sessions=30_000, noise=None)
 
 
 def test_queries_follow_the_textbook_formula():
-    (need,) = needs(PLAIN, 0.05, (1.0,), level=0.05, power=0.8)
+    (need,) = required_sizes(PLAIN, 0.05, (1.0,), alpha=0.05, power=0.8)
     expected = 400 * ((norm.ppf(0.975) + norm.ppf(0.8)) * 0.02 / 0.05) ** 2
     assert need.queries == math.ceil(expected)
     assert need.configurations == math.ceil(need.queries * 1000 / 400)
@@ -23,19 +23,19 @@ def test_queries_follow_the_textbook_formula():
 
 
 def test_without_knowledge_of_noise_only_the_pilots_sessions_are_planned_for():
-    assert [need.factor for need in needs(PLAIN, 0.05, (0.5, 1, 2), level=0.05, power=0.8)] == [1]
+    assert [need.factor for need in required_sizes(PLAIN, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)] == [1]
 
 
 def test_more_sessions_save_the_part_of_queries_that_is_due_to_noise():
     half = replace(PLAIN, noise=0.5)
-    queries = [need.queries for need in needs(half, 0.05, (0.5, 1, 2), level=0.05, power=0.8)]
+    queries = [need.queries for need in required_sizes(half, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)]
     assert queries[0] / queries[1] == pytest.approx(1.5, rel=0.01)
     assert queries[2] / queries[1] == pytest.approx(0.75, rel=0.01)
 
 
 def test_the_smallest_difference_is_that_which_needs_just_the_pilots_queries():
-    smallest = smallest_difference(PLAIN, level=0.05, power=0.9)
-    (need,) = needs(PLAIN, smallest, (1.0,), level=0.05, power=0.9)
+    smallest = smallest_difference(PLAIN, alpha=0.05, power=0.9)
+    (need,) = required_sizes(PLAIN, smallest, (1.0,), alpha=0.05, power=0.9)
     assert need.queries == pytest.approx(400, abs=1)
 
 
@@ -63,7 +63,7 @@ def drawn(make_sample, rng, queries, per_configuration):
 
 
 @pytest.mark.parametrize("factor", [1, 4])
-def test_the_power_that_is_promised_is_had_with_the_queries_that_are_named(make_sample, factor):
+def test_the_stated_power_is_reached_with_the_required_queries(make_sample, factor):
     rng = np.random.default_rng(12)
     pilots = [pilot_of(drawn(make_sample, rng, 400, 5), "C0", "E0", "E1", seed=1) for _ in range(12)]
     mean = replace(
@@ -72,7 +72,7 @@ def test_the_power_that_is_promised_is_had_with_the_queries_that_are_named(make_
         error=float(np.mean([pilot.error for pilot in pilots])),
         noise=float(np.mean([pilot.noise for pilot in pilots])),
     )
-    (need,) = needs(mean, mean.difference, (factor,), level=0.05, power=0.8)
+    (need,) = required_sizes(mean, mean.difference, (factor,), alpha=0.05, power=0.8)
     tests = [
         comparisons(drawn(make_sample, rng, need.queries, 5 * factor)).row(0, named=True) for _ in range(200)
     ]
@@ -80,7 +80,7 @@ def test_the_power_that_is_promised_is_had_with_the_queries_that_are_named(make_
     assert 0.68 <= detected <= 0.92  # 0.8 with its own error, and that of the pilots
 
 
-def test_the_pilot_tells_the_difference_of_the_table_and_its_error(make_sample):
+def test_the_pilot_has_the_difference_of_the_table_and_its_error(make_sample):
     sample = drawn(make_sample, np.random.default_rng(3), 150, 20)
     pilot = pilot_of(sample, "C0", "E0", "E1", seed=0)
     row = comparisons(sample).row(0, named=True)

@@ -48,7 +48,7 @@ def test_a_case_worked_by_hand():
     st.floats(-0.95, 0.95),
     st.floats(2, 200),
 )
-def test_it_holds_exactly_the_ratios_that_a_scan_finds(above, below, errors, correlation, degrees):
+def test_it_contains_exactly_the_ratios_that_a_scan_finds(above, below, errors, correlation, degrees):
     covariance = correlation * errors[0] * errors[1]
     t = stats.t.ppf(0.975, degrees)
     assume(abs(below - t * errors[1]) > 1e-3)
@@ -86,7 +86,7 @@ def test_a_part_that_is_missing_leaves_no_interval(missing):
     assert np.isnan(interval(**case)).all()
 
 
-def test_19_of_20_intervals_hold_the_true_ratio():
+def test_19_of_20_intervals_cover_the_true_ratio():
     rng = np.random.default_rng(5)
     true, n, held = 0.6, 30, 0
     for _ in range(500):

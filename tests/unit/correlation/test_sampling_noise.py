@@ -122,7 +122,7 @@ def test_a_class_corrects_for_the_noise_of_its_own_configurations(sample):
         assert_frame_equal(found, alone, rel_tol=1e-9)
 
 
-def test_configurations_of_lonely_queries_tell_the_variance_of_single_sessions_only(sample):
+def test_configurations_of_lonely_queries_give_the_variance_of_single_sessions_only(sample):
     """They take no part in the closed form, but the variance of one session is pooled over all."""
     alone = np.bincount(sample.query_index)[sample.query_index] < 2
     assert (alone & (sample.sessions > 1)).any()
@@ -141,7 +141,7 @@ def test_configurations_of_lonely_queries_tell_the_variance_of_single_sessions_o
 
 
 def test_only_the_configurations_with_the_fewest_sessions_speak_for_single_ones(sample, monkeypatch):
-    monkeypatch.setattr(noise, "ENOUGH", 5)
+    monkeypatch.setattr(noise, "POOLED_CONFIGURATIONS", 5)
     repeated = sorted(sample.sessions[sample.sessions >= 2])
     few = (sample.sessions >= 2) & (sample.sessions <= repeated[4])  # ties all count
     assert 5 <= few.sum() < (sample.sessions >= 2).sum()
@@ -171,7 +171,7 @@ def test_a_sample_without_configurations_has_no_sums(sample):
 
 @pytest.mark.parametrize("single", [False, True], ids=["all is noise", "one session each"])
 @pytest.mark.parametrize(("tabled", "value"), [(overall, "correlation"), (ranked, "exact")])
-def test_there_is_no_corrected_value_when_noise_explains_all_or_nothing_tells_it(
+def test_there_is_no_corrected_value_when_noise_explains_all_or_nothing_estimates_it(
     make_sample, tabled, value, single
 ):
     sample = make_sample(2)
@@ -203,7 +203,7 @@ def test_without_noise_the_corrected_value_is_the_value_with_students_interval(m
             assert width == pytest.approx(row["ci_high"] - row["ci_low"], rel=0.1)
 
 
-def test_it_is_told_when_nothing_is_left_of_the_variance():
+def test_the_reliability_is_missing_when_nothing_is_left_of_the_variance():
     squares, sessions = np.array([1.0, 1.0, 0.0]), np.array([1e9])
     sums = np.array([0.5, 2.0, 0.0, 0, 0, 0, 0, 0, 0, 3, 0])
     found = weighted_reliability(squares, sessions, sums, 3)
@@ -244,7 +244,7 @@ def test_correction_finds_the_correlation_of_endless_sessions():
         assert np.abs(errors).max() < 0.08
 
 
-def test_19_of_20_corrected_intervals_hold_the_correlation_of_endless_sessions():
+def test_19_of_20_corrected_intervals_cover_the_correlation_of_endless_sessions():
     # of the world itself, from a very large sample of it without noise
     _, large = world(99, queries=60_000)
     real = {"correlation": overall(large)["correlation"][0], "exact": ranked(large)["exact"][0]}

@@ -10,9 +10,9 @@ from scipy.stats import pearsonr
 from clickassay.correlation import rankers
 from clickassay.correlation.rankers import (
     covariance_contributions,
-    drawn_correlations,
-    drawn_pairs,
+    draw_pairs,
     exact_correlations,
+    monte_carlo_correlations,
     query_covariances,
     ranker_differences,
     within_queries,
@@ -51,7 +51,7 @@ def drawn(sample, *, iterations=50, seed=0):
 
 def drawn_within(within, iterations, seed):
     deltas = ranker_differences(within, iterations=iterations, rng=np.random.default_rng(seed))
-    return drawn_correlations(deltas, within.n_clicks)
+    return monte_carlo_correlations(deltas, within.n_clicks)
 
 
 def table(sample, *, iterations=50, seed=0):
@@ -110,7 +110,7 @@ def test_the_variance_of_the_differences_is_twice_the_summed_variances_over_squa
 
 def test_every_query_gives_two_different_configurations_all_ordered_pairs_equally_often():
     sizes = np.array([2, 3, 5])
-    a, b = drawn_pairs(sizes, iterations=60_000, rng=np.random.default_rng(3))
+    a, b = draw_pairs(sizes, iterations=60_000, rng=np.random.default_rng(3))
     for query, size in enumerate(sizes):
         pairs = a[:, query] * size + b[:, query]
         found = np.bincount(pairs, minlength=size * size).reshape(size, size) / len(pairs)
@@ -119,7 +119,7 @@ def test_every_query_gives_two_different_configurations_all_ordered_pairs_equall
 
 
 @pytest.mark.parametrize(
-    "constants", [{"CELLS": 2000}, {"MOST_PLACES": 1}, {"MOST_PLACES": 3, "CELLS": 300}, {}]
+    "constants", [{"DRAWS_AT_ONCE": 2000}, {"MAX_PLACES": 1}, {"MAX_PLACES": 3, "DRAWS_AT_ONCE": 300}, {}]
 )
 def test_the_differences_are_those_of_a_loop_over_the_same_pairs(make_sample, monkeypatch, constants):
     for name, value in constants.items():
@@ -129,11 +129,11 @@ def test_the_differences_are_those_of_a_loop_over_the_same_pairs(make_sample, mo
     found = ranker_differences(within, iterations=100, rng=np.random.default_rng(5))
     rng, looped = np.random.default_rng(5), np.zeros((100, 5))
     order = sorted(range(len(within.sizes)), key=lambda query: within.sizes[query])
-    block = max(1, rankers.CELLS // 100)
+    block = max(1, rankers.DRAWS_AT_ONCE // 100)
     values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)
     for first in range(0, len(order), block):
         queries = order[first : first + block]
-        a, b = drawn_pairs(within.sizes[queries], iterations=100, rng=rng)
+        a, b = draw_pairs(within.sizes[queries], iterations=100, rng=rng)
         for iteration in range(100):
             for place, query in enumerate(queries):
                 rows = within.rows[within.starts[query] :]

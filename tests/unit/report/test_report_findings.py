@@ -115,9 +115,9 @@ def test_queries_that_nobody_could_judge_are_not_promised(needed):
 
 
 def test_the_finding_says_when_its_own_interval_is_not_to_be_relied_on():
-    doubtful = correlations(CLEAR, caution="a handful of queries decide")
+    doubtful = correlations(CLEAR, caution="a few influential queries decide")
     _, finding = told(run_of(correlations=doubtful, comparisons=comparisons(TIED)))
-    words = "(95 % interval 0.460 to 0.500). Do not rely on this interval: a handful of queries decide. It is"
+    words = "0.460 to 0.500). Do not rely on this interval: a few influential queries decide. It is"
     assert words in finding.text
 
 

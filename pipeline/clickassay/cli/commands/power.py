@@ -12,7 +12,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
-    from clickassay.correlation.power import Need, Pilot
+    from clickassay.correlation.power import Pilot, RequiredSize
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Sessions per configuration that are shown, as multiples of the pilot's."""
@@ -81,7 +81,7 @@ def power(
 
         clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
     """
-    from clickassay.correlation.power import needs, pilot_of, smallest_difference
+    from clickassay.correlation.power import pilot_of, required_sizes, smallest_difference
     from clickassay.studies.finished_run import FinishedRun
 
     first, second = _pair(pair)
@@ -91,8 +91,8 @@ def power(
     wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
-    found = needs(pilot, wanted, FACTORS, level=test.each, power=test.power)
-    smallest = smallest_difference(pilot, level=test.each, power=test.power)
+    found = required_sizes(pilot, wanted, FACTORS, alpha=test.each, power=test.power)
+    smallest = smallest_difference(pilot, alpha=test.each, power=test.power)
     if json:
         write_json(
             {
@@ -105,7 +105,7 @@ def power(
                 "alpha": test.each,
                 "power": test.power,
                 "smallest_difference": smallest,
-                "needs": [asdict(need) for need in found],
+                "required": [asdict(need) for need in found],
             }
         )
         return
@@ -131,7 +131,7 @@ def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     )
 
 
-def _show(found: "tuple[Need, ...]", per_configuration: float) -> None:
+def _show(found: "tuple[RequiredSize, ...]", per_configuration: float) -> None:
     heads = ("sessions per configuration", "judged queries", "configurations", "sessions")
     rows = []
     for need in found:

@@ -12,7 +12,7 @@ from clickassay.core.contracts.form import Table
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats, Integers, Sample
 from clickassay.core.settings import Settings
-from clickassay.correlation.classes import everything
+from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations
 from clickassay.correlation.weighted import sample_moments
 from clickassay.studies.audit.compare import (
@@ -151,7 +151,7 @@ def _gap(name: str, gap: Gap, at: int | tuple[int, ...]) -> Row:
 
 def _correlations_by_convention(sample: Sample, moments: Floats) -> dict[str, Row]:
     """Return the columns of the table `correlations` for each convention, by its name."""
-    table = correlations(sample, [everything(sample)], moments)
+    table = correlations(sample, [unsplit(sample)], moments)
     kept = ("correlation", "ci_low", "ci_high", "reason", "caution")
     return {
         row["editorial_metric"]: {name: row[name] for name in kept} for row in table.iter_rows(named=True)

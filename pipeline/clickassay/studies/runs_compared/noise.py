@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from clickassay.core.records import Floats, Sample
 from clickassay.correlation.jackknife import (
-    LEVEL,
+    CONFIDENCE,
     Deviations,
     cautions,
     difference_interval,
@@ -148,7 +148,8 @@ def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Judged:
     with np.errstate(divide="ignore", invalid="ignore"):
         fisher_a, fisher_b = np.arctanh(a), np.arctanh(b)
         errors = [
-            (fisher[:, 2] - fisher[:, 1]) / (2 * ndtri((1 + LEVEL) / 2)) for fisher in (fisher_a, fisher_b)
+            (fisher[:, 2] - fisher[:, 1]) / (2 * ndtri((1 + CONFIDENCE) / 2))
+            for fisher in (fisher_a, fisher_b)
         ]
         z = (fisher_b[:, 0] - fisher_a[:, 0]) / np.hypot(*errors)
     change = b[:, 0] - a[:, 0]
