@@ -93,6 +93,7 @@ site: $(VENV)/installed $(VENV)/documents
 
 pages: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
+	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py

@@ -70,8 +70,8 @@ def paper_sized() -> Path:
     if not (out / "report.html").exists():
         log = WORK / "page-log"
         if not log.exists():
-            measured(clickassay("simulate", "--world", "web", "--n-searches", 1_500_000, "--n-queries", 24_000,
-                            "--seed", 3, "--out", log, "--quiet"))  # fmt: skip
+            measured(clickassay("simulate", "--world", "web", "--n-searches", 1_500_000,
+                                "--n-queries", 24_000, "--seed", 3, "--out", log, "--quiet"))  # fmt: skip
         measured(clickassay("run", "--searches", log / "searches.parquet", "--clicks", log / "clicks.parquet",
                             "--judgments", log / "judgments.parquet", "--queries", log / "queries.parquet",
                             "--published", "chapelle2009", "--out", out, "--quiet"))  # fmt: skip

@@ -15,6 +15,9 @@ from clickassay.cli.app import app
 
 PAGE = Path(__file__).parents[1] / "reference" / "cli.md"
 PROGRAM = "clickassay"
+_ENDING = re.compile(r"\s*\[(?:(?P<limits>[^\]]+); )?default: (?P<default>.+)\]$")
+"""How the help of an option ends that says its range and default."""
+
 WORDS = {str: "text", Path: "path", int: "integer", float: "number", bool: "flag"}
 """What the reference calls a type."""
 
@@ -23,11 +26,11 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
 
     clickassay COMMAND [OPTIONS]
 
-Every command has `--help`, which shows in the terminal what stands here. What the settings mean:
-[Settings](../../README.md#settings); what a command's exit code means:
-[Exit codes](../../README.md#exit-codes).
-An option that is a setting can also stand in the file given by `--settings`, by its name with `_` for `-`.
-An option on the command line wins over the file.
+Every command has `--help` (or `-h`), which shows in the terminal what stands here. Options under a heading
+such as Sessions or Grades are [settings](settings.md), which a file or the environment can give as well.
+How commands end: [Exit codes](exit-codes.md).
+
+`clickassay --install-completion` lets the shell complete commands, options, metrics and ready questions.
 """
 
 Parameter = Any
@@ -84,21 +87,24 @@ def _root_options(root: Parameter) -> list[str]:
 
 
 def _section(path: str, command: Parameter) -> str:
-    told = read_help(command.help)
+    read = read_help(command.help)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option"]
     parts = [
         f"## {_short(path)}",
-        told.summary,
-        *map(_marked, told.more),
+        read.summary,
+        *map(_marked, read.more),
         f"    {_usage(path, arguments, options)}",
     ]
-    if told.examples:
-        parts += ["Examples:" if len(told.examples) > 1 else "Example:"]
-        parts += ["\n".join(f"    {example}" for example in told.examples)]
+    if read.examples:
+        parts += ["Examples:" if len(read.examples) > 1 else "Example:"]
+        parts += ["\n".join(f"    {example}" for example in read.examples)]
     if arguments:
         parts += [_arguments(arguments, command).rstrip("\n")]
-    parts += [_options(options, command).rstrip("\n")] if options else []
+    for panel in dict.fromkeys(one.rich_help_panel for one in options):
+        own = [one for one in options if one.rich_help_panel == panel]
+        parts += [f"**{panel}**"] if panel else []
+        parts += [_options(own, command).rstrip("\n")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -142,7 +148,13 @@ def _placeholder(option: Parameter) -> str:
 
 
 def _type_words(parameter: Parameter, command: Parameter) -> str:
-    """Return the type in words, from the annotation of the function behind the command."""
+    """Return the type and range in words, from the annotation of the function behind the command."""
+    stated = _ENDING.search(parameter.help or "")
+    kind = _kind(parameter, command)
+    return f"{kind}, {stated['limits']}" if stated and stated["limits"] else kind
+
+
+def _kind(parameter: Parameter, command: Parameter) -> str:
     hint = typing.get_type_hints(command.callback).get(parameter.name, bool)
     kinds = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     (kind,) = (one for one in kinds if one is not type(None))
@@ -161,9 +173,9 @@ def _default(parameter: Parameter) -> str:
     """Return the default: what the parameter has, or what its help says of a setting."""
     if parameter.required:
         return "required"
-    told = re.search(r"\[default: (.+)\]$", parameter.help or "")
-    if told:
-        value = told[1].removesuffix(".0")
+    stated = _ENDING.search(parameter.help or "")
+    if stated:
+        value = stated["default"]
         return _marked(value) if re.search(r"[ %]", value) else f"`{value}`"
     if parameter.default is None or parameter.default is False:
         return ""
@@ -173,7 +185,7 @@ def _default(parameter: Parameter) -> str:
 
 
 def _meaning(parameter: Parameter) -> str:
-    return _marked(re.sub(r"\s*\[default: .+\]$", "", parameter.help or ""))
+    return _marked(_ENDING.sub("", parameter.help or ""))
 
 
 def _marked(text: str) -> str:

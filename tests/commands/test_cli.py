@@ -271,7 +271,7 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
         (["query", "RUN"], "give either SQL or --name NAME"),
         (["query", "RUN", "SELECT 1", "--name", "coverage"], "give either SQL or --name NAME"),
         (["query", "RUN", "SELECT 1", "--csv", "--json"], "give --csv or --json, not both"),
-        (["query", "RUN", "--name", "coverge"], "did you mean 'coverage'?"),
+        (["query", "RUN", "--name", "coverge"], "did you mean coverage"),
         (["query", "RUN", "SELEC 1"], "SELEC"),
         (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
         (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),

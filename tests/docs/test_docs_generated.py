@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
+from clickassay.core.settings import Settings
 from support.pages import parts, script
 from support.places import ROOT
 
@@ -32,7 +33,7 @@ def rows_of(text):
 
 
 def test_a_page_says_in_its_first_line_that_a_script_makes_it_and_only_then():
-    made = {script(name).PAGE for name in ("audit", "cli", "questions")}
+    made = {script(name).PAGE for name in ("audit", "cli", "questions", "settings")}
     says = {
         page
         for page in (ROOT / "docs").rglob("*.md")
@@ -55,8 +56,7 @@ def helps():
         return re.sub(r"\x1b\[[0-9;]*m", "", result.output)
 
     def listed(*words):
-        commands = shown(*words).partition("Commands")[2]
-        return re.findall(r"^│ ([a-z][\w-]*)  ", commands, flags=re.MULTILINE)
+        return re.findall(r"^│ ([a-z][\w-]*)  ", shown(*words), flags=re.MULTILINE)
 
     inner = [(group, name) for group in GROUPS for name in listed(group)]
     outer = [(name,) for name in listed() if name not in GROUPS]
@@ -87,12 +87,30 @@ def test_the_reference_has_every_command_that_help_lists(helps):
 def test_the_reference_has_every_option_and_argument_that_help_lists(helps):
     for command, text in sections("cli.md").items():
         listed = re.findall(r"^│ .*", helps[command], flags=re.MULTILINE)
-        heads = [re.split(r"\s{2,}(?=<)", line)[0] for line in listed]  # what stands before the type
+        # what stands before the type, or before the word in its place
+        heads = [re.split(r"\s{2,}(?=<|[A-Z])", line.removeprefix("│ *"))[0] for line in listed]
         shown = {word for head in heads for word in re.findall(r"(?<![\w-])--?[a-z][\w-]*", head)}
         told = set(re.findall(r"`(--?[a-z][\w-]*)`", "".join(re.findall(r"^\| (`-[^|]*)\|", text, re.M))))
-        assert shown - {"--help"} == told, command
+        assert shown - {"--help", "-h"} == told, command
         named = {words[0] for line in listed if (words := re.findall(r"^│ [* ]\s+([A-Z]\w*)  ", line))}
         assert named == set(re.findall(r"^\| `([A-Z]\w*)` \|", text, re.M)), command
+
+
+# ---- docs/reference/settings.md ----------------------------------------------------------------
+
+
+def test_the_committed_page_of_settings_is_that_of_today():
+    page = (REFERENCE / "settings.md").read_text(encoding="utf-8")
+    assert page == script("settings").settings_page(), AGAIN
+
+
+def test_the_page_has_every_setting_once_with_its_default_and_every_choice():
+    rows = {row[0].strip("`"): row for text in sections("settings.md").values() for row in rows_of(text)[1:]}
+    assert list(rows) == list(Settings.model_fields)
+    shown = {name: row[2] for name, row in rows.items()}
+    assert (shown["depth"], shown["idle_minutes"], shown["only_judged"]) == ("5,10", "60", "false")
+    assert (shown["threads"], shown["published"], shown["metric"]) == ("all cores", "none", "none")
+    assert rows["conflicts"][1] == "one of error, max, mean-rounded, latest"
 
 
 # ---- docs/reference/questions.md --------------------------------------------------------------

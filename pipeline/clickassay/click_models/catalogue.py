@@ -14,6 +14,7 @@ from clickassay.click_models.factorised import (
 )
 from clickassay.click_models.model import Fit
 from clickassay.core.errors import SettingsError
+from clickassay.core.text import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -103,5 +104,5 @@ def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
         raise SettingsError(f"the name of a click model is empty; known are {', '.join(known)}")
     unknown = [name for upper, name in asked.items() if upper not in known]
     if unknown:
-        raise SettingsError(f"unknown click model {unknown[0]!r}; known are {', '.join(known)}")
+        raise SettingsError(f"unknown click model {unknown[0]!r}; {did_you_mean(unknown[0], known)}")
     return tuple(known[upper] for upper in asked) or CLICK_MODELS

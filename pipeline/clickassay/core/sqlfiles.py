@@ -1,11 +1,10 @@
 """The only module that knows where ``sql/`` lies: inside the wheel, or beside the package in a checkout."""
 
-from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from clickassay.core.errors import EngineError, QueryError
+from clickassay.core.text import did_you_mean
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -29,7 +28,7 @@ def sql_text(name: str) -> str:
     folder, _, stem = name.rpartition("/")
     known = sql_names(folder)
     if stem not in known:
-        raise QueryError(f"no SQL file {name!r}; {advice(stem, known)}")
+        raise QueryError(f"no SQL file {name!r}; {did_you_mean(stem, known)}")
     return (_root() / folder / f"{stem}.sql").read_text(encoding="utf-8")
 
 
@@ -46,7 +45,7 @@ def sql_names(folder: str) -> tuple[str, ...]:
     """
     folders = sql_folders()
     if folder not in folders:
-        raise QueryError(f"no folder {folder!r} of SQL files; {advice(folder, folders)}")
+        raise QueryError(f"no folder {folder!r} of SQL files; {did_you_mean(folder, folders)}")
     return tuple(sorted(path.stem for path in (_root() / folder).glob("*.sql")))
 
 
@@ -55,13 +54,6 @@ def sql_folders() -> tuple[str, ...]:
     """Return the folders of ``sql`` and the folders in these, sorted, e.g. ``steps/5_visits``."""
     root = _root()
     return tuple(sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_dir()))
-
-
-def advice(name: str, known: Sequence[str]) -> str:
-    """Return what to ask for instead of the unknown `name`: the closest known name, and all of them."""
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known are {', '.join(known) or 'none'}"
 
 
 def _root() -> Path:

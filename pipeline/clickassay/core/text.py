@@ -84,7 +84,9 @@ def utc_text(time_ms: int) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the known ones that are like it, else all."""
-    every = {one.lower(): one for one in known}
-    close = [every[one] for one in get_close_matches(name.lower(), every, n=3)]
-    return f"did you mean {listed(close, 'or')}?" if close else f"known are {', '.join(every.values())}"
+    """Return the end of a message about an unknown name: the known ones that are like it, and all of them."""
+    every = tuple(known)
+    spelled = {one.lower(): one for one in every}
+    close = [spelled[one] for one in get_close_matches(name.lower(), spelled, n=3)]
+    hint = f"did you mean {listed(close, 'or')}? " if close else ""
+    return f"{hint}known are {', '.join(every) or 'none'}"

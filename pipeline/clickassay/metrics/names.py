@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import MAX_DEPTH, Settings
+from clickassay.core.text import did_you_mean
 from clickassay.metrics.definition import Measure, Metric, Parameter, Value, flag, numbers
 from clickassay.metrics.editorial import EDITORIAL, PLAIN
 from clickassay.metrics.ranked import JUDGED, OF_USERS, RANKED
@@ -80,7 +81,7 @@ def _find(name: str, metrics: tuple[Metric, ...]) -> Metric:
         if metric.name == name:
             return metric
     known = [spelling for metric in metrics for spelling in (metric.name, *metric.aliases)]
-    raise SettingsError(f"unknown metric {name}; known are {', '.join(known)}")
+    raise SettingsError(f"unknown metric {name}; {did_you_mean(name, known)}")
 
 
 def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple[tuple[str, Value], ...]:

@@ -18,7 +18,8 @@ import polars as pl
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, RUN_TABLES
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import json, plain_text, terminal
-from clickassay.core.sqlfiles import advice, sql_folders, sql_names, sql_text
+from clickassay.core.sqlfiles import sql_folders, sql_names, sql_text
+from clickassay.core.text import did_you_mean
 from clickassay.patterns.places import DATABASE
 
 
@@ -59,7 +60,7 @@ def question(name: str) -> Question:
     """
     files = _files()
     if name not in files:
-        raise QueryError(f"no question {terminal(name)!r}; {advice(name, sorted(files))}")
+        raise QueryError(f"no question {terminal(name)!r}; {did_you_mean(name, sorted(files))}")
     sql = sql_text(files[name])
     return Question(name, sql.splitlines()[0].removeprefix("--").strip(), files[name], sql)
 

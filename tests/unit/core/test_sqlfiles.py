@@ -16,7 +16,7 @@ def test_the_text_of_a_name_is_that_of_its_file():
 
 
 def test_an_unknown_name_is_answered_with_the_closest():
-    with pytest.raises(QueryError, match=r"no SQL file 'questions/log/coverag'; did you mean 'coverage'\?"):
+    with pytest.raises(QueryError, match=r"no SQL file 'questions/log/coverag'; did you mean coverage\?"):
         sql_text("questions/log/coverag")
 
 

@@ -47,7 +47,7 @@ def test_ir_measures_prints_the_same_name(name):
         ("", "expected a name like"),
         ("AP(rel=2", "expected a name like"),
         ("ERR@", "expected a name like"),
-        ("P@5", "unknown metric P; known are DCG"),
+        ("P@5", r"unknown metric P; did you mean AP\? known are DCG"),
         ("nDCG@10", r"known are .*nDCG\(dcg='exp-log2'\)"),  # linear gains in ir_measures: not our NDCG
         ("NDCG(dcg='log2')", "its parameters"),
         ("ERR@0", "1..62"),

@@ -9,6 +9,7 @@ from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Floats, Sample, SampleChoice
+from clickassay.core.text import did_you_mean
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
@@ -68,7 +69,8 @@ def learn_from_run(
         If there is no such run, or it is broken.
     """
     if wish.click not in CLICK_METRICS:
-        raise LearningError(f"unknown click metric {wish.click!r}; known are {', '.join(CLICK_METRICS)}")
+        known = did_you_mean(wish.click, CLICK_METRICS)
+        raise LearningError(f"unknown click metric {wish.click!r}; {known}")
     progress(Event("reading the run"))
     run = FinishedRun(folder)
     graded = run.sample(run.key(wanted))

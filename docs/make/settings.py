@@ -1,0 +1,55 @@
+"""Write docs/reference/settings.md, every setting from the field that declares it: `make pages`."""
+
+from itertools import groupby
+from pathlib import Path
+
+from clickassay.core.settings import PREFIX, SETTINGS, Setting
+from clickassay.core.settings.model import type_in_words
+
+PAGE = Path(__file__).parents[1] / "reference" / "settings.md"
+
+TOP = f"""<!-- Made by `make pages` from the fields of `Settings`: do not edit by hand. -->
+# Settings
+
+A setting has one name everywhere. `idle_minutes` here is
+
+- `--idle-minutes 30`, an option of the commands that use it ([which](cli.md)),
+- `{PREFIX}IDLE_MINUTES=30`, a variable of the environment,
+- `idle_minutes = 30`, a line of the file that `--settings FILE.toml` names.
+
+An option wins over a variable, a variable over the file, the file over the default. Variables and the file
+may have settings that a command does not use; a name that is no setting is refused. An empty variable counts
+as not set. A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`.
+
+A list takes several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
+
+What a run was made with stands in its `settings.json`.
+"""
+
+
+def settings_page() -> str:
+    """Return the whole page as Markdown."""
+    groups = groupby(SETTINGS.values(), key=lambda setting: setting.group)
+    return "\n".join([TOP, *(_section(group, list(settings)) for group, settings in groups)])
+
+
+def _section(group: str, settings: list[Setting]) -> str:
+    rows = [_row(setting) for setting in settings]
+    cells = [("name", "value", "default", "meaning"), ("---",) * 4, *rows]
+    return f"## {group}\n\n" + "".join("| " + " | ".join(row) + " |\n" for row in cells)
+
+
+def _row(setting: Setting) -> tuple[str, str, str, str]:
+    several = ", several" if setting.is_list else ""
+    value = f"{type_in_words(setting.type)}{several}{f', {setting.limits}' if setting.limits else ''}"
+    meaning = " ".join(filter(None, (setting.meaning, setting.details)))
+    return f"`{setting.name}`", value, setting.default, meaning
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(settings_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
