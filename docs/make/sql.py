@@ -8,7 +8,7 @@ from pathlib import Path
 from clickassay.core.settings import Settings
 from clickassay.core.sqlfiles import sql_names
 from clickassay.logs.script.dialects import dialect
-from clickassay.logs.script.write import written_steps
+from clickassay.logs.script.write import record_steps
 from clickassay.logs.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
 from clickassay.logs.translate import first_comment, tables_read
 
@@ -33,39 +33,39 @@ TITLES = {
 
 PROPERTIES = {
     "only_judged": ("only judged queries are kept", "all queries are kept"),
-    "continues_log": ("earlier parts of the log were read", "nothing was read before"),
+    "continues_log": ("earlier parts of the log were read", "the log is read from its beginning"),
     "is_open": ("for sessions that may still grow", "for sessions that can grow no more"),
     "has_number_ids": ("search ids are numbers", "search ids are text"),
 }
-"""What a condition says where it holds, and where it does not."""
+"""Text of a condition that holds, and of one that does not."""
 
 TOP = """# The SQL of the log stage
 
-From a log to its pattern table, one SELECT a file. A file's first line says what a row of it is.
-This page is made by `make pages` from the files and from the sequence that
+From a log to its pattern table, one SELECT a file. The first line of a file describes one row of its result.
+`make pages` makes this page from the files and from the sequence that
 [`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares.
 
-| folder | what lies there |
+| folder | content |
 |---|---|
 | `steps/` | the sequence; its numbers are the order of reading |
-| `checks/` | SELECTs that must find no row, else nothing is written |
-| `funnel/` | counts of what became of each row, from which the funnel is made |
-| `embedded/` | what only the engine in this process runs, which is handed rows that are decoded already |
-| `macros/` | what engines spell differently: one name, a file for each engine |
+| `checks/` | SELECTs that must find no row; otherwise nothing is written |
+| `funnel/` | counts of the rows that go on or leave at each step, from which the funnel is made |
+| `embedded/` | steps of the engine in this process only, which reads rows that Polars has decoded |
+| `macros/` | functions that engines spell differently: the same names, in a file for each engine |
 | `questions/` | the ready questions of `clickassay query`, over the tables of a finished run |
 
-A step makes the table of its name, or the one that the second column names: then several files make it, each
-in a case of its own. It reads tables of its own folder or of one with a lower number. The exception is 0:
-before the first batch, it runs steps of 1 and 3 over the searches whose ids repeat, if there are any.
+A step makes the table of its name, or the one that the second column names; then several files make that
+table, each under another condition. A step reads tables of its own folder or of one with a lower number. The
+exception is folder 0: before the first batch, it runs steps of 1 and 3 over searches whose ids repeat.
 
 """
 
 GIVEN_TOP = """
-## Given
+## Inputs
 
 Tables that are there before the first step.
 
-| table | what it holds |
+| table | rows |
 |---|---|
 """
 
@@ -78,7 +78,7 @@ EMBEDDED_TOP = """
 ## embedded
 
 A file with the name of a step makes the same table in another way. Tables that no file makes (`queries_read`,
-`suspects`, …) come from Python, which reads the log for this engine.
+`repeats_read`, …) come from Python, which reads the log for this engine.
 
 | file | one row per … | reads | read by |
 |---|---|---|---|
@@ -86,7 +86,7 @@ A file with the name of a step makes the same table in another way. Tables that 
 
 
 def makes_table(step: Step) -> bool:
-    """Tell whether later steps can read what a step makes."""
+    """Return whether later steps can read the table of a step."""
     return step.kind in ("view", "stage")
 
 
@@ -99,7 +99,7 @@ def embedded_files() -> frozenset[str]:
 
 def script_files() -> frozenset[str]:
     """Return the files that a script holds."""
-    written = written_steps(dialect("duckdb"), Settings(), by_url=True).steps
+    written = record_steps(dialect("duckdb"), Settings(), by_url=True).steps
     return frozenset(step.source.removeprefix("sql/").removesuffix(".sql") for step in written)
 
 
@@ -126,7 +126,7 @@ def _graph() -> str:
 def _readings() -> tuple[tuple[Step, Step], ...]:
     """Return pairs: a step that makes a table, and one that reads it.
 
-    What a batch makes takes the place of what the pass over search ids has made.
+    A table of a batch replaces that of the same name from the pass over search ids.
     """
     found = []
     for place, reader in enumerate(SEQUENCE):

@@ -1,4 +1,4 @@
--- ids of two configurations that begin with the same number: must be none
+-- a number with which the ids of two configurations begin: must be none
 WITH named AS (
     SELECT DISTINCT
         configuration_nr,

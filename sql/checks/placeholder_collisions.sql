@@ -1,4 +1,4 @@
--- a number that stands for lists left out of a market, and is that of a list too, or of another market: must be none
+-- a placeholder of a market that is also the number of a list, or of another market: must be none
 SELECT t.list_fp
 FROM list_texts AS t
 SEMI JOIN placeholder_lists AS m ON t.list_fp = m.list_fp

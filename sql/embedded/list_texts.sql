@@ -2,6 +2,6 @@
 SELECT
     list_fp,
     query_fp,
-    odd_urls,
+    has_unnormalised_urls,
     results AS raw_results
 FROM texts_read

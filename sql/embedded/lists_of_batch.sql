@@ -1,4 +1,4 @@
--- one row per list of this batch whose query is kept: the first row that shows it, and whether no earlier batch did
+-- one row per list of this batch whose query is kept: the first row that shows it, and whether it is new
 WITH read_lists AS (
     SELECT
         list_fp,

@@ -1,4 +1,4 @@
--- one row per result list that no earlier batch had: the first row that shows it, usable or not
+-- one row per result list that is new in this batch: the first row that shows it, usable or not
 SELECT
     list_fp,
     query_fp,

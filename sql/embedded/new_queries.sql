@@ -1,4 +1,4 @@
--- one row per (market, query) as read that no earlier batch had: the first row that has it, usable or not
+-- one row per (market, query) as read that is new in this batch: the first row that has it, usable or not
 WITH read_queries AS (
     SELECT
         query_fp,

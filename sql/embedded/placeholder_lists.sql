@@ -1,5 +1,5 @@
--- one row per market with a query that is left out: the number that stands for all its lists
+-- one row per market with a query that is left out: the placeholder of all lists of such queries
 SELECT DISTINCT
     market,
     list_fp
-FROM left_out_read
+FROM placeholders_read

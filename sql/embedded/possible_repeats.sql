@@ -1,6 +1,6 @@
--- one row per search whose (user, query) may be that of another: all that are, and few others
+-- one row per search whose (user, query) may recur in another search: all that do, few others
 SELECT
     s.user_fp,
     s.query_fp
 FROM searches AS s
-SEMI JOIN suspects AS p ON s.row_nr = p.row_nr
+SEMI JOIN repeats_read AS p ON s.row_nr = p.row_nr

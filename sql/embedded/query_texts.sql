@@ -1,4 +1,4 @@
--- one row per (market, query) as read: its normal form
+-- one row per (market, query) as read: with its normal form
 SELECT
     query_fp,
     market,

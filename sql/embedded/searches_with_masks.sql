@@ -1,4 +1,4 @@
--- one row per search: with the mask of the clicks on its own results, which the reader keeps beside its row
+-- one row per search with the mask of the clicks on its own results, which the reader keeps with its row
 SELECT
     row_nr,
     list_fp,

@@ -1,4 +1,4 @@
--- one row per fate of the usable clicks that found a search: ambiguous, in time, and whether the session may still grow
+-- one row per outcome of usable clicks whose search is known (ambiguous, in time, of an open session): clicks
 SELECT
     c.ambiguous,
     c.in_time,

@@ -1,4 +1,4 @@
--- one row per position (null = elsewhere, 0 = query left out), page (first or later), open or closed: clicks in time
+-- one row per position (null = outside the list, 0 = query left out), first or later page, open or not: clicks in time
 WITH landed AS (
     SELECT
         f.position,

@@ -1,4 +1,4 @@
--- one row per whether their search may still come: clicks whose search_id no search of this batch has
+-- one row per kind of orphan clicks (their search may still come, or not): clicks whose search_id is not in this batch
 SELECT
     is_open,
     CAST(sum(clicks) AS BIGINT) AS clicks

@@ -1,4 +1,4 @@
--- one row: searches and clicks of this batch, carried ones included
+-- one row: searches and clicks of this batch, including those carried over
 WITH searched AS (
     SELECT CAST(count(*) AS BIGINT) AS searches
     FROM searches_read

@@ -1,4 +1,4 @@
--- one row: rows of this batch by what they are (carried = read with an earlier batch already)
+-- one row: searches of this batch that are usable, carried over and kept, and clicks carried over from an earlier batch
 WITH counted_searches AS (
     SELECT
         CAST(count(*) AS BIGINT) AS usable,

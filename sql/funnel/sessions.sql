@@ -1,4 +1,4 @@
--- one row per market, whether the query is kept, and page (first or later): sessions formed
+-- one row per market, query kept or not, and first or later page: sessions formed
 SELECT
     q.market,
     TRUE AS is_kept,

@@ -1,4 +1,4 @@
--- What DuckDB spells in its own way; every engine has the same names.
+-- Functions that DuckDB spells in its own way; every engine has the same names.
 
 -- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts; 63 bits
 CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN CAST(hash(x) >> 1 AS BIGINT) END;
@@ -10,10 +10,10 @@ CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS CAST(hash([1, hash(ma
 CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS list_transform(texts, lambda x: CAST(hash(x) >> 1 AS BIGINT));
 CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS CAST(hash([CAST(query_fp AS VARCHAR)] || texts) >> 1 AS BIGINT);
 
--- texts of a list, each checked to be one: the readers do that
+-- texts of a list, each checked to be valid: here the readers do that
 CREATE OR REPLACE TEMP MACRO valid_texts(texts) AS texts;
 
--- a number that no other row of the table has; length of a list, and whether it holds a null
+-- a number that is unique in the table; length of a list, and whether it holds a null
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS row_number() OVER ();
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS len(xs);
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(list_count(xs) < len(xs), FALSE);
@@ -47,17 +47,17 @@ CREATE OR REPLACE TEMP MACRO position_in(xs, x) AS list_position(xs, x);
 -- the first k elements of a list
 CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS xs[1:k];
 
--- letters that are younger than Unicode 13, up to 17: which of them have a small form depends on an engine's version
+-- letters newer than Unicode 13, up to 17: which of them have a lower case depends on an engine's version
 CREATE OR REPLACE TEMP MACRO lower_late(x) AS translate(
     x,
     'ᲉⰯꟀꟋꟌ꟎Ꟑ꟒꟔ꟖꟘꟚꟜ𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𖺠𖺡𖺢𖺣𖺤𖺥𖺦𖺧𖺨𖺩𖺪𖺫𖺬𖺭𖺮𖺯𖺰𖺱𖺲𖺳𖺴𖺵𖺶𖺷𖺸',
     'ᲊⱟꟁɤꟍ꟏ꟑꟓꟕꟗꟙꟛƛ𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓'
 );
 
--- lower case by simple mapping: the letters whose case engines disagree about are mapped first
+-- lower case by simple mapping: the letters on whose case engines disagree are mapped first
 CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(lower_late(replace(replace(x, chr(304), 'i'), chr(931), chr(963))));
 
--- white space as Unicode and Python's str.split know it, collapsed and trimmed; then lower case
+-- white space as Unicode and Python's str.split define it, collapsed and trimmed; then lower case
 CREATE OR REPLACE TEMP MACRO normalise_query(x) AS lower_text(trim(regexp_replace(
     x,
     '[\t\n\x0B\f\r\x1C-\x20\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}]+',
@@ -83,7 +83,7 @@ CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
     || without_last_slash(url_part(url, 4), url_part(url, 5))
     || url_part(url, 5);
 
--- normal form of a URL; the second branch only spares the common, already normal URL of plain letters the work
+-- normal form of a URL; the second branch is only for speed: most URLs are ASCII and in normal form already
 CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT contains(url, '://') THEN url
     WHEN url = lower(url) AND strlen(url) = length(url) AND NOT suffix(url, '/') AND NOT contains(url, '#')
@@ -91,18 +91,18 @@ CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT regexp_matches(url, '^[A-Za-z][A-Za-z0-9+.-]*://') THEN url
     ELSE rebuilt_url(url)
 END;
-CREATE OR REPLACE TEMP MACRO normal_results(wanted, odd, urls) AS CASE
-    WHEN wanted AND odd THEN list_transform(urls, lambda url: normalise_url(url)) ELSE urls
+CREATE OR REPLACE TEMP MACRO normal_results(wanted, unnormalised, urls) AS CASE
+    WHEN wanted AND unnormalised THEN list_transform(urls, lambda url: normalise_url(url)) ELSE urls
 END;
 
 -- whether normal form may change a URL, and whether it changes one of a list
-CREATE OR REPLACE TEMP MACRO may_be_odd(url) AS contains(url, '://');
-CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS len(list_filter(urls, lambda url: url <> normalise_url(url))) > 0;
+CREATE OR REPLACE TEMP MACRO may_be_unnormalised(url) AS contains(url, '://');
+CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS len(list_filter(urls, lambda url: url <> normalise_url(url))) > 0;
 
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');
 CREATE OR REPLACE TEMP MACRO joined(texts) AS array_to_string(texts, chr(31));
--- the first branch only spares texts without a backslash or separator of their own, nearly all, the work
+-- the second branch is only for speed: nearly all texts have no backslash or separator of their own
 CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS CASE
     WHEN contains(array_to_string(results, '') || market || query, '\')
         OR contains(array_to_string(results, '') || market || query, chr(31))

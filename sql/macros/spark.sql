@@ -1,7 +1,7 @@
--- What Spark spells in its own way; every engine has the same names. Bodies replace the calls where a step is translated.
+-- Functions that Spark spells in its own way; every engine has the same names. Bodies replace the calls where a step is translated.
 
 -- fingerprint of an id (a whole number is its own), of a text, of a (market, query), of a list of texts;
--- Parquet may hold bytes that are no text: Spark stops there
+-- Parquet may hold bytes that are no valid text: Spark stops there
 CREATE OR REPLACE TEMP MACRO id_fingerprint(x) AS CASE WHEN typeof(x) = 'bigint' THEN TRY_CAST(x AS BIGINT) ELSE text_fingerprint(CAST(x AS STRING)) END;
 CREATE OR REPLACE TEMP MACRO text_fingerprint(x) AS CASE WHEN x IS NOT NULL THEN xxhash64(validate_utf8(x)) END;
 CREATE OR REPLACE TEMP MACRO query_fingerprint(market, query) AS xxhash64(validate_utf8(market), query);
@@ -9,10 +9,10 @@ CREATE OR REPLACE TEMP MACRO market_fingerprint(market) AS xxhash64(1, market);
 CREATE OR REPLACE TEMP MACRO texts_fingerprints(texts) AS transform(texts, x -> xxhash64(x));
 CREATE OR REPLACE TEMP MACRO list_fingerprint(query_fp, texts) AS xxhash64(query_fp, texts);
 
--- texts of a list, each checked to be one
+-- texts of a list, each checked to be valid
 CREATE OR REPLACE TEMP MACRO valid_texts(texts) AS transform(texts, x -> validate_utf8(x));
 
--- a number that no other row of the table has; length of a list, and whether it holds a null
+-- a number that is unique in the table; length of a list, and whether it holds a null
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS monotonically_increasing_id();
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS CASE WHEN xs IS NOT NULL THEN CAST(size(xs) AS BIGINT) END;
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(exists(xs, x -> x IS NULL), FALSE);
@@ -46,17 +46,17 @@ CREATE OR REPLACE TEMP MACRO position_in(xs, x) AS nullif(array_position(xs, x),
 -- the first k elements of a list
 CREATE OR REPLACE TEMP MACRO top_of(xs, k) AS slice(xs, 1, k);
 
--- letters that are younger than Unicode 13, up to 17: which of them have a small form depends on an engine's version
+-- letters newer than Unicode 13, up to 17: which of them have a lower case depends on an engine's version
 CREATE OR REPLACE TEMP MACRO lower_late(x) AS translate(
     x,
     'ᲉⰯꟀꟋꟌ꟎Ꟑ꟒꟔ꟖꟘꟚꟜ𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𖺠𖺡𖺢𖺣𖺤𖺥𖺦𖺧𖺨𖺩𖺪𖺫𖺬𖺭𖺮𖺯𖺰𖺱𖺲𖺳𖺴𖺵𖺶𖺷𖺸',
     'ᲊⱟꟁɤꟍ꟏ꟑꟓꟕꟗꟙꟛƛ𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓'
 );
 
--- lower case by simple mapping: the letters whose case engines disagree about are mapped first
+-- lower case by simple mapping: the letters on whose case engines disagree are mapped first
 CREATE OR REPLACE TEMP MACRO lower_text(x) AS lower(lower_late(replace(replace(x, '\u0130', 'i'), '\u03a3', '\u03c3')));
 
--- white space as Unicode and Python's str.split know it, collapsed and trimmed; then lower case
+-- white space as Unicode and Python's str.split define it, collapsed and trimmed; then lower case
 CREATE OR REPLACE TEMP MACRO normalise_query(x) AS CASE
     WHEN x RLIKE '^[!-@\\[-~]+( [!-@\\[-~]+)*\\z' THEN x
     ELSE lower_text(trim(BOTH ' ' FROM regexp_replace(
@@ -84,7 +84,7 @@ CREATE OR REPLACE TEMP MACRO rebuilt_url(url) AS
     || without_last_slash(url_part(url, 4), url_part(url, 5))
     || url_part(url, 5);
 
--- normal form of a URL; the second branch only spares the common, already normal URL of plain letters the work
+-- normal form of a URL; the second branch is only for speed: most URLs are ASCII and in normal form already
 CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT contains(url, '://') THEN url
     WHEN url = lower(url) AND octet_length(url) = length(url) AND NOT endswith(url, '/') AND NOT contains(url, '#')
@@ -92,16 +92,16 @@ CREATE OR REPLACE TEMP MACRO normalise_url(url) AS CASE
     WHEN NOT url RLIKE '^[A-Za-z][A-Za-z0-9+.-]*://' THEN url
     ELSE rebuilt_url(url)
 END;
-CREATE OR REPLACE TEMP MACRO normal_results(wanted, odd, urls) AS CASE
-    WHEN wanted AND odd THEN transform(urls, url -> normalise_url(url)) ELSE urls
+CREATE OR REPLACE TEMP MACRO normal_results(wanted, unnormalised, urls) AS CASE
+    WHEN wanted AND unnormalised THEN transform(urls, url -> normalise_url(url)) ELSE urls
 END;
 
--- whether normal form may change a URL (cheap; few that it does not), and whether it changes one of a list
-CREATE OR REPLACE TEMP MACRO may_be_odd(url) AS contains(url, '://') AND NOT (
+-- whether normal form may change a URL (cheap, with few false alarms), and whether it changes one of a list
+CREATE OR REPLACE TEMP MACRO may_be_unnormalised(url) AS contains(url, '://') AND NOT (
     url = lower(url) AND octet_length(url) = length(url) AND NOT endswith(url, '/') AND NOT contains(url, '#')
     AND NOT contains(url, ':80') AND NOT contains(url, ':443')
 );
-CREATE OR REPLACE TEMP MACRO holds_odd_url(urls) AS exists(urls, url -> may_be_odd(url) AND url <> normalise_url(url));
+CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS exists(urls, url -> may_be_unnormalised(url) AND url <> normalise_url(url));
 
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\\', '\\\\'), char(31), '\\u');

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clickassay.core.sqlfiles import sql_text
 from clickassay.inputs.normalise import normalise_query, normalise_url
-from clickassay.logs.embedded.scan import odd_urls
+from clickassay.logs.embedded.scan import unnormalised_urls
 from clickassay.patterns.identity import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,
@@ -91,7 +91,9 @@ def test_python_and_sql_agree_about_drawn_urls(sql, texts):
 def missed(texts):
     """Return the URLs that are not in normal form although the reader passes them by as if they were."""
     normalised = {text for text in texts if normalise_url(text) != text}
-    return [ascii(text) for text in normalised - set(odd_urls(pl.Series(texts, dtype=pl.String)))][:5]
+    return [ascii(text) for text in normalised - set(unnormalised_urls(pl.Series(texts, dtype=pl.String)))][
+        :5
+    ]
 
 
 def test_the_reader_passes_by_no_code_point_that_a_normal_url_lacks():

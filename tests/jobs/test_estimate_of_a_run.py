@@ -12,9 +12,9 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.dry_run import plan_store, plan_table
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import cutting, estimate
-from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_note, size
+from clickassay.logs.batches.estimate import FilesToRead, RunPlan, free_bytes, order_warning, size
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Piece
+from clickassay.logs.chunks import Chunk
 from clickassay.patterns.store.store import PatternStore
 from support.logs import tiny
 from support.logs.small_logs import MINUTE, NOON, click, search, write_rows
@@ -119,7 +119,7 @@ def test_a_plan_after_an_interruption_says_which_run_goes_on(days, tmp_path):
     plan = plan_store(*map(str, days), store, SETTINGS)
     said = tiny.said_by(*command(days, "--store", store, "--dry-run"))
     assert (plan.interrupted, plan.first_batch) == (1, 3)
-    assert "goes on  with the run that began with batch 1" in said
+    assert "resumes  the run that began with batch 1" in said
     assert grow_store(*map(str, days), store, SETTINGS).batches == len(plan.windows) == 2
 
 
@@ -205,10 +205,10 @@ def half(what, rows):
     return FilesToRead(what, files=3, rows=rows, bytes=1, held=0)
 
 
-def piece(rows, first, last, name="log.parquet", offset=0):
-    """Return a piece whose times are days after noon."""
+def chunk(rows, first, last, name="log.parquet", offset=0):
+    """Return a chunk whose times are days after noon."""
     times = (round(NOON + first * DAY_MS), round(NOON + last * DAY_MS))
-    return Piece(name, offset, rows, *times)
+    return Chunk(name, offset, rows, *times)
 
 
 def window(*searches, clicks=()):
@@ -223,7 +223,7 @@ def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
         monkeypatch.setattr(estimate, name, value)
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _place: usage(10, 9, 10**9))
-    windows = (window(piece(4_000_000, 0, 1)), window(piece(16_000_000, 1, 2)))
+    windows = (window(chunk(4_000_000, 0, 1)), window(chunk(16_000_000, 1, 2)))
     plan = RunPlan(half("searches", 20_000_000), half("clicks", 7), windows, tmp_path, None)
     lines = dict(plan.lines())
     assert lines["time"].startswith("about 40 s on 2 cores, 60 s of CPU (3.0 s per million searches")
@@ -248,8 +248,8 @@ def test_bytes_are_shown_in_the_unit_that_suits(number, shown):
 
 
 def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_need():
-    mixed = window(*(piece(1_000_000, 0.1 * number, 7 + 0.1 * number) for number in range(10)))
-    note = order_note([mixed], 4_000_000)
+    mixed = window(*(chunk(1_000_000, 0.1 * number, 7 + 0.1 * number) for number in range(10)))
+    note = order_warning([mixed], 4_000_000)
     assert note.startswith(
         "the log is not in order of time (rows of 7 days lie in one row group of log.parquet): "
         "10,000,000 searches are read as one batch, which may need about "
@@ -258,8 +258,8 @@ def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_n
 
 
 def test_a_piece_that_is_too_large_is_told_by_its_rows():
-    ordered = [piece(3_000_000, number, number + 0.9) for number in range(4)]
-    note = order_note([window(*ordered, clicks=[piece(5_000_000, 0, 4, "clicks.csv")])], 4_000_000)
+    ordered = [chunk(3_000_000, number, number + 0.9) for number in range(4)]
+    note = order_warning([window(*ordered, clicks=[chunk(5_000_000, 0, 4, "clicks.csv")])], 4_000_000)
     assert "cannot be cut in time (5,000,000 rows lie in clicks.csv)" in note
     assert "row groups of at most 1,000,000 rows" in note
 
@@ -269,12 +269,12 @@ def test_a_piece_that_is_too_large_is_told_by_its_rows():
     [(6_000_000, 1, 4_000_000), (8_000_000, 2, 4_000_000), (90_000_000, 1, None)],
 )
 def test_a_batch_that_is_not_far_too_large_or_was_asked_for_gives_no_note(searches, batches, batch_rows):
-    whole = [window(piece(searches, 0, 7)), *(window(piece(1, 7, 8)) for _ in range(batches - 1))]
-    assert order_note(whole, batch_rows) is None
-    assert order_note([], batch_rows) is None
+    whole = [window(chunk(searches, 0, 7)), *(window(chunk(1, 7, 8)) for _ in range(batches - 1))]
+    assert order_warning(whole, batch_rows) is None
+    assert order_warning([], batch_rows) is None
     if batch_rows is not None:
-        more = [window(piece(searches + 1, 0, 7)), *whole[1:]]
-        assert order_note(more, batch_rows) is not None
+        more = [window(chunk(searches + 1, 0, 7)), *whole[1:]]
+        assert order_warning(more, batch_rows) is not None
 
 
 @pytest.fixture

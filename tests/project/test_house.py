@@ -160,7 +160,7 @@ ORDERED_STEPS = {
     "steps/8_carry_over/carry_over_searches": "written in this order into a store: same rows, same bytes",
     "steps/8_carry_over/new_id_digests": "written in this order into a store: same ids, same bytes",
     "steps/8_carry_over/new_id_numbers": "written in this order into a store: same ids, same bytes",
-    "steps/8_carry_over/carry_over_orphans": "written in this order into a store: same ids, same bytes",
+    "steps/8_carry_over/carry_over_orphan_clicks": "written in this order into a store: same ids, same bytes",
     "steps/8_carry_over/open_clicks": "the reader takes the texts of these rows in the order of its own",
     "steps/8_carry_over/open_searches": "the reader takes the texts of these rows in the order of its own",
 }

@@ -45,7 +45,7 @@ def test_a_table_that_tells_no_files_apart_makes_no_store(spark, tmp_path):
     tiny.searches().write_parquet(tmp_path / "some.parquet")
     spark.read.parquet(f"file://{tmp_path}/some.parquet").createOrReplaceGlobalTempView("some_searches")
     log = tiny.write_log(tmp_path, searches="global_temp.some_searches")
-    with pytest.raises(InputError, match="tells no files apart"):
+    with pytest.raises(InputError, match="does not name its files"):
         grow_store(log.searches, log.clicks, tmp_path / "store", load_settings(engine="spark"))
     assert not (tmp_path / "store").exists()
     spark.catalog.dropGlobalTempView("some_searches")

@@ -10,7 +10,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)(\?[
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
 
-MAY_BE_ODD = (
+MAY_BE_UNNORMALISED = (
     r"(?s)^[a-z0-9+.-]*[A-Z][A-Za-z0-9+.-]*://"  # upper case in the scheme
     r"|^[^/]*://[^/?#]*[A-Z\x{80}-\x{10FFFF}]"  # upper case or foreign letters in the host
     r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"  # perhaps a fragment, a default port, a last slash

@@ -7,10 +7,10 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.batches.cutting import planned, rows_of_batch
+from clickassay.logs.batches.cutting import plan_windows, rows_of_batch
 from clickassay.logs.batches.estimate import FilesToRead, RunPlan, files_to_read
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.grow import planned_for, store_settings
+from clickassay.logs.grow import plan_growth, store_settings
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store.store import PatternStore
@@ -39,7 +39,7 @@ def plan_table(
     log = read_log(searches, clicks)
     queries_to_keep(judgments, settings)
     with files_named(log.searches, log.clicks):
-        windows = planned(log, settings)
+        windows = plan_windows(log, settings)
     return RunPlan(*_files(log, log, windows), windows, out, rows_of_batch(settings.batch))
 
 
@@ -61,11 +61,11 @@ def plan_store(
     rows = rows_of_batch(settings.batch)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
-            windows = planned(log, settings)
+            windows = plan_windows(log, settings)
             return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
         # what is there is opened, or else refused; only an empty place would be made a store
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
-        plan = planned_for(store, log, settings)
+        plan = plan_growth(store, log, settings)
     first = len(store.history()) + 1
     interrupted = plan.run if plan.run < first else None
     return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
@@ -74,8 +74,8 @@ def plan_store(
 def _files(
     given: Log[LocalHalf], new: Log[LocalHalf], windows: tuple[Window, ...]
 ) -> tuple[FilesToRead, FilesToRead]:
-    shown = (piece for window in windows for piece in window.searches)
-    clicked = (piece for window in windows for piece in window.clicks)
+    shown = (chunk for window in windows for chunk in window.searches)
+    clicked = (chunk for window in windows for chunk in window.clicks)
     return (
         files_to_read(given.searches, new.searches, shown),
         files_to_read(given.clicks, new.clicks, clicked),

@@ -14,9 +14,9 @@ from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.patterns import engine_for, read_log, refuse_elsewhere
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.batches.cutting import tell_order
-from clickassay.logs.embedded.batches import EmbeddedMaker
-from clickassay.logs.grow import add_to_store, planned_for, store_settings
+from clickassay.logs.batches.cutting import warn_if_unsorted
+from clickassay.logs.embedded.batches import EmbeddedBatchProcessor
+from clickassay.logs.grow import add_to_store, plan_growth, store_settings
 from clickassay.patterns.store.store import PatternStore
 
 
@@ -68,11 +68,11 @@ def grow_store(
     kept = queries_to_keep(judgments, settings)
     store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
     with store.locked(), files_named(log.searches, log.clicks):
-        plan = planned_for(store, log, settings)
-        tell_order(plan.windows, settings, progress)
+        plan = plan_growth(store, log, settings)
+        warn_if_unsorted(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
             told = steady(progress)
-            maker = EmbeddedMaker(engine, settings, store.judged_queries(), told)
+            maker = EmbeddedBatchProcessor(engine, settings, store.judged_queries(), told)
             added = add_to_store(maker, store, plan, settings, versions(), told)
     return Grown(added, plan.known)
 
@@ -85,21 +85,21 @@ def _grow_on_spark(
     judgments: str | None,
     progress: Progress,
 ) -> Grown:
-    from clickassay.logs.spark.batches import SparkMaker  # noqa: PLC0415 - an extra
-    from clickassay.logs.spark.folders import store_here  # noqa: PLC0415
+    from clickassay.logs.spark.batches import SparkBatchProcessor  # noqa: PLC0415 - an extra
+    from clickassay.logs.spark.folders import local_store  # noqa: PLC0415
     from clickassay.logs.spark.job import check_here, read_spark_log, spark_engine  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
     check_here(searches, clicks)
     progress(Event("starting Spark"))
-    with spark_engine(settings, None) as engine, store_here(engine.session, place) as folder:
+    with spark_engine(settings, None) as engine, local_store(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
         for half in log.halves.values():
             half.fingerprints()  # a table that tells no files apart is refused before there is a store
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         with store.locked():
-            plan = planned_for(store, log, settings)
-            maker = SparkMaker(engine, settings, store.judged_queries(), progress)
+            plan = plan_growth(store, log, settings)
+            maker = SparkBatchProcessor(engine, settings, store.judged_queries(), progress)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(maker, store, plan, settings, made, progress)
     return Grown(added, plan.known)

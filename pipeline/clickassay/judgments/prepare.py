@@ -12,7 +12,7 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.normalise import MAY_BE_ODD, normalise_query, normalise_url
+from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_query, normalise_url
 from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
 
@@ -162,7 +162,7 @@ def _normalised(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     rows = _mapped(rows, "query", rows["query"].unique(), normalise_query)
     if not settings.normalise_urls:
         return rows
-    odd = rows["url"].filter(rows["url"].str.contains(MAY_BE_ODD)).unique()
+    odd = rows["url"].filter(rows["url"].str.contains(MAY_BE_UNNORMALISED)).unique()
     return _mapped(rows, "url", odd, normalise_url)
 
 

@@ -1,10 +1,10 @@
-"""Raw log → sessions → pattern table: the big step, and the only place with engines.
+"""Raw log → sessions → pattern table (sessionisation): the only place with engines.
 
-- ``chunks``: row groups and their times; ``log``: a log of two halves, here or where only an engine reaches.
-- ``steps``: the sequence of SQL steps; ``engine``: what it asks of an engine; ``translate``: SQL for others.
-- ``batches``: a log cut into batches, and what a run over it will cost.
+- ``chunks``: row groups and their times; ``log``: searches and clicks, here or where only an engine reaches.
+- ``steps``: the sequence of SQL steps; ``engine``: methods of an engine; ``translate``: SQL in its dialect.
+- ``batches``: a log cut into batches, and what a run over it costs.
 - ``embedded``: DuckDB and Polars in this process, the default.
 - ``spark``: Spark, for logs that outgrow one machine.
-- ``script``: the steps written down for another scheduler.
-- ``grow``: a store that takes only what is new.
+- ``script``: the steps as a script of SQL for another scheduler.
+- ``grow``: a pattern store brought up to a log, reading only new files.
 """

@@ -17,12 +17,12 @@ MANY_DAYS = 40
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """Rows of a file that are read together: a row group, or a whole file of text.
 
     `file` is the path that opens it, here or where only an engine reaches.
     `first_ms` and `last_ms` bound the usable times in it; both are None when it has none.
-    `days` are the midnights (UTC) that begin its days with rows; None when it spans few days.
+    `days` are the midnights (UTC) of its days with rows; None when it spans few days.
     """
 
     file: str
@@ -33,19 +33,19 @@ class Piece:
     days: tuple[int, ...] | None = None
 
 
-def pieces_of(table: Input, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
-    """Return the pieces of an input, with the range of their times within first_ms to end_ms."""
-    found: list[Piece] = []
+def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+    """Return the chunks of an input, with the range of their times within first_ms to end_ms."""
+    chunks: list[Chunk] = []
     for file in table.files:
         for offset, rows, low, high in _row_groups(table, file):
-            content = rows_of_run(table, (Piece(str(file), offset, rows, None, None),))
+            content = scan_chunks(table, (Chunk(str(file), offset, rows, None, None),))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
             else:
                 times = _read_range(content, first_ms, end_ms)
             days = _read_days(content, *times) if _is_long(*times) else None
-            found.append(Piece(str(file), offset, rows, *times, days))
-    return tuple(found)
+            chunks.append(Chunk(str(file), offset, rows, *times, days))
+    return tuple(chunks)
 
 
 def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
@@ -53,7 +53,7 @@ def _is_long(first_ms: int | None, last_ms: int | None) -> bool:
 
 
 def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) -> tuple[int, ...]:
-    """Return the midnights before the rows: a clock that jumps may leave decades without any."""
+    """Return the midnights of the days with rows: where a clock jumps, decades may lie between two."""
     time = pl.col("timestamp")
     usable = rows.select(time).filter(time >= first_ms, time <= last_ms)
     return tuple(usable.select((time // DAY_MS * DAY_MS).unique().sort()).collect().to_series())
@@ -72,7 +72,7 @@ def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None
 
 
 def _units_per_ms(footer: pq.FileMetaData) -> float:
-    """Return how many units of the column timestamp are a millisecond; 0 if it is no time."""
+    """Return how many units of the column timestamp make a millisecond; 0 if it is no time."""
     schema = footer.schema.to_arrow_schema()
     kind = schema.field("timestamp").type if "timestamp" in schema.names else None
     if kind is not None and pa.types.is_timestamp(kind):
@@ -99,9 +99,9 @@ def _read_range(rows: pl.LazyFrame, first_ms: int, end_ms: int) -> tuple[int | N
     return low, high
 
 
-def rows_of_run(table: Input, run: Sequence[Piece]) -> pl.LazyFrame:
-    """Return the rows of adjacent pieces of one file."""
+def scan_chunks(table: Input, run: Sequence[Chunk]) -> pl.LazyFrame:
+    """Return the rows of adjacent chunks of one file."""
     file = Path(run[0].file)
     if not is_parquet(file):
-        return table.opened(file)  # a piece is the whole file, and counting its lines is no parsing
-    return table.opened(file, (run[0].offset, sum(piece.rows for piece in run)))
+        return table.opened(file)  # a chunk is the whole file, and counting its lines is no parsing
+    return table.opened(file, (run[0].offset, sum(chunk.rows for chunk in run)))

@@ -1,4 +1,4 @@
-"""What the log stage asks of an engine: one in this process, or one that reads the log where it lies."""
+"""The methods that an engine must have: one in this process, or one that reads the log where it lies."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,36 +10,38 @@ from numpy.typing import NDArray
 Value = str | int | bool
 
 
-class Rows(Protocol):
-    """The rows of a batch beside the numbers that SQL sees of them."""
+class Batch(Protocol):
+    """The decoded rows of a batch; SQL sees only numbers that stand for them."""
 
     @property
     def height(self) -> int:
         """Number of rows."""
         ...
 
-    def texts(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
+    def take(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
         """Return the rows of these numbers (all columns, or some) as they were read, in that order."""
         ...
 
-    def rename(self, column: str, names: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None) -> None:
-        """Replace fingerprints, or lists of them, of a column as it was read: names.old become names.new.
+    def map_values(
+        self, column: str, mapping: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None
+    ) -> None:
+        """Replace fingerprints, or lists of them, of a column as it was read: mapping.old by mapping.new.
 
-        `only` names another column and the values of it that rows must have to be concerned.
+        `only` restricts this to rows whose other column (its name) has one of some values.
         """
 
     def keep_only(self, query_fps: pl.Series) -> pl.DataFrame:
         """Keep the lists of these queries, as read; others become one empty list for each market.
 
-        Returns `market` and `list_fp`: what stands for the lists that are left out.
+        Returns `market` and `list_fp`: the placeholders of the lists that are left out.
         """
         ...
 
-    def repeated(self, columns: tuple[str, str]) -> pl.Series:
-        """Return the numbers of the rows whose two columns may be those of another row; few others."""
+    def possible_repeats(self, columns: tuple[str, str]) -> pl.Series:
+        """Return the numbers of rows whose two values may recur in another row: all that do, few others."""
         ...
 
-    def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
+    def set_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row number; 0 where there are none."""
 
 
@@ -61,7 +63,7 @@ class Engine(Protocol):
         ...
 
     def drop(self, *names: str) -> None:
-        """Forget tables and frames that no later step reads; names that are not there are passed by."""
+        """Drop tables and frames that no later step reads; unknown names are ignored."""
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""
@@ -69,28 +71,28 @@ class Engine(Protocol):
     def fetch(self, step: str, **values: Value) -> pl.DataFrame:
         """Return the rows of `step` as a frame."""
 
-    def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> Rows:
+    def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> Batch:
         """Read a batch of ``searches`` or ``clicks`` once, and show its numbers as table ``<what>_read``.
 
-        `report` is told, now and then, how many rows more are done.
+        `report` is called now and then with the number of rows read since.
         """
         ...
 
-    def show(self, name: str, frame: pl.DataFrame) -> None:
+    def register(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
 
     def close(self) -> None:
-        """Let go of memory and temporary files."""
+        """Release memory and temporary files."""
 
 
 Ids = NDArray[np.int64] | NDArray[np.uint64]
 
 
-class ScriptEngine(Protocol):
-    """Gives names to the SELECTs of steps."""
+class StepEngine(Protocol):
+    """Runs, or records, the SELECTs of the declared steps."""
 
     def stage(self, name: str, step: str, **values: Value) -> None:
-        """Write the rows of `step`, and read them again as table `name`."""
+        """Store the rows of `step` as table `name`."""
 
     def view(self, name: str, step: str, **values: Value) -> None:
         """Give the SELECT of `step` a name, without running it."""
@@ -100,5 +102,5 @@ class ScriptEngine(Protocol):
         ...
 
     def is_empty(self, name: str) -> bool:
-        """Tell whether table `name` holds no row."""
+        """Return whether table `name` holds no row."""
         ...

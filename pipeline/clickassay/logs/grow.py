@@ -1,4 +1,4 @@
-"""A log to a pattern store: only what is new is read, and each batch is published when it is done."""
+"""A pattern store brought up to a log: only new files are read; each batch is published when it is done."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,9 +14,9 @@ from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.files import FileFingerprint
-from clickassay.logs.batches.cutting import cut_pieces
+from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Piece
+from clickassay.logs.chunks import Chunk
 from clickassay.logs.engine import Ids
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
@@ -25,13 +25,13 @@ from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.store import PatternStore
 
 Fingerprints = Mapping[str, FileFingerprint]
-_PIECE = 1_000_000
+_CHUNK = 1_000_000
 """Ids compared at a time with those of an earlier batch."""
 
 
 @dataclass(frozen=True)
 class Plan(Generic[H]):
-    """What is to be done to bring a store up to a log.
+    """The work that brings a store up to a log.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Plan(Generic[H]):
 
 
 def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
-    """Return what must stay the same over the life of a store."""
+    """Return the settings that must stay the same over the life of a store."""
     return {
         "stored_depth": settings.stored_depth,
         "idle_minutes": settings.idle_minutes,
@@ -67,8 +67,8 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
     }
 
 
-def planned_for(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]:
-    """Find what of a log a store does not hold yet.
+def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]:
+    """Plan the batches of those files of a log that a store does not hold yet.
 
     Raises
     ------
@@ -140,65 +140,66 @@ def _windows(
     last: StoredBatch | None,
     settings: Settings,
 ) -> tuple[Window, ...]:
-    pieces = {what: half.pieces(FIRST_MS, END_MS) for what, half in log.halves.items()}
+    chunks = {what: half.chunks(FIRST_MS, END_MS) for what, half in log.halves.items()}
     if last is None:
-        return cut_pieces(pieces["searches"], pieces["clicks"], settings.batch)
-    read = {what: {file.path for file in again[what]} for what in pieces}
-    for what, some in pieces.items():
-        new = [piece for piece in some if files[what][piece.file].path not in read[what]]
+        return cut_chunks(chunks["searches"], chunks["clicks"], settings.batch)
+    read = {what: {file.path for file in again[what]} for what in chunks}
+    for what, some in chunks.items():
+        new = [chunk for chunk in some if files[what][chunk.file].path not in read[what]]
         _refuse_late(store, what, new, last.watermark_ms)
     if last.info["ends_run"]:
-        return cut_pieces(pieces["searches"], pieces["clicks"], settings.batch)
+        return cut_chunks(chunks["searches"], chunks["clicks"], settings.batch)
     start_ms = last.watermark_ms
     shown, clicked = (
         tuple(
-            piece if files[what][piece.file].path in read[what] else _timed(piece, start_ms) for piece in some
+            chunk if files[what][chunk.file].path in read[what] else _with_start_time(chunk, start_ms)
+            for chunk in some
         )
-        for what, some in pieces.items()
+        for what, some in chunks.items()
     )
-    return cut_pieces(shown, clicked, settings.batch, start_ms)
+    return cut_chunks(shown, clicked, settings.batch, start_ms)
 
 
-def _timed(piece: Piece, start_ms: int) -> Piece:
-    """Give a new piece without a usable time to the first window of a run that goes on."""
-    return replace(piece, first_ms=start_ms, last_ms=start_ms) if piece.first_ms is None else piece
+def _with_start_time(chunk: Chunk, start_ms: int) -> Chunk:
+    """Put a new chunk without a usable time into the first window of a run that continues."""
+    return replace(chunk, first_ms=start_ms, last_ms=start_ms) if chunk.first_ms is None else chunk
 
 
-def _refuse_late(store: PatternStore, what: str, new: Sequence[Piece], watermark_ms: int) -> None:
-    for piece in new:
-        if piece.first_ms is None or piece.first_ms >= watermark_ms:
+def _refuse_late(store: PatternStore, what: str, new: Sequence[Chunk], watermark_ms: int) -> None:
+    for chunk in new:
+        if chunk.first_ms is None or chunk.first_ms >= watermark_ms:
             continue
-        number = next(batch.number for batch in store.history() if piece.first_ms < batch.watermark_ms)
+        number = next(batch.number for batch in store.history() if chunk.first_ms < batch.watermark_ms)
         raise InputError(
-            f"{what}: {piece.file} comes too late: it has rows of {utc_text(piece.first_ms)} UTC, and "
+            f"{what}: {chunk.file} comes too late: it has rows of {utc_text(chunk.first_ms)} UTC, and "
             f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
             f"make the batches again: {_undo(store, number)}"
         )
 
 
-class BatchMaker(Protocol[H]):
-    """Works through the batches of a plan, one after the other, on some engine."""
+class BatchProcessor(Protocol[H]):
+    """Processes the batches of a plan, one after the other, on an engine."""
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
-        """Look at all search ids of a plan, and at what the last batch `before` carries into it."""
+        """Find ambiguous search ids of a plan; rows carry over from `before`, the last batch of the store."""
 
     def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:
-        """Work through a window of the plan."""
+        """Process a window of the plan."""
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
         ...
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:
-        """Return what the last batch adds to a store, and begin new sums."""
+        """Return the content of the last batch, and begin new sums."""
         ...
 
 
 def add_to_store(
-    maker: BatchMaker[H], store: PatternStore, plan: Plan[H], settings: Settings, versions: Mapping[str, str],
-    progress: Progress,
+    processor: BatchProcessor[H], store: PatternStore, plan: Plan[H], settings: Settings,
+    versions: Mapping[str, str], progress: Progress,
 ) -> int:  # fmt: skip
-    """Read what a plan names, and publish each batch when it is done; return how many.
+    """Process the batches of a plan, and publish each when it is done; return how many.
 
     Raises
     ------
@@ -210,12 +211,12 @@ def add_to_store(
             check_log(_so_far(store), settings.max_rejected)
         return 0
     progress(Event("looking at search ids"))
-    maker.begin(plan, next(iter(store.batches()[-1:]), None))
+    processor.begin(plan, next(iter(store.batches()[-1:]), None))
     for number in range(len(plan.windows)):
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
-        maker.add(plan, number, watermark_ms)
+        processor.add(plan, number, watermark_ms)
         progress(Event("publishing"))
-        ids = maker.ids()
+        ids = processor.ids()
         span = ids.select(first=pl.col("id").first(), last=pl.col("id").last()).collect().row(0)
         _refuse_used(store, plan, ids, span)
         info = {
@@ -224,7 +225,7 @@ def add_to_store(
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
         }
-        content = maker.content(info)
+        content = processor.content(info)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))
     check_log(_so_far(store), settings.max_rejected)
     return len(plan.windows)
@@ -233,7 +234,7 @@ def add_to_store(
 def _batch_info(
     plan: Plan[H], number: int, watermark_ms: int, span: tuple[int | None, int | None]
 ) -> dict[str, Any]:
-    """Return what a batch is of; the first of a run names the files of all of it."""
+    """Return times, files and ids of a batch; the first batch of a run names all of its files."""
     return {
         "run": plan.run,
         "start_ms": plan.windows[number].start_ms,
@@ -244,7 +245,7 @@ def _batch_info(
 
 
 def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
-    """Add what a batch read and rejected to what all before it did: one batch then speaks for all."""
+    """Add rows read and rejected of a batch to those of all before it: the last batch has the sums."""
     history = store.history()
     before = _as_funnel(history[-1].info["counted"]) if history else FUNNEL.empty()
     rows = pl.concat(
@@ -262,36 +263,36 @@ def _as_funnel(counted: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _so_far(store: PatternStore) -> pl.DataFrame:
-    """Return what all batches read and rejected; a report knows of ambiguous ids in other batches as well."""
+    """Return rows read and rejected of all batches; only a report counts ids ambiguous across batches."""
     last = store.history()[-1]
     return pl.concat([_as_funnel(last.info["counted"]), last.frame("open/funnel")])
 
 
 def _watermark(store: PatternStore, plan: Plan[H], number: int, settings: Settings) -> tuple[int, bool]:
-    """Return from when on rows of later batches are, and whether the run ends with this batch.
+    """Return the earliest time of rows of later batches, and whether the run ends with this batch.
 
-    What comes after a run is not known yet, so its last searches are held open for `late_minutes`.
+    Files of later runs are not known yet, so its last searches are held open for `late_minutes`.
     """
     if number + 1 < len(plan.windows):
         start_ms = plan.windows[number + 1].start_ms
         return (END_MS if start_ms is None else start_ms), False
     history = store.history()
     before = history[-1].watermark_ms if history else FIRST_MS
-    times = [piece.last_ms for piece in plan.windows[number].searches if piece.last_ms is not None]
+    times = [chunk.last_ms for chunk in plan.windows[number].searches if chunk.last_ms is not None]
     return max([before, *(time - settings.late_ms for time in times)]), True
 
 
 def _refuse_used(
     store: PatternStore, plan: Plan[H], ids: pl.LazyFrame, span: tuple[int | None, int | None]
 ) -> None:
-    """Refuse search ids that a run before has used: their clicks, counted long ago, cannot be told apart."""
+    """Refuse search ids that an earlier run used: clicks counted then could belong to either search."""
     first, last = span
     for batch in store.history():
         known = batch.info["ids"]
         if batch.info["run"] == plan.run or not known or first is None or last is None:
             continue
-        apart = known[1] < first or known[0] > last
-        if apart or batch.number < store.settings["forgotten_before"]:
+        is_disjoint = known[1] < first or known[0] > last
+        if is_disjoint or batch.number < store.settings["forgotten_before"]:
             continue
         used, example = _used_in(batch, ids)
         if used:
@@ -304,24 +305,24 @@ def _refuse_used(
 
 
 def _used_in(batch: StoredBatch, ids: pl.LazyFrame) -> tuple[int, int | None]:
-    """Return how many of the ids a batch has, and one of them; both are sorted, and read in pieces."""
+    """Return how many of the ids a batch has, and one of them; both are sorted, and read in chunks."""
     used, example = 0, None
 
-    def each(piece: pl.DataFrame) -> None:
+    def each(chunk: pl.DataFrame) -> None:
         nonlocal used, example
-        span = pl.col("id").is_between(piece["id"][0], piece["id"][-1])
-        both = _in_both(batch.frame("ids", span)["id"].to_numpy(), piece["id"].to_numpy())
+        span = pl.col("id").is_between(chunk["id"][0], chunk["id"][-1])
+        both = _in_both(batch.frame("ids", span)["id"].to_numpy(), chunk["id"].to_numpy())
         used += len(both)
         example = example if example is not None or not len(both) else int(both[0])
 
     ids.sink_batches(
-        lambda piece: each(piece) if piece.height else None, chunk_size=_PIECE, maintain_order=True
+        lambda chunk: each(chunk) if chunk.height else None, chunk_size=_CHUNK, maintain_order=True
     )
     return used, example
 
 
 def _in_both(sorted_ids: Ids, ids: Ids) -> Ids:
-    """Return those of the ids that are among others, which are sorted."""
+    """Return those of `ids` that are among `sorted_ids`."""
     if not len(sorted_ids):
         return ids[:0]
     places = np.searchsorted(sorted_ids, ids)

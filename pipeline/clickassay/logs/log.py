@@ -11,11 +11,11 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.files import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import Piece, pieces_of
+from clickassay.logs.chunks import Chunk, chunks_of
 
 
 class Half(Protocol):
-    """One half of a log, ``searches`` or ``clicks``: what is known of it before its rows are read.
+    """One half of a log, ``searches`` or ``clicks``, before its rows are read.
 
     A file goes by the path that opens it.
     """
@@ -45,15 +45,15 @@ class Half(Protocol):
         ...
 
     def fingerprints(self) -> Mapping[str, FileFingerprint]:
-        """Name each file by what tells it from others."""
+        """Return a fingerprint of each file, which distinguishes it from others."""
         ...
 
     def only(self, files: Sequence[str]) -> Self:
         """Return the half with some of its files."""
         ...
 
-    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
-        """Return what is read together, with the range of its times within first_ms to end_ms."""
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+        """Return its chunks, with the range of their times within first_ms to end_ms."""
         ...
 
 
@@ -118,7 +118,7 @@ class LocalHalf(Input):
         )
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
-        """Name each file by its size, head and tail."""
+        """Return a fingerprint of each file: its size, and a digest of size, head and tail."""
         return {str(file): self.file_fingerprint(file) for file in self.files}
 
     def only(self, files: Sequence[str]) -> Self:
@@ -129,9 +129,9 @@ class LocalHalf(Input):
         frame = pl.concat([self.opened(file) for file in kept]) if kept else self.frame.clear().lazy()
         return replace(self, files=kept, frame=frame)
 
-    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return row groups, or whole files of text."""
-        return pieces_of(self, first_ms, end_ms)
+        return chunks_of(self, first_ms, end_ms)
 
 
 def local_half(table: Input) -> LocalHalf:

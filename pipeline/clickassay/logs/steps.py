@@ -1,7 +1,7 @@
 """The steps from a log to its pattern table as data: every SELECT of the path that is SQL throughout.
 
-Engines that read the log themselves (``logs/spark``) run these steps, and ``logs/script`` writes them down.
-``sql/README.md``, which is made of them, shows which reads which.
+Engines that read the log themselves (``logs/spark``) run these steps, and ``logs/script`` writes them into a
+script. ``sql/README.md``, generated from them, shows which step reads which.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -11,7 +11,7 @@ from typing import Literal
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import Engine, ScriptEngine, Value
+from clickassay.logs.engine import Engine, StepEngine, Value
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
@@ -19,13 +19,13 @@ NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""
 
 Property = Literal["only_judged", "continues_log", "is_open", "has_number_ids"]
-"""Of a run: only lists of queries with judgments are kept; earlier parts of the log were read before; the
-pattern table is that of sessions that may still grow; search ids are whole numbers."""
+"""Properties of a run: only lists of queries with judgments are kept; earlier parts of the log were read
+before; the pattern table is that of sessions that may still grow; search ids are whole numbers."""
 
 
 @dataclass(frozen=True)
 class If:
-    """Holds if a run has a property, or if it has not (`so` is false)."""
+    """True if a run has a property; with `so` false, if it has not."""
 
     property: Property
     so: bool = True
@@ -33,7 +33,7 @@ class If:
 
 @dataclass(frozen=True)
 class IfRows:
-    """Holds if a table, made by an earlier step, has a row, or if it has none (`so` is false)."""
+    """True if a table, made by an earlier step, has a row; with `so` false, if it has none."""
 
     table: str
     so: bool = True
@@ -41,7 +41,7 @@ class IfRows:
 
 @dataclass(frozen=True)
 class Step:
-    """One SELECT, and what becomes of it.
+    """One SELECT, and how its result is used.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class Step:
 
 
 GIVEN = {
-    "searches_log": "one row per search, in canonical types; carried = read with an earlier batch already",
-    "clicks_log": "one row per click, in canonical types; carried = read with an earlier batch already",
+    "searches_log": "one row per search, in canonical types; carried = already read with an earlier batch",
+    "clicks_log": "one row per click, in canonical types; carried = already read with an earlier batch",
     "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
     "ambiguous_log": "one row per search_id that earlier parts of the log found ambiguous, if there were any",
 }
@@ -101,7 +101,7 @@ SEARCH_IDS = (
     Step("ambiguous_id_texts", "stage", _IDS, If("continues_log")),
     Step("carry_over_ambiguous_ids", "result", _IDS, If("continues_log")),
 )
-"""Over a whole log: which search ids are ambiguous. Its batches need to know that of each other."""
+"""Over a whole log: which search ids are ambiguous. A batch alone cannot know that."""
 
 READ = (
     Step("fingerprinted_searches", "view", _READ),
@@ -198,16 +198,16 @@ CARRY_OVER = (
     Step("open_clicks", "view", _CARRY),
     Step("carry_over_searches", "result", _CARRY),
     Step("carry_over_clicks", "result", _CARRY),
-    Step("carry_over_orphans", "result", _CARRY),
+    Step("carry_over_orphan_clicks", "result", _CARRY),
 )
-"""What the next batch reads again, and search ids that clicks name but no search has yet."""
+"""The rows that the next batch reads again, and search ids that clicks name but no search has yet."""
 
 NEW_IDS = (
     Step("new_search_ids", "view", _CARRY),
     Step("new_id_numbers", "result", _CARRY, If("has_number_ids")),
     Step("new_id_digests", "result", _CARRY, If("has_number_ids", so=False)),
 )
-"""By what a store knows the search ids that are new in a batch."""
+"""The search ids that are new in a batch, in the form in which a store keeps them."""
 
 READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
 FORM_SESSIONS = (*VISITS, *SESSIONS)
@@ -241,21 +241,21 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
 
 
 def run_steps(
-    engine: ScriptEngine,
+    engine: StepEngine,
     steps: Iterable[Step],
     values: Mapping[str, Value],
     properties: Collection[Property] = (),
 ) -> None:
-    """Run the views, stages and checks among steps that concern a run; results are for the caller to fetch.
+    """Run the views, stages and checks among the steps that apply to a run; the caller fetches results.
 
     Parameters
     ----------
     engine
-        Runs, or writes down, the SQL.
+        Runs, or records, the SQL.
     values
         For the ``$`` parameters of the steps.
     properties
-        What is so of the run.
+        Properties of the run.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def run_steps(
             check(engine, step.file, **values)
 
 
-def check(engine: ScriptEngine | Engine, file: str, **values: Value) -> None:
+def check(engine: StepEngine | Engine, file: str, **values: Value) -> None:
     """Run a check.
 
     Raises
@@ -287,7 +287,7 @@ def check(engine: ScriptEngine | Engine, file: str, **values: Value) -> None:
 
 
 def results(steps: Iterable[Step], properties: Collection[Property] = ()) -> tuple[Step, ...]:
-    """Return the results among steps that concern a run."""
+    """Return the results among the steps that apply to a run."""
     return tuple(
         step for step in steps if step.kind == "result" and _holds(step.when, properties, lambda _: False)
     )

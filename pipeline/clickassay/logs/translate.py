@@ -1,6 +1,6 @@
-"""The steps of ``sql/`` in the words of another engine: translated, with macros and values filled in.
+"""The steps of ``sql/`` in the dialect of another engine, with macros and values filled in.
 
-Steps are written in DuckDB's dialect inside a portable subset (``tests/test_house.py`` holds the list);
+Steps are written in DuckDB's dialect inside a portable subset (``tests/support/sql_subset.py`` lists it);
 what engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of
 the calls.
 """
@@ -35,7 +35,7 @@ class Macro:
     body: "exp.Expr"
 
 
-def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
+def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     """Return the SELECT of a step in the dialect of an engine.
 
     Parameters
@@ -45,7 +45,7 @@ def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
     dialect
         Name of the engine: of its macros file, and of SQLGlot's dialect.
     values
-        For the ``$`` parameters; others are passed by.
+        For the ``$`` parameters; others are ignored.
 
     Raises
     ------
@@ -53,11 +53,11 @@ def translated(step: str, dialect: str, values: Mapping[str, Value]) -> str:
         If SQLGlot is not installed, or the step names a value that is not given.
     """
     named = set(_PARAMETER.findall(sql_text(step)))
-    return _translated(step, dialect, tuple(sorted(item for item in values.items() if item[0] in named)))
+    return _translate(step, dialect, tuple(sorted(item for item in values.items() if item[0] in named)))
 
 
 @cache
-def _translated(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
+def _translate(step: str, dialect: str, values: tuple[tuple[str, Value], ...]) -> str:
     sqlglot = _sqlglot()
     tree = sqlglot.parse_one(sql_text(step), dialect=_WRITTEN_IN)
     tree = tree.transform(_with_values(step, dict(values)))
@@ -77,7 +77,7 @@ def tables_read(step: str) -> frozenset[str]:
 
 
 def first_comment(step: str) -> str:
-    """Return what a step's first comment says it is, without the dashes."""
+    """Return the first comment of a step, which describes its rows, without the dashes."""
     lines = sql_text(step).splitlines()
     comment = [line.removeprefix("-- ") for line in lines[: _comment_lines(lines)]]
     return " ".join(comment)

@@ -1,5 +1,5 @@
--- one row per search_id that different searches use: their clicks cannot be told apart
-WITH told_apart AS (
+-- one row per search_id that different searches use: a click on it could belong to any of them
+WITH distinct_searches AS (
     SELECT DISTINCT
         s.search_fp,
         s.user_fp,
@@ -9,6 +9,6 @@ WITH told_apart AS (
 )
 
 SELECT search_fp
-FROM told_apart
+FROM distinct_searches
 GROUP BY search_fp
 HAVING count(*) > 1

@@ -1,4 +1,4 @@
--- one row per search that is read: its search_id and the fingerprint of that
+-- one row per search that is read: its search_id and its fingerprint
 SELECT
     search_fp,
     search_id

@@ -1,5 +1,5 @@
--- one row per search of this batch; the lists of queries without judgments are left out: one empty list for each market
-WITH told_apart AS (
+-- one row per search of this batch; one empty placeholder for each market replaces lists of queries without judgments
+WITH marked AS (
     SELECT
         s.carried,
         s.search_id,
@@ -38,4 +38,4 @@ SELECT
     market IS NULL AS no_market,
     length_of(results) AS n_results,
     holds_null(results) AS holds_null
-FROM told_apart
+FROM marked

@@ -1,4 +1,4 @@
--- one row per market with a query that is left out: the number that stands for all its lists
+-- one row per market with a query that is left out: the placeholder of all lists of such queries
 SELECT DISTINCT
     s.market,
     market_fingerprint(s.market) AS list_fp

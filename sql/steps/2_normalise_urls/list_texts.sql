@@ -1,6 +1,6 @@
 -- one row per result list of this batch: its texts, and whether normal form changes a URL of it
 WITH of_one_search AS (
-    -- the ids alone first: the texts of few searches are then looked at
+    -- the ids first: then the texts of few searches are read
     SELECT
         s.list_fp,
         s.search_fp,
@@ -13,7 +13,7 @@ WITH of_one_search AS (
 SELECT DISTINCT
     s.list_fp,
     s.query_fp,
-    $normalise_urls AND holds_odd_url(s.results) AS odd_urls,
+    $normalise_urls AND holds_unnormalised_url(s.results) AS has_unnormalised_urls,
     valid_texts(s.results) AS raw_results
 FROM of_one_search AS s
 SEMI JOIN example_search_of_list AS a ON s.list_fp = a.list_fp AND s.search_fp = a.search_fp

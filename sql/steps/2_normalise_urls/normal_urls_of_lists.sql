@@ -3,4 +3,4 @@ SELECT
     list_fp,
     texts_fingerprints(normal_results(TRUE, TRUE, raw_results)) AS urls
 FROM list_texts
-WHERE odd_urls
+WHERE has_unnormalised_urls

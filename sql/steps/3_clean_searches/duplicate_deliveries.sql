@@ -1,4 +1,4 @@
--- one row per search that is a further delivery of another: these count once
+-- one row per search that is a repeated delivery of another: only one of them counts
 WITH repeats AS (
     SELECT
         s.row_nr,
@@ -34,13 +34,13 @@ ranked AS (
             ORDER BY
                 n.market,
                 n.query,
-                normal_results($normalise_urls, t.odd_urls, t.raw_results),
+                normal_results($normalise_urls, t.has_unnormalised_urls, t.raw_results),
                 n.page,
                 n.list_fp,
                 n.row_nr
         ) AS delivery
     FROM list_texts AS t
-    -- a query that is left out has no texts: all its lists are alike
+    -- a query that is left out has no texts: all its lists are the same placeholder
     RIGHT JOIN named AS n ON t.list_fp = n.list_fp -- noqa: CV08
 )
 

@@ -1,4 +1,4 @@
--- one row per usable search of this batch, delivery repeats included; rejected_searches has the others
+-- one row per usable search of this batch, repeated deliveries included; the others are in rejected_searches
 SELECT
     s.row_nr,
     s.carried,

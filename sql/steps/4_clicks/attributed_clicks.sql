@@ -1,4 +1,4 @@
--- one row per usable click: whether it finds one search, in time, and its position in the list of that search
+-- one row per usable click: its search, if one has its search_id; whether it is in time, and its position in that list
 -- (null = not in it; 0 = the list of a query that is left out)
 WITH named AS (
     SELECT

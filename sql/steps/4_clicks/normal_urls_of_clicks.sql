@@ -2,7 +2,7 @@
 WITH clicked AS (
     SELECT DISTINCT url
     FROM clicks_log
-    WHERE $normalise_urls AND may_be_odd(url)
+    WHERE $normalise_urls AND may_be_unnormalised(url)
 )
 
 SELECT

@@ -1,4 +1,4 @@
--- one row per search_id that clicks name but no search of this batch has: clicks, and whether it may still come
+-- one row per search_id that clicks name but no search of this batch has: clicks, and whether the search may still come
 SELECT
     search_fp,
     time_ms >= $watermark_ms - $idle_ms AS is_open,

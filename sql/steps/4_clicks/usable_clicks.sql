@@ -1,4 +1,4 @@
--- one row per usable click of this batch; rejected_clicks has the others
+-- one row per usable click of this batch; the others are in rejected_clicks
 SELECT
     c.row_nr,
     c.search_fp,

@@ -1,4 +1,4 @@
--- one row per search whose (user, query) may be that of another: every search
+-- one row per search whose (user, query) may recur in another search: here every search
 SELECT
     user_fp,
     query_fp

@@ -1,4 +1,4 @@
--- one row per search of a user whose visits must be told apart: until when it was active
+-- one row per search of users whose visits are to be formed: the end of its activity
 WITH concerned AS (
     SELECT
         s.row_nr,

@@ -1,4 +1,4 @@
--- one row per search: with the mask of the clicks on its own results
+-- one row per search with the mask of the clicks on its own results
 SELECT
     s.row_nr,
     s.list_fp,

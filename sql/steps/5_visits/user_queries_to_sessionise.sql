@@ -1,4 +1,4 @@
--- one row per (user, normalised query) whose visits must be told apart: repeated, or active until the batch ends
+-- one row per (user, normalised query) whose visits are to be formed: repeated, or active until the batch ends
 WITH clicked_late AS (
     SELECT search_nr
     FROM attributed_clicks

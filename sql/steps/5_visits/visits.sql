@@ -1,4 +1,4 @@
--- one row per search of those users: the visit it belongs to, counted from 0 within its scope
+-- one row per search in searches_to_sessionise: its visit, counted from 0 within its scope
 WITH named AS (
     SELECT
         s.row_nr,

@@ -1,4 +1,4 @@
--- one row per click in time of those sessions: its session, and the session's first search
+-- one row per click in time on searches of session_searches: its session, and the session's first search
 SELECT
     s.user_fp,
     s.query_fp,

@@ -1,4 +1,4 @@
--- one row per click in time of those sessions: its position in the list of the session's first search
+-- one row per click in time on searches of session_searches: its position in the list of the session's first search
 -- (null = not in it; 0 = the list of a query that is left out)
 SELECT
     c.user_fp,

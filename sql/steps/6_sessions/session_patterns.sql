@@ -1,4 +1,4 @@
--- one row per list as shown, fold, first page or later, click mask, open or closed: sessions, and their users' buckets
+-- one row per list as shown, fold, first or later page, click mask, open or closed: sessions, and their users' buckets
 WITH digested AS (
     SELECT
         list_fp,

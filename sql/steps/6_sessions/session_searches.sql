@@ -1,5 +1,5 @@
 -- one row per search whose (user, normalised query) is repeated or whose visit is open: its session, and how that began
-WITH told_apart AS (
+WITH concerned AS (
     SELECT
         v.row_nr,
         v.search_fp,
@@ -41,4 +41,4 @@ SELECT
         ORDER BY time_ms, search_id, search_fp
     ) AS first_nr,
     first_value(page) OVER (PARTITION BY user_fp, query_fp, visit ORDER BY time_ms, search_id, search_fp) AS page
-FROM told_apart
+FROM concerned

@@ -1,4 +1,4 @@
--- one row of session_patterns per kind of session of this batch that cannot grow any more
+-- one row per row of session_patterns of closed sessions: no later search or click can change these
 SELECT
     list_fp,
     fold,

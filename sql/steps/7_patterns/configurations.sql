@@ -14,7 +14,7 @@ SELECT
     c.configuration_id,
     q.market,
     q.query,
-    normal_results($normalise_urls, t.odd_urls, top_of(t.raw_results, $depth)) AS results
+    normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth)) AS results
 FROM list_texts AS t
 INNER JOIN chosen AS c ON t.list_fp = c.list_fp
 INNER JOIN query_texts AS q ON t.query_fp = q.query_fp

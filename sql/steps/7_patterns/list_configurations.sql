@@ -13,7 +13,7 @@ named AS (
         t.query_fp,
         b.on_first_page,
         configuration_digest(
-            q.market, q.query, normal_results($normalise_urls, t.odd_urls, top_of(t.raw_results, $depth))
+            q.market, q.query, normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth))
         ) AS configuration_id
     FROM list_texts AS t
     INNER JOIN begun AS b ON t.list_fp = b.list_fp

@@ -1,4 +1,4 @@
--- one row of session_patterns per kind of session that may still grow: what it is if the log ends here
+-- one row per row of session_patterns of open sessions: as if the log ended here
 SELECT
     list_fp,
     fold,

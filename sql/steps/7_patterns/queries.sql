@@ -1,4 +1,4 @@
--- one row per market and query: which buckets its users fall into
+-- one row per market and query: the buckets of its users
 SELECT
     q.market,
     q.query,

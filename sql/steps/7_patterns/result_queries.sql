@@ -1,4 +1,4 @@
--- one row per market and query, in their order
+-- one row per market and query, sorted
 SELECT
     market,
     query,

@@ -15,7 +15,7 @@ WITH still_open AS (
 SELECT
     s.search_id,
     s.user_id,
-    -- further deliveries, spelt in another way or with a list that is left out, are the same search
+    -- repeated deliveries, spelt in another way or with a list that is left out, are the same search
     min(s.raw_query) AS query,
     s.time_ms AS timestamp,
     min(s.results) AS results,

@@ -1,4 +1,4 @@
--- one row per search of this batch that no earlier batch has read, further deliveries too: its search_id
+-- one row per search of this batch that no earlier batch has read, repeated deliveries too: its search_id
 WITH carried_before AS (
     SELECT
         search_fp,

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
-from clickassay.logs.script.write import WrittenLog, written_script
+from clickassay.logs.script.write import ScriptLog, write_script
 from clickassay.patterns.folder import FOLDER_TABLES
 from support.logs import tiny
 
@@ -52,7 +52,7 @@ def carried_on(script):
 def script_for(dialect, paths, out, settings, **more):
     """Return the script for a log in Parquet files, its views edited to the columns that there are."""
     schemas = {half: schema_of(paths[half]) for half in ("searches", "clicks")}
-    log = WrittenLog(
+    log = ScriptLog(
         str(paths["searches"]),
         str(paths["clicks"]),
         str(out),
@@ -61,7 +61,7 @@ def script_for(dialect, paths, out, settings, **more):
         has_page="page" in schemas["searches"].names,
         **more,
     )
-    script = written_script(dialect, log, settings)
+    script = write_script(dialect, log, settings)
     for half, schema in schemas.items():
         if str(schema.field("timestamp").type) == "int64":
             script = edited(script, half, r"(epoch_ms|unix_millis)\(timestamp\) AS timestamp", IN_MS)

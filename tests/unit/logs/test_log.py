@@ -41,6 +41,6 @@ def test_a_half_is_cut_to_some_of_its_files(tmp_path):
     first, _, last = half.fingerprints()
     some = half.only([first, last])
     assert some.frame.collect()["search_id"].to_list() == [0, 2]
-    assert [piece.file for piece in some.pieces(0, 2 * NOON_MS)] == [first, last]
+    assert [chunk.file for chunk in some.chunks(0, 2 * NOON_MS)] == [first, last]
     assert half.only([]).frame.collect().is_empty()
     assert half.only(list(half.fingerprints())) is half

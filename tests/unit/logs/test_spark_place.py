@@ -9,7 +9,7 @@ from clickassay.core.errors import EngineError, InputError, SettingsError
 from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
-from clickassay.logs.spark.errors import mended_fault
+from clickassay.logs.spark.errors import translate_error
 from clickassay.logs.spark.read import lies_here
 from clickassay.logs.spark.session import SparkPlace
 
@@ -103,7 +103,7 @@ def test_files_tables_and_paths_of_spark_are_told_apart(source, here):
     ],
 )  # fmt: skip
 def test_what_spark_says_becomes_one_line_with_a_remedy(text, kind, said):
-    fault = mended_fault(RuntimeError(text))
+    fault = translate_error(RuntimeError(text))
     assert type(fault) is kind
     assert said in str(fault)
     assert "\n" not in str(fault)

@@ -15,7 +15,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.sqlfiles import sql_folders, sql_names, sql_text
 from clickassay.logs import translate as dialect
 from clickassay.logs.steps import NEVER_MS, step_values
-from clickassay.logs.translate import translated
+from clickassay.logs.translate import translate_step
 
 FOLDERS = [folder for folder in sql_folders() if not folder.startswith(("macros", "questions"))]
 STEPS = [f"{folder}/{name}" for folder in FOLDERS for name in sql_names(folder)]
@@ -40,7 +40,7 @@ def given_step(monkeypatch):
         texts = {"step": text, "macros/spark": macros}
         monkeypatch.setattr(dialect, "sql_text", texts.__getitem__)
         forget()
-        return translated("step", "spark", values)
+        return translate_step("step", "spark", values)
 
     yield given
     monkeypatch.undo()
@@ -50,7 +50,7 @@ def given_step(monkeypatch):
 def forget():
     """Let no macro or step of one text be taken for that of another."""
     dialect._macros.cache_clear()
-    dialect._translated.cache_clear()
+    dialect._translate.cache_clear()
 
 
 # ---- every step -------------------------------------------------------------------------------
@@ -58,14 +58,14 @@ def forget():
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_translated_step_is_one_select_of_sparks(step):
-    statements = sqlglot.parse(translated(step, "spark", VALUES), dialect="spark")
+    statements = sqlglot.parse(translate_step(step, "spark", VALUES), dialect="spark")
     assert len(statements) == 1
     assert isinstance(statements[0], exp.Query)
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_no_macro_and_no_placeholder_is_left_in_a_translated_step(step):
-    parsed = sqlglot.parse_one(translated(step, "spark", VALUES), dialect="spark")
+    parsed = sqlglot.parse_one(translate_step(step, "spark", VALUES), dialect="spark")
     names = {node.name.lower() for node in parsed.find_all(exp.Anonymous)}
     assert sorted(names & MACROS) == []
     assert list(parsed.find_all(exp.Placeholder, exp.Parameter)) == []
@@ -74,7 +74,7 @@ def test_no_macro_and_no_placeholder_is_left_in_a_translated_step(step):
 @pytest.mark.parametrize("step", STEPS)
 def test_a_translated_step_has_the_columns_of_the_step(step):
     ours = sqlglot.parse_one(sql_text(step), dialect="duckdb").named_selects
-    theirs = sqlglot.parse_one(translated(step, "spark", VALUES), dialect="spark").named_selects
+    theirs = sqlglot.parse_one(translate_step(step, "spark", VALUES), dialect="spark").named_selects
     assert theirs == ours
     assert all(ours)
 
@@ -85,7 +85,7 @@ def test_a_translated_step_reads_the_tables_of_the_step(step):
         parsed = sqlglot.parse_one(text, dialect=read)
         return sorted(table.name for table in parsed.find_all(exp.Table))
 
-    assert tables(translated(step, "spark", VALUES), "spark") == tables(sql_text(step), "duckdb")
+    assert tables(translate_step(step, "spark", VALUES), "spark") == tables(sql_text(step), "duckdb")
 
 
 # ---- values -----------------------------------------------------------------------------------
@@ -125,10 +125,10 @@ def test_a_step_says_which_value_it_lacks(step):
     lacking = PARAMETER.search(sql_text(step))[1]
     without = {name: value for name, value in VALUES.items() if name != lacking}
     with pytest.raises(EngineError, match=re.escape(f"step {step} needs a value for ${lacking}")):
-        translated(step, "spark", without)
+        translate_step(step, "spark", without)
 
 
-def test_values_that_a_step_does_not_name_are_passed_by(given_step):
+def test_values_that_a_step_does_not_name_are_ignored(given_step):
     assert tree(given_step("SELECT $a AS a FROM t", a=1, b=2)) == tree("SELECT 1 AS a FROM t")
 
 

@@ -282,11 +282,11 @@ def sql(
 
         clickassay sql --dialect duckdb --searches log/s --clicks log/c --out june | duckdb -bail
     """
-    from clickassay.logs.script.write import WrittenLog, written_script
+    from clickassay.logs.script.write import ScriptLog, write_script
 
     if settings.only_judged:
         raise SettingsError("only_judged cannot be written as SQL; leave it out of the settings")
-    log = WrittenLog(
+    log = ScriptLog(
         tables.searches,
         tables.clicks,
         out,
@@ -295,4 +295,4 @@ def sql(
         has_market=tables.has_market,
         has_page=tables.has_page,
     )
-    write_out(written_script(dialect, log, settings))
+    write_out(write_script(dialect, log, settings))

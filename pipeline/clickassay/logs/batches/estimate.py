@@ -1,4 +1,4 @@
-"""What a run over a log would do and what it needs, told from footers before anything else is read."""
+"""What a run over a log would do and need, estimated from Parquet footers before anything else is read."""
 
 import shutil
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from clickassay.core.text import utc_text
 from clickassay.inputs.files import is_parquet
 from clickassay.inputs.tables import Input
 from clickassay.logs.batches.windows import Window
-from clickassay.logs.chunks import Piece
+from clickassay.logs.chunks import Chunk
 
 # Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 1 to 20 million
 # searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
@@ -28,7 +28,7 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True)
 class FilesToRead:
-    """Files of one half of a log: how many are to be read, their rows and bytes, and how many are not."""
+    """Files of one half of a log: how many to read, their rows and bytes, and how many the store holds."""
 
     what: str
     files: int
@@ -86,8 +86,8 @@ class RunPlan:
         return self.searches.rows * WRITTEN_BYTES_PER_SEARCH
 
     def note(self) -> str | None:
-        """Say it when the log cannot be cut as it should be; None if it can."""
-        return order_note(self.windows, self.batch_rows)
+        """Return a warning if the log cannot be cut as it should be; None if it can."""
+        return order_warning(self.windows, self.batch_rows)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return names of columns, and one row of text for each half of the log."""
@@ -98,7 +98,7 @@ class RunPlan:
         return ("to read", "files", "rows", "bytes", "files in the store already"), rows
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return what would be done, and what it needs, by name."""
+        """Return (name, text) of what would be done and what it needs."""
         if not self.windows:
             return [("batches", f"0: {self.place} holds all of these files")]
         lines = [
@@ -109,7 +109,7 @@ class RunPlan:
             ("disk", self._disk()),
         ]
         if self.interrupted is not None:
-            lines.insert(0, ("goes on", f"with the run that began with batch {self.interrupted}"))
+            lines.insert(0, ("resumes", f"the run that began with batch {self.interrupted}"))
         return lines
 
     def _batches(self) -> str:
@@ -147,9 +147,9 @@ class RunPlan:
         )
 
 
-def files_to_read(given: Input, new: Input, pieces: Iterable[Piece]) -> FilesToRead:
-    """Count the new files among those given, and the rows of their pieces, each once."""
-    rows = sum(piece.rows for piece in set(pieces))
+def files_to_read(given: Input, new: Input, chunks: Iterable[Chunk]) -> FilesToRead:
+    """Count the new files among those given, and the rows of their chunks, each once."""
+    rows = sum(chunk.rows for chunk in set(chunks))
     bytes_ = sum(file.stat().st_size for file in new.files)
     return FilesToRead(given.what, len(new.files), rows, bytes_, len(given.files) - len(new.files))
 
@@ -165,8 +165,8 @@ def free_bytes(place: Path) -> int:
     return shutil.disk_usage(there).free
 
 
-def order_note(windows: Sequence[Window], batch_rows: int | None) -> str | None:
-    """Say why a batch is much larger than it should be, and what it needs; None if none is.
+def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | None:
+    """Return why a batch is much larger than it should be, and what it needs; None if none is.
 
     Parameters
     ----------
@@ -181,30 +181,30 @@ def order_note(windows: Sequence[Window], batch_rows: int | None) -> str | None:
     searches = largest.rows[0]
     if searches <= batch_rows * (_TOO_LARGE if len(windows) > 1 else _TOO_LARGE_ALONE):
         return None
-    why, mended = _why_not_cut(largest, batch_rows)
+    why, remedy = _why_not_cut(largest, batch_rows)
     return (
         f"{why}: {searches:,} searches are read as one batch, which may need about "
-        f"{size(memory_for(searches))}; {mended} would need {size(memory_for(batch_rows))}"
+        f"{size(memory_for(searches))}; {remedy} would need {size(memory_for(batch_rows))}"
     )
 
 
 def _why_not_cut(window: Window, batch_rows: int) -> tuple[str, str]:
-    """Say what stands against a cut and what would mend it: pieces that overlap, or are too large."""
-    for pieces in (window.searches, window.clicks):
-        if _overlap(pieces):
-            widest = max(pieces, key=_length_ms)
-            where = f"rows of {_long(_length_ms(widest))} lie in {_one_piece(widest)}"
+    """Return the reason against a cut and its remedy: chunks that overlap, or are too large."""
+    for chunks in (window.searches, window.clicks):
+        if _overlap(chunks):
+            widest = max(chunks, key=_length_ms)
+            where = f"rows of {_long(_length_ms(widest))} lie in {_place_of(widest)}"
             return f"the log is not in order of time ({where})", "files sorted by time"
-    largest = max((*window.searches, *window.clicks), key=lambda piece: piece.rows)
+    largest = max((*window.searches, *window.clicks), key=lambda chunk: chunk.rows)
     return (
-        f"the log cannot be cut in time ({largest.rows:,} rows lie in {_one_piece(largest)})",
+        f"the log cannot be cut in time ({largest.rows:,} rows lie in {_place_of(largest)})",
         f"Parquet files sorted by time, with row groups of at most {max(1, batch_rows // 4):,} rows,",
     )
 
 
-def _overlap(pieces: Sequence[Piece]) -> bool:
-    """Tell whether pieces lie over each other in time: together they are far longer than all their time."""
-    timed = [(piece.first_ms, piece.last_ms) for piece in pieces]
+def _overlap(chunks: Sequence[Chunk]) -> bool:
+    """Return whether chunks overlap in time: their lengths add up to far more than the whole time."""
+    timed = [(chunk.first_ms, chunk.last_ms) for chunk in chunks]
     spans = [(low, high) for low, high in timed if low is not None and high is not None]
     if not spans:
         return False
@@ -212,12 +212,12 @@ def _overlap(pieces: Sequence[Piece]) -> bool:
     return sum(high - low for low, high in spans) > 2 * whole
 
 
-def _length_ms(piece: Piece) -> int:
-    return 0 if piece.first_ms is None or piece.last_ms is None else piece.last_ms - piece.first_ms
+def _length_ms(chunk: Chunk) -> int:
+    return 0 if chunk.first_ms is None or chunk.last_ms is None else chunk.last_ms - chunk.first_ms
 
 
-def _one_piece(piece: Piece) -> str:
-    return f"{'one row group of ' if is_parquet(Path(piece.file)) else ''}{piece.file}"
+def _place_of(chunk: Chunk) -> str:
+    return f"{'one row group of ' if is_parquet(Path(chunk.file)) else ''}{chunk.file}"
 
 
 def _long(length_ms: int) -> str:
@@ -227,9 +227,9 @@ def _long(length_ms: int) -> str:
 
 
 def _span(window: Window) -> str:
-    pieces = (*window.searches, *window.clicks)
-    firsts = [piece.first_ms for piece in pieces if piece.first_ms is not None]
-    lasts = [piece.last_ms for piece in pieces if piece.last_ms is not None]
+    chunks = (*window.searches, *window.clicks)
+    firsts = [chunk.first_ms for chunk in chunks if chunk.first_ms is not None]
+    lasts = [chunk.last_ms for chunk in chunks if chunk.last_ms is not None]
     if not firsts or not lasts:
         return "without a usable time"
     start = min(firsts) if window.start_ms is None else window.start_ms

@@ -9,30 +9,30 @@ from itertools import pairwise
 import polars as pl
 
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import DAY_MS, Piece, rows_of_run
+from clickassay.logs.chunks import DAY_MS, Chunk, scan_chunks
 
 _REREAD = {"searches": 0.25, "clicks": 1.0}
-"""A cut is made only if it makes no more than this part of a batch be read twice; clicks cost little."""
+"""A cut is made only if it makes at most this share of a batch be read twice; clicks cost little."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Times from `start_ms` to before `end_ms` (None = without end), and the pieces that touch it."""
+    """Times from `start_ms` to before `end_ms` (None = without end), and the chunks that touch it."""
 
     start_ms: int | None
     end_ms: int | None
-    searches: tuple[Piece, ...]
-    clicks: tuple[Piece, ...]
+    searches: tuple[Chunk, ...]
+    clicks: tuple[Chunk, ...]
 
     @cached_property
     def rows(self) -> tuple[int, int]:
-        """Searches and clicks of the pieces."""
-        return sum(piece.rows for piece in self.searches), sum(piece.rows for piece in self.clicks)
+        """Searches and clicks of the chunks."""
+        return sum(chunk.rows for chunk in self.searches), sum(chunk.rows for chunk in self.clicks)
 
 
 def cut_log(
-    searches: Sequence[Piece],
-    clicks: Sequence[Piece],
+    searches: Sequence[Chunk],
+    clicks: Sequence[Chunk],
     candidates: Iterable[int],
     batch_rows: int,
     start_ms: int | None = None,
@@ -42,7 +42,7 @@ def cut_log(
     Parameters
     ----------
     searches, clicks
-        All pieces.
+        All chunks.
     candidates
         Times at which a window may begin (ms).
     batch_rows
@@ -52,12 +52,12 @@ def cut_log(
 
     Returns
     -------
-    Windows in order of time, at least one. Where a number of rows decides, a cut that would make much be
-    read twice is not made.
+    Windows in order of time, at least one. If `batch_rows` is above 1, a cut because of which many rows would
+    be read twice is not made.
     """
     cuts: list[int] = []
     begun = _rows_before(searches, start_ms)
-    limits = {what: part * batch_rows if batch_rows > 1 else math.inf for what, part in _REREAD.items()}
+    limits = {what: share * batch_rows if batch_rows > 1 else math.inf for what, share in _REREAD.items()}
     for cut in sorted(set(candidates)):
         if start_ms is not None and cut <= start_ms:
             continue
@@ -76,89 +76,89 @@ def cut_log(
     )
 
 
-def _rows_before(pieces: Iterable[Piece], time_ms: int | None) -> int:
+def _rows_before(chunks: Iterable[Chunk], time_ms: int | None) -> int:
     if time_ms is None:
         return 0
-    return sum(piece.rows for piece in pieces if piece.first_ms is not None and piece.first_ms < time_ms)
+    return sum(chunk.rows for chunk in chunks if chunk.first_ms is not None and chunk.first_ms < time_ms)
 
 
-def _rows_spanning(pieces: Iterable[Piece], cut: int) -> int:
-    return sum(piece.rows for piece in pieces if _spans(piece, cut))
+def _rows_spanning(chunks: Iterable[Chunk], cut: int) -> int:
+    return sum(chunk.rows for chunk in chunks if _spans(chunk, cut))
 
 
-def _spans(piece: Piece, cut: int) -> bool:
-    return piece.first_ms is not None and piece.last_ms is not None and piece.first_ms < cut <= piece.last_ms
+def _spans(chunk: Chunk, cut: int) -> bool:
+    return chunk.first_ms is not None and chunk.last_ms is not None and chunk.first_ms < cut <= chunk.last_ms
 
 
-def _touching(pieces: Iterable[Piece], start: int | None, end: int | None) -> tuple[Piece, ...]:
-    """Return the pieces with a row in the window; those without a usable time belong to the first."""
+def _touching(chunks: Iterable[Chunk], start: int | None, end: int | None) -> tuple[Chunk, ...]:
+    """Return the chunks with a row in the window; those without a usable time belong to the first."""
     return tuple(
-        piece
-        for piece in pieces
-        if (start is None if piece.last_ms is None else start is None or piece.last_ms >= start)
-        and (piece.first_ms is None or end is None or piece.first_ms < end)
+        chunk
+        for chunk in chunks
+        if (start is None if chunk.last_ms is None else start is None or chunk.last_ms >= start)
+        and (chunk.first_ms is None or end is None or chunk.first_ms < end)
     )
 
 
-def piece_starts(pieces: Iterable[Piece]) -> list[int]:
-    """Return the first time of every piece."""
-    return [piece.first_ms for piece in pieces if piece.first_ms is not None]
+def chunk_starts(chunks: Iterable[Chunk]) -> list[int]:
+    """Return the first time of every chunk."""
+    return [chunk.first_ms for chunk in chunks if chunk.first_ms is not None]
 
 
-def file_starts(pieces: Iterable[Piece]) -> list[int]:
+def file_starts(chunks: Iterable[Chunk]) -> list[int]:
     """Return the first time of every file."""
     starts: dict[str, int] = {}
-    for piece in pieces:
-        if piece.first_ms is not None:
-            starts[piece.file] = min(piece.first_ms, starts.get(piece.file, piece.first_ms))
+    for chunk in chunks:
+        if chunk.first_ms is not None:
+            starts[chunk.file] = min(chunk.first_ms, starts.get(chunk.file, chunk.first_ms))
     return list(starts.values())
 
 
-def midnights(pieces: Iterable[Piece]) -> list[int]:
+def midnights(chunks: Iterable[Chunk]) -> list[int]:
     """Return the midnights (UTC) that begin a day with rows, but for the first."""
     days: set[int] = set()
-    for piece in pieces:
-        if piece.days is not None:
-            days.update(piece.days)
-        elif piece.first_ms is not None and piece.last_ms is not None:
-            days.update(range(piece.first_ms - piece.first_ms % DAY_MS, piece.last_ms + 1, DAY_MS))
+    for chunk in chunks:
+        if chunk.days is not None:
+            days.update(chunk.days)
+        elif chunk.first_ms is not None and chunk.last_ms is not None:
+            days.update(range(chunk.first_ms - chunk.first_ms % DAY_MS, chunk.last_ms + 1, DAY_MS))
     return sorted(days)[1:]
 
 
-def rows_of(table: Input, pieces: Sequence[Piece], window: Window) -> pl.LazyFrame:
-    """Return the rows of the window, in canonical types; neighbouring pieces of a file are read as one."""
-    if not pieces:
+def scan_window(table: Input, chunks: Sequence[Chunk], window: Window) -> pl.LazyFrame:
+    """Return the rows of the window, in canonical types; neighbouring chunks of a file are read as one."""
+    if not chunks:
         return table.frame.clear().lazy()
     frames = []
-    for run in runs(pieces, lambda piece: inside(piece, window)):
-        rows = rows_of_run(table, run)
-        frames.append(rows if inside(run[0], window) else rows.filter(_belongs(run[0], window)))
+    for run in adjacent_chunks(chunks, lambda chunk: is_inside(chunk, window)):
+        rows = scan_chunks(table, run)
+        frames.append(rows if is_inside(run[0], window) else rows.filter(_in_window(run[0], window)))
     return pl.concat(frames) if len(frames) > 1 else frames[0]
 
 
-def inside(piece: Piece, window: Window) -> bool:
-    """Tell whether all rows of a piece lie in a window."""
-    starts = window.start_ms is None or piece.first_ms is None or piece.first_ms >= window.start_ms
-    return starts and (window.end_ms is None or piece.last_ms is None or piece.last_ms < window.end_ms)
+def is_inside(chunk: Chunk, window: Window) -> bool:
+    """Return whether all rows of a chunk lie in a window."""
+    starts = window.start_ms is None or chunk.first_ms is None or chunk.first_ms >= window.start_ms
+    return starts and (window.end_ms is None or chunk.last_ms is None or chunk.last_ms < window.end_ms)
 
 
-def belonging(piece: Piece, window: Window) -> tuple[int | None, int | None, bool]:
-    """Tell which rows of a piece that spans a cut lie in a window.
+def rows_in_window(chunk: Chunk, window: Window) -> tuple[int | None, int | None, bool]:
+    """Return which rows of a chunk that spans a cut lie in a window.
 
     Returns
     -------
-    From when on, and before when (ms; None = without limit), and whether rows without a time do: they go
-    with the first window.
+    First time, and first time after it (ms; None = without limit), and whether rows without a time do: they
+    belong to the first window.
     """
-    first, last, start, end = piece.first_ms, piece.last_ms, window.start_ms, window.end_ms
+    first, last, start, end = chunk.first_ms, chunk.last_ms, window.start_ms, window.end_ms
     is_cut_before = start is not None and first is not None and first < start
     is_cut_after = end is not None and last is not None and last >= end
     untimed = not is_cut_before and (start is None or (first or 0) >= start)
     return start if is_cut_before else None, end if is_cut_after else None, untimed
 
 
-def _belongs(piece: Piece, window: Window) -> pl.Expr:
-    start, end, untimed = belonging(piece, window)
+def _in_window(chunk: Chunk, window: Window) -> pl.Expr:
+    start, end, untimed = rows_in_window(chunk, window)
     time, condition = pl.col("timestamp"), pl.lit(True)
     if start is not None:
         condition = time >= start
@@ -167,14 +167,14 @@ def _belongs(piece: Piece, window: Window) -> pl.Expr:
     return condition.fill_null(untimed)
 
 
-def runs(pieces: Sequence[Piece], alike: Callable[[Piece], bool]) -> list[list[Piece]]:
-    """Group pieces that follow each other in a file and lie wholly in the window."""
-    found: list[list[Piece]] = []
-    for piece in pieces:
-        last = found[-1][-1] if found else None
-        follows = last is not None and last.file == piece.file and last.offset + last.rows == piece.offset
-        if last is not None and follows and alike(last) and alike(piece):
-            found[-1].append(piece)
+def adjacent_chunks(chunks: Sequence[Chunk], alike: Callable[[Chunk], bool]) -> list[list[Chunk]]:
+    """Group chunks that follow each other in a file and lie wholly in the window."""
+    groups: list[list[Chunk]] = []
+    for chunk in chunks:
+        last = groups[-1][-1] if groups else None
+        follows = last is not None and last.file == chunk.file and last.offset + last.rows == chunk.offset
+        if last is not None and follows and alike(last) and alike(chunk):
+            groups[-1].append(chunk)
         else:
-            found.append([piece])
-    return found
+            groups.append([chunk])
+    return groups

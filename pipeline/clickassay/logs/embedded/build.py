@@ -1,4 +1,4 @@
-"""A whole log to its pattern table on the embedded engine: planned, read batch by batch, added up."""
+"""A whole log to its pattern table on the embedded engine, batch by batch."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,10 +7,10 @@ import polars as pl
 
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
-from clickassay.logs.batches.cutting import planned, tell_order
-from clickassay.logs.batches.windows import Window, rows_of
-from clickassay.logs.embedded.builder import Carry, LogBatch, PatternBuilder
-from clickassay.logs.embedded.search_ids import found_ids, repeated_ids, show_ids
+from clickassay.logs.batches.cutting import plan_windows, warn_if_unsorted
+from clickassay.logs.batches.windows import Window, scan_window
+from clickassay.logs.embedded.search_ids import find_ambiguous_ids, ids_of_usable_searches, repeated_ids
+from clickassay.logs.embedded.sessioniser import CarryOver, EmbeddedSessioniser, LogBatch
 from clickassay.logs.engine import Engine
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.steps import NEVER_MS
@@ -18,7 +18,7 @@ from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.table import PatternTable
 
 _READING = 0.5
-"""Part of the time of a batch that goes into reading it; joins and counts take the rest."""
+"""Share of the time of a batch that reading it takes; joins and counts take the rest."""
 
 
 def build_pattern_table(
@@ -60,7 +60,7 @@ def counted_pattern_table(
     log
         In canonical types.
     settings
-        Depth, idle limit and scope, folds, normalisation, batches, part of rows that may be unusable.
+        Depth, idle limit and scope, folds, normalisation, batches, share of rows that may be unusable.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
 
@@ -71,31 +71,39 @@ def counted_pattern_table(
     """
     progress = steady(progress)
     progress(Event("looking at the log"))
-    windows = planned(log, settings)
-    tell_order(windows, settings, progress)
-    builder = PatternBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    windows = plan_windows(log, settings)
+    warn_if_unsorted(windows, settings, progress)
+    sessioniser = EmbeddedSessioniser(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
     searches = log.searches.frame
-    show_ids(engine, searches, repeated_ids(searches), builder.values)
-    carry = None
+    find_ambiguous_ids(engine, searches, repeated_ids(searches), sessioniser.values)
+    carry_over = None
     for number, window in enumerate(windows):
         watermark_ms = windows[number + 1].start_ms if number + 1 < len(windows) else None
-        batch = batch_of(window, log, carry, NEVER_MS if watermark_ms is None else watermark_ms)
-        carry = builder.add(batch, reporter(windows, number, progress), progress)
+        batch = batch_of(window, log, carry_over, NEVER_MS if watermark_ms is None else watermark_ms)
+        carry_over = sessioniser.add(batch, reporter(windows, number, progress), progress)
     progress(Event("collecting the pattern table", 1.0))
-    table = builder.closed(is_last=True)
-    return replace(table, funnel=_with_orphan_clicks(engine, builder, searches, table.funnel, len(windows)))
+    table = sessioniser.closed_table(is_last=True)
+    return replace(
+        table, funnel=_with_orphan_clicks(engine, sessioniser, searches, table.funnel, len(windows))
+    )
 
 
-def batch_of(window: Window, log: Log[LocalHalf], carry: Carry | None, watermark_ms: int) -> LogBatch:
-    """Return the batch of a window, with what the one before carries into it."""
+def batch_of(
+    window: Window, log: Log[LocalHalf], carry_over: CarryOver | None, watermark_ms: int
+) -> LogBatch:
+    """Return the batch of a window, with the rows carried over from the batch before."""
     return LogBatch(
-        _joined(carry.searches if carry else None, rows_of(log.searches, window.searches, window)),
-        _joined(carry.clicks if carry else None, rows_of(log.clicks, window.clicks, window)),
+        _with_carried(
+            carry_over.searches if carry_over else None, scan_window(log.searches, window.searches, window)
+        ),
+        _with_carried(
+            carry_over.clicks if carry_over else None, scan_window(log.clicks, window.clicks, window)
+        ),
         watermark_ms,
     )
 
 
-def _joined(carried: pl.DataFrame | None, rows: pl.LazyFrame) -> pl.LazyFrame:
+def _with_carried(carried: pl.DataFrame | None, rows: pl.LazyFrame) -> pl.LazyFrame:
     new = rows.with_columns(carried=pl.lit(False))
     if carried is None or carried.is_empty():
         return new
@@ -103,9 +111,9 @@ def _joined(carried: pl.DataFrame | None, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
-    """Return a function that tells how much of a log is done when told of rows that are read.
+    """Return a function to be called with rows as they are read, which reports the share of a log that is done.
 
-    Rows that are carried or lie in a piece that spans a cut are read twice, and count once.
+    Rows that are carried over or lie in a chunk that spans a cut are read twice, and count once.
     """
     rows = [sum(window.rows) for window in windows]
     before, total, read = sum(rows[:number]), sum(rows), 0
@@ -122,14 +130,18 @@ def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Ca
 
 
 def _with_orphan_clicks(
-    engine: Engine, builder: PatternBuilder, searches: pl.LazyFrame, funnel: pl.DataFrame, batches: int
+    engine: Engine,
+    sessioniser: EmbeddedSessioniser,
+    searches: pl.LazyFrame,
+    funnel: pl.DataFrame,
+    batches: int,
 ) -> pl.DataFrame:
-    """Add what became of clicks whose search was not at hand: it may lie in a batch far away."""
-    orphan_clicks = builder.funnel.orphan_clicks()
+    """Add the outcome of orphan clicks: their search may lie in any batch."""
+    orphan_clicks = sessioniser.funnel.orphan_clicks()
     if orphan_clicks.is_empty():
         return funnel
     wanted = orphan_clicks["search_id"] if batches > 1 else orphan_clicks["search_id"].clear()
-    found = found_ids(engine, searches, wanted, builder.values)
+    found = ids_of_usable_searches(engine, searches, wanted, sessioniser.values)
     known = orphan_clicks["search_id"].is_in(found.implode())
     rows = orphan_click_rows(
         ambiguous=0,

@@ -44,8 +44,8 @@ class DuckDBEngine:
         config["memory_limit"] = memory_limit or f"{_own_limit()}B"
         self._connection = duckdb.connect(config=config)
         self._tables: set[str] = set()
-        self._shown: set[str] = set()
-        with self._mended():
+        self._registered: set[str] = set()
+        with self._translated_errors():
             self._connection.execute(sql_text("macros/duckdb"))
 
     def table(self, name: str, step: str, **values: Value) -> int:
@@ -65,65 +65,65 @@ class DuckDBEngine:
         return self._run(f"INSERT INTO {name} {sql_text(step)}", values)
 
     def drop(self, *names: str) -> None:
-        """Forget tables."""
+        """Drop tables."""
         for name in names:
-            if name in self._shown:
+            if name in self._registered:
                 self._connection.unregister(name)
-                self._shown.discard(name)
+                self._registered.discard(name)
             elif name in self._tables:
                 self._run(f"DROP TABLE {name}", {})
                 self._tables.discard(name)
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""
-        with self._mended():
+        with self._translated_errors():
             return self._execute(sql_text(step), values).fetchall()
 
     def fetch(self, step: str, **values: Value) -> pl.DataFrame:
         """Return the rows of `step` as a frame."""
         statement = sql_text(step)
-        with self._mended():
-            relation = self._connection.sql(statement, params=self._named(statement, values))
+        with self._translated_errors():
+            relation = self._connection.sql(statement, params=self._parameters(statement, values))
             frame: pl.DataFrame = relation.pl()
         return frame
 
     def read(self, what: str, frame: pl.LazyFrame, report: Callable[[int], None]) -> BatchRows:
         """Read a batch once and show its numbers as table ``<what>_read``."""
-        with self._mended():
-            return read_rows(what, frame, report, lambda numbers: self.show(f"{what}_read", numbers))
+        with self._translated_errors():
+            return read_rows(what, frame, report, lambda numbers: self.register(f"{what}_read", numbers))
 
-    def show(self, name: str, frame: pl.DataFrame) -> None:
+    def register(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see `frame` as table `name`."""
-        table = pa.table({column.name: _as_it_lies(column) for column in frame})
-        self._shown.add(name)
-        with self._mended():
+        table = pa.table({column.name: _to_arrow(column) for column in frame})
+        self._registered.add(name)
+        with self._translated_errors():
             self._connection.register(name, table)
 
     def close(self) -> None:
-        """Let go of memory and temporary files."""
+        """Release memory and temporary files."""
         self._connection.close()
 
     def _run(self, statement: str, values: dict[str, Value]) -> int:
-        with self._mended():
+        with self._translated_errors():
             counted = self._execute(statement, values).fetchall()
         return int(counted[0][0]) if counted and isinstance(counted[0][0], int) else 0
 
     def _execute(self, statement: str, values: dict[str, Value]) -> duckdb.DuckDBPyConnection:
-        return self._connection.execute(statement, self._named(statement, values))
+        return self._connection.execute(statement, self._parameters(statement, values))
 
     @staticmethod
-    def _named(statement: str, values: dict[str, Value]) -> dict[str, Value]:
+    def _parameters(statement: str, values: dict[str, Value]) -> dict[str, Value]:
         named = set(_PARAMETER.findall(statement))
         return {key: values[key] for key in values.keys() & named}
 
     @contextmanager
-    def _mended(self) -> Iterator[None]:
-        """Turn what the libraries raise into one line that says what to do."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Translate errors of the libraries into one line that says what to do."""
         try:
             yield
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
-        except RuntimeError as error:  # how DuckDB's Python layer tells of Ctrl-C
+        except RuntimeError as error:  # how DuckDB's Python layer reports Ctrl-C
             if _INTERRUPTED not in str(error):
                 raise
             raise KeyboardInterrupt from None
@@ -132,15 +132,15 @@ class DuckDBEngine:
         except (duckdb.Error, *READ_ERRORS) as error:
             if "KeyboardInterrupt" in str(error):  # Ctrl-C while DuckDB looks at a frame
                 raise KeyboardInterrupt from None
-            raise _mended_error(error) from error
+            raise _translate_error(error) from error
 
 
 def _own_limit() -> int:
-    """Return the bytes that the engine takes unless told: beyond them it spills, so that any log fits."""
+    """Return the default memory limit in bytes: beyond it the engine spills, so that any log fits."""
     return min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))
 
 
-def _as_it_lies(column: pl.Series) -> pa.ChunkedArray:
+def _to_arrow(column: pl.Series) -> pa.ChunkedArray:
     """Hand a column to Arrow chunk by chunk: a frame whose chunks differ between columns would be copied.
 
     The newest level hands string views over as they are; the default copies every text.
@@ -157,7 +157,7 @@ def _out_of_memory(error: Exception) -> str:
     )
 
 
-def _mended_error(error: BaseException) -> EngineError | InputError:
+def _translate_error(error: BaseException) -> EngineError | InputError:
     text = first_line(error)
     if is_disk_full(error):
         return EngineError(f"disk full while working: {text}; free space or choose another --out")

@@ -1,7 +1,7 @@
 """How the embedded engine reads a log: Polars decodes, and texts become 64-bit fingerprints at once.
 
-Strings are what costs. So SQL sees numbers only; the texts of a batch stay beside it, and those that
-a later step asks for are picked by row. An integer id is its own fingerprint; a text has Polars' hash of it.
+Texts are expensive. So SQL sees numbers only; the texts of a batch stay in Polars, and those that a later
+step needs are taken by row number. An integer id is its own fingerprint; a text has Polars' hash of it.
 Fingerprints mean nothing outside one process and are never stored.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from clickassay.inputs.normalise import MAY_BE_ODD
+from clickassay.inputs.normalise import MAY_BE_UNNORMALISED
 
 _TEXT_OF_PAIR, _MARKET_OF_PAIR, _LIST = 0, 1, 2  # seeds: independent hashes, so that an XOR names a pair
 _SUB_BATCH_ROWS = 400_000
@@ -26,23 +26,23 @@ class BatchRows:
         Fingerprints and numbers, without gaps in `row_nr`, from 0.
     parts
         The same rows in the same order with their texts, in pieces.
-    show
-        Called with the numbers whenever SQL is to see others.
+    register
+        Called with the numbers whenever they change, so that SQL sees them.
     """
 
     def __init__(
-        self, numbers: pl.DataFrame, parts: list[pl.DataFrame], show: Callable[[pl.DataFrame], None]
+        self, numbers: pl.DataFrame, parts: list[pl.DataFrame], register: Callable[[pl.DataFrame], None]
     ) -> None:
-        self._read, self._shown = numbers, numbers
-        self._parts, self._show = parts, show
-        show(numbers)
+        self._read, self._registered = numbers, numbers
+        self._parts, self._register = parts, register
+        register(numbers)
 
     @property
     def height(self) -> int:
         """Number of rows."""
         return self._read.height
 
-    def texts(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
+    def take(self, row_nrs: pl.Series, columns: tuple[str, ...] | None = None) -> pl.DataFrame:
         """Return the rows of these numbers as they were read, in that order."""
         parts = self._parts if columns is None else [part.select(columns) for part in self._parts]
         if not row_nrs.is_sorted():
@@ -57,28 +57,30 @@ class BatchRows:
         rows: pl.DataFrame = pl.concat(gathered, rechunk=False)
         return rows
 
-    def rename(self, column: str, names: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None) -> None:
-        """Replace fingerprints, or lists of them, of a column as it was read: names.old become names.new.
+    def map_values(
+        self, column: str, mapping: pl.DataFrame, *, only: tuple[str, pl.Series] | None = None
+    ) -> None:
+        """Replace fingerprints, or lists of them, of a column as it was read: mapping.old by mapping.new.
 
-        Of rows whose column only[0] has one of the values only[1]; of all by default.
+        In rows whose column only[0] has one of the values only[1]; in all by default.
         """
-        if names.is_empty() or (only is not None and only[1].is_empty()):
+        if mapping.is_empty() or (only is not None and only[1].is_empty()):
             return
         values = self._read[column]
         if only is None:
-            self._set(column, _renamed(values, names))
+            self._set(column, _map_values(values, mapping))
             return
         concerned = self._read[only[0]].is_in(only[1].implode()).arg_true()
         places = np.arange(self.height)
         places[concerned.to_numpy()] = self.height + np.arange(len(concerned))
-        self._set(column, values.append(_renamed(values.gather(concerned), names)).gather(places))
+        self._set(column, values.append(_map_values(values.gather(concerned), mapping)).gather(places))
 
     def keep_only(self, query_fps: pl.Series) -> pl.DataFrame:
         """Keep the lists of these queries, as read; others become one empty list for each market.
 
         Returns
         -------
-        market, list_fp: what stands for the lists that are left out.
+        market, list_fp: the placeholders of the lists that are left out.
         """
         market = pl.concat([part.select("market") for part in self._parts])
         numbers = self._read.with_columns(
@@ -90,41 +92,41 @@ class BatchRows:
             pl.when("is_kept").then("list_fp").otherwise("of_market").alias("list_fp"),
             pl.when("is_kept").then("urls").otherwise(others).alias("urls"),
         ).drop("of_market")
-        self._shown = self._read
-        self._show(self._shown)
+        self._registered = self._read
+        self._register(self._registered)
         left_out = market.with_columns(self._read["list_fp"]).filter(~self._read["is_kept"])
         return left_out.unique().drop_nulls("market")
 
-    def repeated(self, columns: tuple[str, str]) -> pl.Series:
-        """Return the numbers of the rows whose two columns may be those of another row; few others."""
-        one, other = (self._shown[name].to_physical() for name in columns)
+    def possible_repeats(self, columns: tuple[str, str]) -> pl.Series:
+        """Return the numbers of rows whose two values may recur in another row: all that do, few others."""
+        one, other = (self._registered[name].to_physical() for name in columns)
         pairs = one.cast(pl.UInt64, wrap_numerical=True).fill_null(0).to_numpy() * _MIXER
         pairs ^= other.fill_null(0).to_numpy()
         in_order = np.sort(pairs)
         again = np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
         return pl.Series("row_nr", pairs).is_in(pl.Series(again).implode()).arg_true().alias("row_nr")
 
-    def or_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
+    def set_bits(self, column: str, row_nrs: pl.Series, bits: pl.Series) -> None:
         """Set a column to the bit-or of the bits given for each row; 0 where there are none."""
         masks = np.zeros(self.height, dtype=np.int64)
         np.bitwise_or.at(masks, row_nrs.to_numpy(), bits.to_numpy())
         self._set(column, pl.Series(masks))
 
     def _set(self, column: str, values: pl.Series) -> None:
-        self._shown = self._shown.with_columns(values.alias(column))
-        self._show(self._shown)
+        self._registered = self._registered.with_columns(values.alias(column))
+        self._register(self._registered)
 
 
-def _renamed(values: pl.Series, names: pl.DataFrame) -> pl.Series:
+def _map_values(values: pl.Series, mapping: pl.DataFrame) -> pl.Series:
     is_list = values.dtype == pl.List(pl.UInt64)
-    mended = (pl.element() if is_list else pl.col(values.name)).replace(names["old"], names["new"])
-    return values.to_frame().select(pl.col(values.name).list.eval(mended) if is_list else mended).to_series()
+    new = (pl.element() if is_list else pl.col(values.name)).replace(mapping["old"], mapping["new"])
+    return values.to_frame().select(pl.col(values.name).list.eval(new) if is_list else new).to_series()
 
 
 def read_rows(
-    what: str, frame: pl.LazyFrame, report: Callable[[int], None], show: Callable[[pl.DataFrame], None]
+    what: str, frame: pl.LazyFrame, report: Callable[[int], None], register: Callable[[pl.DataFrame], None]
 ) -> BatchRows:
-    """Read ``searches`` or ``clicks`` once; `report` is told how many rows more are done."""
+    """Read ``searches`` or ``clicks`` once; `report` is called with the number of rows read since."""
     numbers: list[pl.DataFrame] = []
     parts: list[pl.DataFrame] = []
     raw = frame.collect_schema().names()
@@ -138,18 +140,18 @@ def read_rows(
     rows = _FINGERPRINTED[what](frame)
     each(rows.clear().collect())  # so that the columns are there, even without a row
     rows.sink_batches(each, chunk_size=_SUB_BATCH_ROWS, maintain_order=False)
-    return BatchRows(pl.concat(numbers, rechunk=False), parts, show)
+    return BatchRows(pl.concat(numbers, rechunk=False), parts, register)
 
 
-def odd_urls(urls: pl.Series) -> pl.Series:
+def unnormalised_urls(urls: pl.Series) -> pl.Series:
     """Return the distinct URLs that may have another normal form; nearly all are ruled out cheaply."""
-    return urls.filter(urls.str.contains(MAY_BE_ODD)).unique()
+    return urls.filter(urls.str.contains(MAY_BE_UNNORMALISED)).unique()
 
 
-def lists_with_odd_urls(lists: pl.Series) -> pl.Series:
-    """Tell which lists show a URL that may have another normal form."""
-    odd = lists.list.eval(pl.element().str.contains(MAY_BE_ODD))
-    return odd.list.any().fill_null(False)
+def lists_with_unnormalised_urls(lists: pl.Series) -> pl.Series:
+    """Return which lists show a URL that may have another normal form."""
+    may_be = lists.list.eval(pl.element().str.contains(MAY_BE_UNNORMALISED))
+    return may_be.list.any().fill_null(False)
 
 
 def url_fingerprints(urls: pl.Series) -> pl.Series:
@@ -211,7 +213,7 @@ def _numbers_of(what: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _null_in_list(rows: pl.DataFrame) -> pl.Series:
-    """Tell which lists hold a null; Arrow counts the nulls of all lists, mostly none, at no cost."""
+    """Return which lists hold a null; Arrow counts the nulls of all lists, mostly none, at no cost."""
     level = pl.CompatLevel.newest()
     chunks = [chunk.to_arrow(compat_level=level) for chunk in rows["results"].get_chunks()]
     if not any(chunk.values.null_count for chunk in chunks):

@@ -1,4 +1,4 @@
-"""Search ids over a whole log: which are repeated, which are ambiguous, which a late click may mean."""
+"""Search ids over a whole log: which are repeated, which are ambiguous, which an orphan click may mean."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -31,7 +31,7 @@ def repeated_ids(searches: pl.LazyFrame) -> pl.Series:
 
 
 def _ascending(ids: pl.LazyFrame) -> bool:
-    """Tell whether no id can be repeated: each chunk ascends strictly, and their ranges are apart."""
+    """Return whether no id can be repeated: each chunk ascends strictly, and their ranges are disjoint."""
     ranges: list[tuple[int, int]] = []
     in_order = True
 
@@ -53,14 +53,14 @@ def _repeated(ids: pl.LazyFrame) -> Ids:
     return np.unique(values[1:][values[1:] == values[:-1]])
 
 
-def show_ids(
+def find_ambiguous_ids(
     engine: Engine,
     searches: pl.LazyFrame,
     repeated: pl.Series,
     values: Mapping[str, Value],
     before: Sequence[object] = (),
 ) -> pl.Series:
-    """Make tables `repeated_ids` and `ambiguous_ids` of a log: what its batches need to know of each other.
+    """Make tables `repeated_ids` and `known_ambiguous_ids` of a log, which a batch alone cannot know.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def show_ids(
     EngineError
         If two search ids share a fingerprint.
     """
-    engine.show("repeated_read", repeated.alias("search_fp").to_frame())
+    engine.register("repeated_read", repeated.alias("search_fp").to_frame())
     engine.table("repeated_ids", "embedded/repeated_ids")
     _check_fingerprints(engine, searches, repeated)
-    _show_usable(engine, rows_with_ids(searches, _of_several(searches, repeated)), values)
+    _register_usable(engine, rows_with_ids(searches, _with_differing_rows(searches, repeated)), values)
     found = engine.fetch("steps/0_search_ids/ambiguous_ids")["search_fp"]
     ambiguous = rows_with_ids(searches.select("search_id"), found).unique().collect()["search_id"].sort()
     known = pl.concat([ambiguous, pl.Series("search_id", before, dtype=ambiguous.dtype)]).unique().to_frame()
     fingerprints = known.lazy().select(id_fingerprint(known.lazy(), "search_id").alias("search_fp"))
-    engine.show("ambiguous_read", fingerprints.collect())
+    engine.register("ambiguous_read", fingerprints.collect())
     engine.table("known_ambiguous_ids", "embedded/known_ambiguous_ids")
     return ambiguous
 
@@ -98,24 +98,24 @@ def _check_fingerprints(engine: Engine, searches: pl.LazyFrame, repeated: pl.Ser
         return
     ids = rows_with_ids(searches.select("search_id"), repeated)
     fingerprints = ids.with_columns(id_fingerprint(ids, "search_id").alias("search_fp"))
-    engine.show("search_id_fingerprints", fingerprints.collect())
+    engine.register("search_id_fingerprints", fingerprints.collect())
     check(engine, "checks/search_id_fingerprint_collisions")
 
 
-def _show_usable(engine: Engine, searches: pl.LazyFrame, values: Mapping[str, Value]) -> None:
+def _register_usable(engine: Engine, searches: pl.LazyFrame, values: Mapping[str, Value]) -> None:
     engine.read("searches", searches.with_columns(carried=pl.lit(False)), lambda _rows: None)
     engine.table("rejected_searches", "steps/3_clean_searches/rejected_searches", **values)
     engine.view("usable_searches", "steps/3_clean_searches/usable_searches")
 
 
-def _of_several(searches: pl.LazyFrame, repeated: pl.Series) -> pl.Series:
-    """Return those of the repeated ids whose rows differ in user or time: not all are one search."""
+def _with_differing_rows(searches: pl.LazyFrame, repeated: pl.Series) -> pl.Series:
+    """Return those of the repeated ids whose rows differ in user or time, so that they are not one search."""
     if not len(repeated):
         return repeated
     rows = rows_with_ids(searches.select("search_id", "user_id", "timestamp"), repeated)
     fingerprint = id_fingerprint(rows, "search_id").alias("search_fp")
-    told_apart = rows.select(fingerprint, "user_id", "timestamp").unique().collect()
-    return told_apart.filter(pl.col("search_fp").is_duplicated())["search_fp"].unique()
+    distinct = rows.select(fingerprint, "user_id", "timestamp").unique().collect()
+    return distinct.filter(pl.col("search_fp").is_duplicated())["search_fp"].unique()
 
 
 def rows_with_ids(searches: pl.LazyFrame, fingerprints: pl.Series) -> pl.LazyFrame:
@@ -125,13 +125,13 @@ def rows_with_ids(searches: pl.LazyFrame, fingerprints: pl.Series) -> pl.LazyFra
     return searches.filter(id_fingerprint(searches, "search_id").is_in(fingerprints.implode()))
 
 
-def found_ids(
+def ids_of_usable_searches(
     engine: Engine, searches: pl.LazyFrame, wanted: pl.Series, values: Mapping[str, Value]
 ) -> pl.Series:
     """Return those of the wanted search ids (as they are read) that a usable search has."""
     ids = wanted.alias("search_id").to_frame().lazy()
     rows = rows_with_ids(searches, ids.select(id_fingerprint(ids, "search_id")).collect().to_series())
-    _show_usable(engine, rows, values)
+    _register_usable(engine, rows, values)
     found = engine.fetch("embedded/ids_of_usable_searches")["search_fp"]
     known = ids.with_columns(known=id_fingerprint(ids, "search_id").is_in(found.implode())).collect()
     return known.filter("known")["search_id"]

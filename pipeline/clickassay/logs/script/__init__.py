@@ -1,4 +1,4 @@
-"""The steps as a text of SQL, for a scheduler of the user's own.
+"""The steps as a script of SQL, for the user's own scheduler.
 
-- ``write``: the script; ``dialects``: how engines spell it; ``templates``: its frame.
+- ``write``: the script; ``dialects``: how engines spell it; ``templates``: its text.
 """

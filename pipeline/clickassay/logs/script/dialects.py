@@ -1,4 +1,4 @@
-"""How engines spell texts, names, and the SELECTs of steps in a script that is run elsewhere."""
+"""How engines spell texts, names, and the SELECTs of steps in a script that another tool runs."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -13,7 +13,7 @@ from clickassay.core.sqlfiles import sql_text
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.paths import is_text
 from clickassay.logs.engine import Value
-from clickassay.logs.translate import translated
+from clickassay.logs.translate import translate_step
 
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _LINT = re.compile(r"[ \t]*-- noqa.*$", re.MULTILINE)
@@ -30,7 +30,7 @@ class Sql(Markup):
 
 @dataclass(frozen=True)
 class Dialect:
-    """What a script needs to know of an engine.
+    """The spelling of an engine.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Dialect:
     own_place
         Schemas, in lower case, whose tables give way to a view of the script that has their name.
     place
-        What tells a table from such a view.
+        What distinguishes a table from such a view, for messages.
     no_folder
-        Signs that cannot be in the path of a folder that is written and read again.
+        Characters that cannot be in the path of a folder that is written and read again.
     """
 
     name: str
@@ -72,22 +72,22 @@ def dialect(name: str) -> Dialect:
 
 
 def source(what: str, given: str, engine: Dialect, taken: Collection[str]) -> Source:
-    """Tell whether a text names a table or Parquet files, and spell it.
+    """Return a table or Parquet files by their name, quoted.
 
     Parameters
     ----------
     what
         Name of the option, for messages.
     given
-        A table (``logs.searches``; parts with odd signs in backticks or double quotes), or a path, glob or
-        URI of Parquet files: whatever has a slash in it or ends in ``.parquet``.
+        A table (``logs.searches``; parts with special characters in backticks or double quotes), or a path,
+        glob or URI of Parquet files: any name with a slash in it or that ends in ``.parquet``.
     taken
         Names of the script's own views.
 
     Raises
     ------
     SettingsError
-        If it is neither, or the script could take its own view for it.
+        If it is neither, or the script has a view of the same name.
     """
     _check_printable(what, given)
     if given.lower().removesuffix(".gz").removesuffix(".zst").endswith(_OTHER_FORMATS):
@@ -116,10 +116,11 @@ def folder(what: str, given: str, engine: Dialect) -> str:
         If it cannot.
     """
     _check_printable(what, given)
-    odd = sorted(set(given) & set(engine.no_folder))
-    if odd:
+    patterns = sorted(set(given) & set(engine.no_folder))
+    if patterns:
         raise SettingsError(
-            f"{what} {given!r}: {engine.name} takes {' '.join(odd)} in a path for a pattern; choose another"
+            f"{what} {given!r}: {engine.name} takes {' '.join(patterns)} in a path for a pattern; "
+            "choose another"
         )
     return given.rstrip("/") or "/"
 
@@ -142,7 +143,7 @@ def _spark_text(text: str) -> Sql:
 
 
 def _in_ascii(text: str) -> str:
-    """Spell what is not ASCII in literals of Spark: a script is read by whatever the locale says."""
+    """Escape what is not ASCII in literals of Spark: a script is read in the encoding of the locale."""
 
     def spelt(sign: re.Match[str]) -> str:
         units = sign[0].encode("utf-16-be").hex()
@@ -155,7 +156,7 @@ def _doubled(quote: str, text: str) -> Sql:
     return Sql(f"{quote}{text.replace(quote, quote * 2)}{quote}")
 
 
-def _own_words(step: str, values: Mapping[str, Value]) -> Sql:
+def _duckdb_select(step: str, values: Mapping[str, Value]) -> Sql:
     """Return the text of a step, without its first comment, with values in the place of parameters."""
 
     def filled(match: re.Match[str]) -> str:
@@ -178,7 +179,7 @@ _DIALECTS = {
         "spark",
         text=_spark_text,
         identifier=partial(_doubled, "`"),
-        select=lambda step, values: Sql(_in_ascii(translated(step, "spark", values))),
+        select=lambda step, values: Sql(_in_ascii(translate_step(step, "spark", values))),
         own_place=(),
         place="schema",
         no_folder="*?[]{}\\",
@@ -187,7 +188,7 @@ _DIALECTS = {
         "duckdb",
         text=partial(_doubled, "'"),
         identifier=partial(_doubled, '"'),
-        select=_own_words,
+        select=_duckdb_select,
         own_place=("main", "temp", "temp.main"),
         place="catalog and schema",
     ),

@@ -1,4 +1,4 @@
-"""A log to its pattern table as a text of SQL: the same steps, written down for who runs them elsewhere."""
+"""A script of SQL from a log to its pattern table: the same steps, to be run with another tool."""
 
 import textwrap
 from collections.abc import Collection, Mapping
@@ -30,14 +30,14 @@ from clickassay.logs.translate import first_comment
 from clickassay.patterns.counts import COUNTS_FOLDER
 
 STEPS_FOLDER = "clickassay_steps"
-"""Where a Spark script keeps tables between its steps, and nothing else."""
+"""Folder of a Spark script for tables between its steps, and nothing else."""
 
 _LOG_VIEWS = ("searches_log", "clicks_log", "searches_source", "clicks_source", "check_columns")
 _WIDTH = 107
 
 
 @dataclass(frozen=True)
-class WrittenLog:
+class ScriptLog:
     """What a script reads and where it writes.
 
     Attributes
@@ -47,7 +47,7 @@ class WrittenLog:
     out
         Folder of the result.
     work
-        Folder for what lies between the steps; None = inside `out` (Spark), or the engine's own (DuckDB).
+        Folder for tables between the steps; None = inside `out` (Spark), or the engine's own (DuckDB).
     by_url
         Whether clicks name a URL, or else a position.
     has_market, has_page
@@ -64,8 +64,8 @@ class WrittenLog:
 
 
 @dataclass(frozen=True)
-class WrittenStep:
-    """One step: what is done with its SELECT (`kind`: view, stage, check or keep), and under which name."""
+class ScriptStep:
+    """One step of a script: its SELECT, its name, and its `kind` (view, stage, check or keep)."""
 
     kind: str
     name: Sql
@@ -77,44 +77,44 @@ class WrittenStep:
 
 
 class ScriptRecorder:
-    """Takes the part of an engine, and writes the steps down instead of running them.
+    """Stands in for an engine: it records the steps instead of running them.
 
-    A script cannot look at its data: where the steps ask whether there is something to do, there is.
+    A script cannot look at its data: where a step depends on rows being there, it assumes that they are.
     """
 
     def __init__(self, engine: Dialect) -> None:
         self._engine = engine
-        self.steps: list[WrittenStep] = []
+        self.steps: list[ScriptStep] = []
 
     def stage(self, name: str, step: str, **values: Value) -> None:
-        """Write down that the rows of `step` are stored as table `name`."""
+        """Record that the rows of `step` are stored as table `name`."""
         self._add("stage", name, step, values)
 
     def view(self, name: str, step: str, **values: Value) -> None:
-        """Write down that the SELECT of `step` has a name."""
+        """Record that the SELECT of `step` is a view."""
         self._add("view", name, step, values)
 
     def keep(self, file: str, step: str) -> None:
-        """Write down that the rows of `step` are a part of the result."""
+        """Record that the rows of `step` are a file of the result."""
         self._add("keep", file, step, {})
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
-        """Write down a check; no row is known."""
+        """Record a check; no rows are known."""
         self._add("check", f"check_{step.rpartition('/')[2]}", step, values)
         return []
 
     def is_empty(self, name: str) -> bool:  # noqa: ARG002 - the script is for any data
-        """Answer no, so that the general way is written."""
+        """Return False, so that the script covers the general case."""
         return False
 
-    def checks(self) -> list[WrittenStep]:
-        """Return the checks written so far."""
+    def checks(self) -> list[ScriptStep]:
+        """Return the checks recorded so far."""
         return [step for step in self.steps if step.kind == "check"]
 
     def _add(self, kind: str, name: str, step: str, values: Mapping[str, Value]) -> None:
         complaint = f"check {step} found rows where there must be none"
         self.steps.append(
-            WrittenStep(
+            ScriptStep(
                 kind,
                 Sql(name),
                 Sql(f"{len(self.steps) + 1:02d}"),
@@ -127,12 +127,12 @@ class ScriptRecorder:
 
 
 def _harmless(comment: str) -> str:
-    """Take the signs out of a comment at which some tools cut a script, wherever they stand."""
+    """Remove the characters from a comment at which some tools cut a script."""
     return comment.replace(";", ",").replace("'", "")
 
 
-def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> ScriptRecorder:
-    """Write all steps of a log down, as one batch that no other follows."""
+def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> ScriptRecorder:
+    """Record all steps of a log, as one batch that no other follows."""
     recorder = ScriptRecorder(engine)
     values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS}
     run_steps(recorder, (*SEARCH_IDS, *READ_BATCH, *FORM_SESSIONS, *PATTERNS), values)
@@ -142,12 +142,12 @@ def written_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Scrip
 
 
 def _results() -> dict[str, Step]:
-    """Return what a script leaves: names in its folder, and the steps that make it."""
+    """Return the results of a script: names in its folder, and the steps that make them."""
     counts = {f"{COUNTS_FOLDER}/{step.name}": step for step in (*FUNNEL, *FUNNEL_OF_SESSIONS)}
     return {step.name: step for step in results(PATTERNS)} | counts
 
 
-def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
+def write_script(name: str, log: ScriptLog, settings: Settings) -> str:
     """Return the whole script, with comments, as one text of statements that end with a semicolon.
 
     Parameters
@@ -167,7 +167,7 @@ def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
         If SQLGlot, which translates the steps to Spark, is not installed.
     """
     engine = dialect(name)
-    recorder = written_steps(engine, settings, by_url=log.by_url)
+    recorder = record_steps(engine, settings, by_url=log.by_url)
     names = [name for step in recorder.steps for name in (step.name, f"{step.name}_{step.number}")]
     environment = _environment()
     forms = environment.get_template(f"{name}.sql.j2").module
@@ -177,14 +177,14 @@ def written_script(name: str, log: WrittenLog, settings: Settings) -> str:
     return text.strip() + "\n"
 
 
-def _checks(context: "_Context", recorder: ScriptRecorder) -> list[WrittenStep]:
+def _checks(context: "_Context", recorder: ScriptRecorder) -> list[ScriptStep]:
     return [context.columns_check, *recorder.checks()]
 
 
 class _Context:
-    """What the templates fill in: all of it SQL already, so that no name can break out of its place."""
+    """Values for the templates, all of them SQL already, so that no name can break out of its place."""
 
-    def __init__(self, engine: Dialect, log: WrittenLog, settings: Settings, taken: Collection[str]) -> None:
+    def __init__(self, engine: Dialect, log: ScriptLog, settings: Settings, taken: Collection[str]) -> None:
         self._text = engine.text
         self._out = folder("--out", log.out, engine)
         self._steps = folder("--work", log.work, engine) if log.work is not None else self._out
@@ -203,10 +203,10 @@ class _Context:
         self.macros = Sql(sql_text("macros/duckdb").strip())
 
     @property
-    def columns_check(self) -> WrittenStep:
+    def columns_check(self) -> ScriptStep:
         """The check that the views of the log have the right types."""
         empty = Sql()
-        return WrittenStep("check", Sql("check_columns"), Sql("00"), empty, (), empty, empty)
+        return ScriptStep("check", Sql("check_columns"), Sql("00"), empty, (), empty, empty)
 
     @property
     def files(self) -> list[Sql]:
@@ -215,7 +215,7 @@ class _Context:
 
     @property
     def folders(self) -> list[tuple[Sql, Sql]]:
-        """Folders of the result, and a line for those who find them."""
+        """Folders of the result, and a line of explanation for each."""
         return [(self._text(f"{self._out}{below}"), self._text(note)) for below, note in _NOTES]
 
     @property
@@ -223,7 +223,7 @@ class _Context:
         """The place of all tables between the steps."""
         return self._text(f"{self._steps}/{STEPS_FOLDER}")
 
-    def staged(self, step: WrittenStep) -> Sql:
+    def staged(self, step: ScriptStep) -> Sql:
         """Return the place of a table between steps."""
         return self._text(f"{self._steps}/{STEPS_FOLDER}/{step.number}_{step.name}")
 
@@ -251,7 +251,7 @@ def _environment() -> Environment:
 
 
 def _only_sql(value: object) -> object:
-    """Refuse texts that nobody has spelt as SQL."""
+    """Refuse texts that were not quoted as SQL."""
     if isinstance(value, (Markup, int, float)):  # a macro of a template gives Markup
         return value
-    raise TypeError(f"a template fills in {value!r}, which is not spelt as SQL")
+    raise TypeError(f"a template fills in {value!r}, which is not quoted as SQL")

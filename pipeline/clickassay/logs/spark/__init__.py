@@ -1,7 +1,7 @@
-"""The engine for logs that outgrow one machine; all that knows Spark is here.
+"""The engine for logs that outgrow one machine; nothing else imports Spark.
 
-- ``session``: found or started; ``errors``: what it says when it fails, in one line.
+- ``session``: found or started; ``errors``: errors of Spark in one line that names cause and remedy.
 - ``folders``, ``read``, ``remote``, ``windows``: logs where they lie.
-- ``engine``: the steps on Spark; ``builder``: a whole log; ``batches``: the batches of a store.
+- ``engine``: the steps on Spark; ``sessioniser``: a whole log; ``batches``: the batches of a store.
 - ``job``: a pattern table written from Spark.
 """

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from clickassay.inputs.paths import without_patterns
 from clickassay.logs.engine import Value
-from clickassay.logs.spark.errors import in_words, mended_fault
-from clickassay.logs.translate import translated
+from clickassay.logs.spark.errors import text_error, translate_error
+from clickassay.logs.translate import translate_step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,12 +28,12 @@ _SIDE_BY_SIDE = 4
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "parquet.enable.dictionary": False,  # most of what is staged are fingerprints, which hardly repeat
-    "maxRecordsPerFile": 1_000_000,  # a file that passes this machine then takes some hundred megabytes of it
+    "maxRecordsPerFile": 1_000_000,  # a file then needs some hundred megabytes of memory on this machine
 }
 
 
 class SparkEngine:
-    """Runs steps on a Spark session; what is many is staged as Parquet in a folder that all workers reach.
+    """Runs steps on a Spark session; large tables are staged as Parquet in a folder that all workers reach.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SparkEngine:
     staging
         Folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
     here
-        Folder of this machine for what is fetched.
+        Folder of this machine for tables that are fetched.
     """
 
     def __init__(self, session: "SparkSession", staging: str, here: Path) -> None:
@@ -55,9 +55,9 @@ class SparkEngine:
         """Return the path of a new folder below the staging folder."""
         return f"{self._staging}/{next(self._numbers):04d}-{name}"
 
-    def name(self, name: str, frame: "DataFrame") -> None:
+    def register_view(self, name: str, frame: "DataFrame") -> None:
         """Let SQL see a frame as table `name`."""
-        with self._mended():
+        with self._translated_errors():
             frame.createOrReplaceTempView(name)
 
     def opened(self, name: str) -> "DataFrame":
@@ -68,7 +68,7 @@ class SparkEngine:
         """Have Spark reach a file of this machine; None = no rows, of the form of another frame."""
         if file is None:
             return like.limit(0)
-        with self._mended():
+        with self._translated_errors():
             place = self.place("put")
             if place.startswith("file:"):
                 folder = Path(unquote(urlparse(place).path))
@@ -78,28 +78,28 @@ class SparkEngine:
                 self.session.createDataFrame(pq.read_table(file)).write.parquet(place)
             return self._read(place)
 
-    def show(self, name: str, frame: pl.DataFrame) -> None:
+    def register(self, name: str, frame: pl.DataFrame) -> None:
         """Let SQL see a small frame of this machine as table `name`."""
-        with self._mended():
+        with self._translated_errors():
             self.session.createDataFrame(frame.to_arrow()).createOrReplaceTempView(name)
 
     def stage(self, name: str, step: str, **values: Value) -> None:
         """Write the rows of `step` as Parquet, and read them again as table `name`."""
-        with self._mended():
+        with self._translated_errors():
             frame = self._select(step, values)
             place = self._written(name, frame)
             self._read(place, frame.schema).createOrReplaceTempView(name)
 
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
-        """Return the few rows of each of several steps, which Spark works out side by side."""
+        """Return the few rows of each of several steps, which Spark computes at the same time."""
         return self._side_by_side(self.rows, steps)
 
     def fetch(self, *steps: str) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order; they pass this machine in pieces and lie in its files."""
+        """Return the rows of steps in their order, copied file by file to this machine."""
         return self._side_by_side(self._fetched, steps)
 
     def _fetched(self, step: str) -> pl.LazyFrame:
-        with self._mended():
+        with self._translated_errors():
             name = step.rpartition("/")[2]
             place = self._fetched_from[name] = self._written(name, self._select(step, {}))
             return pl.scan_parquet(self._files_here(place), glob=False)
@@ -134,25 +134,25 @@ class SparkEngine:
 
     def view(self, name: str, step: str, **values: Value) -> None:
         """Give the SELECT of `step` a name, without running it."""
-        with self._mended():
+        with self._translated_errors():
             self._select(step, values).createOrReplaceTempView(name)
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""
-        with self._mended():
+        with self._translated_errors():
             return [tuple(row) for row in self._select(step, values).collect()]
 
     def is_empty(self, name: str) -> bool:
-        """Tell whether table `name` holds no row."""
-        with self._mended():
+        """Return whether table `name` holds no row."""
+        with self._translated_errors():
             return bool(self.session.table(name).isEmpty())
 
     def _select(self, step: str, values: dict[str, Value]) -> "DataFrame":
-        return self.session.sql(translated(step, _DIALECT, values))
+        return self.session.sql(translate_step(step, _DIALECT, values))
 
     @contextmanager
-    def _mended(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            raise mended_fault(error) from in_words(error)
+            raise translate_error(error) from text_error(error)

@@ -1,4 +1,4 @@
-"""What Spark says when it fails, in one line that names the cause and the remedy."""
+"""Errors of Spark, translated into one line that names the cause and the remedy."""
 
 import re
 
@@ -10,7 +10,7 @@ _PACKAGES = (
     "com.google.cloud.bigdataoss:gcs-connector), as --spark-conf spark.jars.packages=GROUP:NAME:VERSION"
 )
 
-# pattern in the message -> (error, what to say; {0} is what the pattern's group found, {cause} the cause)
+# (pattern in Spark's message, our error, our message: {0} is the pattern's group, {cause} the cause)
 _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"\[TABLE_OR_VIEW_NOT_FOUND\].*?`?([\w.`-]+)`? cannot be found",
@@ -69,7 +69,7 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"\[INVALID_UTF8_STRING\][^\n]*?(?:byte sequence|sequence)[^:\n]*:? ?([^\n]{0,80})",
         InputError,
-        "a text of the log is no valid UTF-8 ({0}); write the log again with the text mended",
+        "a text of the log is no valid UTF-8 ({0}); write the log again with the text corrected",
     ),
     (
         r"(All masters are unresponsive|Initial job has not accepted any resources)",
@@ -95,15 +95,15 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
 )
 
 
-def mended_fault(error: BaseException, more: str = "") -> ClickassayError:
-    """Return the error that says what Spark's error means and what to do.
+def translate_error(error: BaseException, more: str = "") -> ClickassayError:
+    """Return the error that explains Spark's error and what to do.
 
     Parameters
     ----------
     error
         What PySpark or Py4J raised.
     more
-        What Java said meanwhile.
+        Output of Java meanwhile.
     """
     if isinstance(error, ClickassayError):
         return error
@@ -116,8 +116,8 @@ def mended_fault(error: BaseException, more: str = "") -> ClickassayError:
     return EngineError(f"Spark gave up: {first_cause(error)}; see the log of the driver or of the cluster")
 
 
-def in_words(error: BaseException) -> RuntimeError:
-    """Return an error with the text of Spark's, which asks Java for its words: it may be gone by then."""
+def text_error(error: BaseException) -> RuntimeError:
+    """Return an error with the text of Spark's, which asks Java for it: Java may have ended by then."""
     return RuntimeError(text_of(error))
 
 
@@ -130,11 +130,11 @@ def text_of(error: BaseException) -> str:
 
 
 def first_cause(error: BaseException) -> str:
-    """Return the line that tells most: the last cause in a stack trace, or the first line."""
+    """Return the most informative line: the last cause in a stack trace, or the first line."""
     lines = [line.strip() for line in text_of(error).splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    told = [line for line in lines if not line.startswith(("at ", "An error occurred while calling"))]
-    return _one_line((causes[-1:] or told[:1] or [type(error).__name__])[0])
+    messages = [line for line in lines if not line.startswith(("at ", "An error occurred while calling"))]
+    return _one_line((causes[-1:] or messages[:1] or [type(error).__name__])[0])
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Folders that only Spark reaches (``s3a://…``, ``hdfs://…``): fetched and written by its file systems."""
+"""Folders that only Spark reaches (``s3a://…``, ``hdfs://…``), read and written by its file systems."""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import OutputError
 from clickassay.inputs.paths import is_uri
-from clickassay.logs.spark.errors import first_cause, in_words
+from clickassay.logs.spark.errors import first_cause, text_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ class SparkFolder:
             conf = session._jsc.hadoopConfiguration()
             self._system: Any = self._path(self._uri).getFileSystem(conf)
         except Exception as error:
-            raise OutputError(f"Spark does not reach {uri}: {first_cause(error)}") from in_words(error)
+            raise OutputError(f"Spark does not reach {uri}: {first_cause(error)}") from text_error(error)
 
     def names(self) -> set[str]:
         """Return the names in the folder; none if it is not there."""
@@ -65,10 +65,10 @@ class SparkFolder:
 
 
 @contextmanager
-def store_here(session: "SparkSession", place: Path | str) -> Iterator[Path]:
+def local_store(session: "SparkSession", place: Path | str) -> Iterator[Path]:
     """Yield a folder of this machine for a store: itself, or a copy that is written back when the block ends.
 
-    Batches are copied back in their order, and only whole ones; nobody else may write there meanwhile.
+    Only whole batches are copied back, in their order; no other process may write there meanwhile.
     """
     if not is_uri(str(place)):
         yield Path(place)

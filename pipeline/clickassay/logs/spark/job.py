@@ -18,11 +18,11 @@ from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.files import find_files
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.logs.log import Log, joined_log
-from clickassay.logs.spark.builder import spark_pattern_table
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
+from clickassay.logs.spark.sessioniser import spark_pattern_table
 from clickassay.patterns.folder import write_patterns
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def write_spark_patterns(
     judged_queries
         Queries to keep; None = all.
     info
-        What is known of the table so far; inputs and versions are added.
+        Settings and versions of the table; inputs and Spark's version are added.
     then_to
-        Path with a scheme: where the folder is copied when it is whole.
+        Path with a scheme, to which the finished folder is copied.
     """
     check_here(searches, clicks)
     progress(Event("starting Spark"))
@@ -133,7 +133,7 @@ def _staging(session: "SparkSession", wanted: str | None, spill: Path) -> Iterat
 
 
 def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> None:
-    """Refuse a staging folder that Spark's workers do not share: tables would lose rows in silence."""
+    """Refuse a staging folder that Spark's workers do not share: tables would lose rows silently."""
     probe = f"{staging}/0000-probe"
     seen = -1
     with suppress(Exception):

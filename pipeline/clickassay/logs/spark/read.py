@@ -20,9 +20,9 @@ from clickassay.inputs.files import FORMATS, FileFingerprint
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import Input, Part, read_input
 from clickassay.inputs.types import EXPECTED, Kind, converted
-from clickassay.logs.chunks import Piece
+from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import LocalHalf, local_half
-from clickassay.logs.spark.errors import in_words, mended_fault
+from clickassay.logs.spark.errors import text_error, translate_error
 from clickassay.logs.spark.remote import RemoteFiles
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class SparkHalf:
     what
         ``searches`` or ``clicks``.
     source
-        What was asked for: a path or a table's name.
+        The path or the table's name that was given.
     columns
         Names of the columns that are really there.
     frame
@@ -74,7 +74,7 @@ class SparkHalf:
         return replace(self, frame=_with_text_ids(self.frame), opened=opened)
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
-        """Name each file by what tells it from others."""
+        """Return a fingerprint of each file, which distinguishes it from others."""
         return self.listing.fingerprints()
 
     def only(self, files: Sequence[str]) -> Self:
@@ -85,9 +85,9 @@ class SparkHalf:
         frame = self.opened(files, None) if files else self.frame.limit(0)
         return replace(self, frame=frame, listing=listing)
 
-    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return row groups of files that lie here, else whole files."""
-        return self.listing.pieces(first_ms, end_ms)
+        return self.listing.chunks(first_ms, end_ms)
 
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":
@@ -126,7 +126,7 @@ def read_for_spark(
 
 
 def lies_here(source: str | Path) -> bool:
-    """Tell whether a path of this machine is meant, and no path of Spark's and no table."""
+    """Return whether a path of this machine is meant, and neither a path of Spark's nor a table."""
     text = str(source)
     if is_uri(text):
         return False
@@ -142,9 +142,10 @@ def _read_local(
     staging: Callable[[str], str],
 ) -> SparkHalf:
     def opened(files: Sequence[str], rows: tuple[int, int] | None) -> "DataFrame":
-        asked = set(map(Path, files))
+        wanted_files = set(map(Path, files))
         kept = [
-            replace(part, files=tuple(file for file in part.files if file in asked)) for part in local.parts
+            replace(part, files=tuple(file for file in part.files if file in wanted_files))
+            for part in local.parts
         ]
         return _union(
             [_read_part(session, local, part, wanted, staging, rows) for part in kept if part.files]
@@ -170,7 +171,7 @@ def _read_whole(
     except InputError:
         raise
     except Exception as error:
-        raise InputError(f"{what}: {mended_fault(error)}") from in_words(error)
+        raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
     files = RemoteFiles(what, source, raw, time)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
 
@@ -202,7 +203,7 @@ def _written_first(
     folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
     if folder is None:
         raise InputError(
-            f"{local.what}: {part.files[0]} is no Parquet, and --spark-staging is elsewhere; "
+            f"{local.what}: {part.files[0]} is no Parquet, and --spark-staging is not on this machine; "
             "write it as Parquet first"
         )
     folder.mkdir(parents=True)
@@ -218,7 +219,7 @@ def _union(frames: Sequence["DataFrame"]) -> "DataFrame":
 def _canonical(
     what: str, source: str, rows: "DataFrame", wanted: Iterable[Wanted], *, part: Part | None = None
 ) -> "DataFrame":
-    """Bring rows to the canonical types of method 2; `part` tells of Hive partitions and of nanoseconds."""
+    """Bring rows to the canonical types of method 2; `part` has Hive partitions and nanoseconds."""
     types = dict(rows.dtypes)
     return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
 
@@ -275,7 +276,7 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
         return _time(column, dtype, nanoseconds)
     if kind == "integer":
         return column.cast("bigint") if dtype in _WHOLE else None
-    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    # 64 unsigned bits do not fit a signed integer: such ids are kept as text
     if dtype in ("string", _UNSIGNED) or dtype.startswith(("varchar", "char")):
         return column.cast("string")
     return column.cast("string" if kind == "text" else "bigint") if dtype in _WHOLE else None

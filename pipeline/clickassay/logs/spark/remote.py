@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.files import FileFingerprint
-from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Piece
-from clickassay.logs.spark.errors import in_words
+from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
+from clickassay.logs.spark.errors import text_error
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -26,7 +26,7 @@ class RemoteFiles:
     what
         ``searches`` or ``clicks``.
     source
-        What was asked for: a path or a table's name.
+        The path or the table's name that was given.
     raw
         The rows as Spark reads them.
     time
@@ -62,7 +62,7 @@ class RemoteFiles:
         Raises
         ------
         InputError
-            If it is a table that tells no files apart: a store must know what it has read.
+            If it is a table that does not name its files: a store must know what it has read.
         """
         return {path: file for path, file in self._every_file.items() if self._is_meant(path)}
 
@@ -72,17 +72,17 @@ class RemoteFiles:
             rows = self.raw.select(*_FILE).distinct().collect()
         except Exception as error:
             raise InputError(
-                f"{self.what}: {self.source} tells no files apart, which a store needs to know what it holds"
-                "; give a path of Parquet files, or use --out"
-            ) from in_words(error)
+                f"{self.what}: {self.source} does not name its files, by which a store knows what it holds; "
+                "give a path of Parquet files, or use --out"
+            ) from text_error(error)
         return {str(path): _fingerprint(str(path), int(size), str(time)) for path, size, time in sorted(rows)}
 
     def only(self, files: Sequence[str]) -> Self:
         """Return the same with some of its files."""
         return replace(self, names=frozenset(files))
 
-    def pieces(self, first_ms: int, end_ms: int) -> tuple[Piece, ...]:
-        """Return the files, each a piece, with the range of their times within first_ms to end_ms."""
+    def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
+        """Return the files, each a chunk, with the range of their times within first_ms to end_ms."""
         from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
 
         timed = self.raw.select(F.col("_metadata.file_path").alias("file"), self.time.alias("timestamp"))
@@ -96,7 +96,7 @@ class RemoteFiles:
         }
         rows = timed.groupBy("file").count().collect()
         return tuple(
-            _piece(str(file), int(count), known.get(file))
+            _chunk(str(file), int(count), known.get(file))
             for file, count in rows
             if self._is_meant(str(file))
         )
@@ -110,9 +110,9 @@ def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
     return FileFingerprint(path.rpartition("/")[2], path, size, digest)
 
 
-def _piece(path: str, rows: int, times: object) -> Piece:
+def _chunk(path: str, rows: int, times: object) -> Chunk:
     if times is None:
-        return Piece(path, 0, rows, None, None)
+        return Chunk(path, 0, rows, None, None)
     low, high, days = times["low"], times["high"], times["days"]  # type: ignore[index]
     is_long = high - low > MANY_DAYS * DAY_MS
-    return Piece(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)
+    return Chunk(path, 0, rows, low, high, tuple(sorted(days)) if is_long else None)

@@ -1,4 +1,4 @@
-"""A Spark session: found, or started with a Java that fits, and what is said when that fails."""
+"""A Spark session: found, or started with a suitable Java; failures in one line."""
 
 import atexit
 import os
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError, SettingsError
 from clickassay.core.settings import memory_bytes
-from clickassay.logs.spark.errors import first_cause, in_words, mended_fault
+from clickassay.logs.spark.errors import first_cause, text_error, translate_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _INSTALL = "install it with: pip install 'clickassay[spark]'"
 _OLDEST_SPARK, _OLDEST_JAVA = 4, 17
 _ANSWER_SECONDS, _WORKER_SECONDS = 5.0, 180.0
-_TOLD = (1, 2)  # standard output and error
+_STREAMS = (1, 2)  # standard output and error
 _MASTER_PORT, _CONNECT_PORT = 7077, 15002
 
-# What the steps rely on, whatever the cluster's defaults say. All can be set within a running session.
+# What the steps rely on, whatever the defaults of the cluster. All can be set within a running session.
 _SESSION = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
@@ -141,7 +141,7 @@ def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSessio
         except Exception as error:
             raise EngineError(
                 f"Spark refuses {name} = {value}, on which the steps rely: {first_cause(error)}"
-            ) from in_words(error)
+            ) from text_error(error)
     return session
 
 
@@ -163,7 +163,7 @@ def _started(place: SparkPlace, noise: Path) -> "SparkSession":
     except EngineError:
         raise
     except Exception as error:
-        raise mended_fault(error, _last_words(noise)) from in_words(error)
+        raise translate_error(error, _last_words(noise)) from text_error(error)
 
 
 def _conf(place: SparkPlace) -> dict[str, str]:
@@ -201,8 +201,8 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
             faults.append(f"{server}: {error}")
         else:
             return
-    told = "; ".join(faults)
-    raise EngineError(f"no {what} answers at {url} ({told}); is it running, and is the address right?")
+    reasons = "; ".join(faults)
+    raise EngineError(f"no {what} answers at {url} ({reasons}); is it running, and is the address right?")
 
 
 def _find_java() -> None:
@@ -223,9 +223,9 @@ def _find_java() -> None:
 
 
 def _without_vectors(java: Path) -> Path:
-    """Return a home whose Java is another one but for a module that Spark asks for and that one lacks.
+    """Return a home whose Java calls another one, without the option for a module that the other lacks.
 
-    Spark can do without it; the folder lasts as long as this process, whose Java hands it on to its own.
+    Spark does not need the module. The folder lasts as long as this process.
     """
     home = Path(tempfile.mkdtemp(prefix="clickassay-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
@@ -245,25 +245,25 @@ def _java_version(java: str | None) -> int | None:
     if java is None:
         return None
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
     except OSError:
         return None
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match[1]) if match else None
 
 
 @contextmanager
 def _quiet() -> Iterator[Path]:
-    """Let Java, while it starts, inherit a file for its complaints: they would tear the progress bar."""
+    """Let Java, while it starts, write its warnings into a file: they would break the progress bar."""
     with tempfile.NamedTemporaryFile(prefix="clickassay-spark-", suffix=".log") as file:
         sys.stdout.flush()
-        ours = [os.dup(number) for number in _TOLD]
-        for number in _TOLD:
+        ours = [os.dup(number) for number in _STREAMS]
+        for number in _STREAMS:
             os.dup2(file.fileno(), number)
         try:
             yield Path(file.name)
         finally:
-            for number, kept in zip(_TOLD, ours, strict=True):
+            for number, kept in zip(_STREAMS, ours, strict=True):
                 os.dup2(kept, number)
                 os.close(kept)
 
@@ -275,7 +275,7 @@ def _last_words(noise: Path) -> str:
 
 
 def is_local(session: "SparkSession") -> bool:
-    """Tell whether all of a session runs on this machine, and so reaches this machine's folders."""
+    """Return whether all of a session runs on this machine, and so reaches this machine's folders."""
     if is_remote(session):
         return False
     master = str(session.sparkContext.master)
@@ -283,12 +283,12 @@ def is_local(session: "SparkSession") -> bool:
 
 
 def is_remote(session: "SparkSession") -> bool:
-    """Tell whether a session is one of Spark Connect."""
+    """Return whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
-    """Refuse a cluster none of whose workers takes up a job: Spark itself would wait for ever, in silence.
+    """Refuse a cluster none of whose workers takes a job: Spark itself would wait for ever, in silence.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> 
 
 
 def _count_one(session: "SparkSession") -> None:
-    with suppress(Exception):  # what fails here fails again with the first step, and is told then
+    with suppress(Exception):  # what fails here fails again with the first step, and is reported then
         session.range(1).count()
 
 

@@ -1,4 +1,4 @@
--- one row per search_id that clicks name but no search of this batch has: clicks, and whether it may still come
+-- one row per search_id that clicks name but no search of this batch has: clicks, and whether the search may still come
 SELECT
     c.search_id,
     CAST(sum(o.clicks) AS BIGINT) AS clicks,

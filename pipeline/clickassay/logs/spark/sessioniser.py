@@ -1,4 +1,4 @@
-"""A log to its pattern table on Spark: the same steps; the log and all that is large stays where it lies."""
+"""A log to its pattern table on Spark: the same steps; the log and other large tables stay on the cluster."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class SparkBuilder:
+class SparkSessioniser:
     """Adds up the pattern table of a log on Spark, one batch after the other.
 
     Parameters
@@ -57,14 +57,14 @@ class SparkBuilder:
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self.funnel = LogFunnel(settings.stored_depth)
         if judged_queries is not None:
-            engine.show("judged_queries", judged_queries)
+            engine.register("judged_queries", judged_queries)
 
-    def tell_ids_apart(self, searches: "DataFrame", *, continues_log: bool = False) -> None:
-        """Find the search ids that are ambiguous in the whole log, which its batches need to know.
+    def find_ambiguous_ids(self, searches: "DataFrame", *, continues_log: bool = False) -> None:
+        """Find the search ids that are ambiguous in the whole log, which a batch alone cannot know.
 
-        If it `continues_log`, table ``ambiguous_log`` holds those that earlier parts of the log found.
+        With `continues_log`, table ``ambiguous_log`` holds those found in earlier parts of the log.
         """
-        self._engine.name("searches_log", _marked(searches, carried=False))
+        self._engine.register_view("searches_log", _with_carried(searches, carried=False))
         if continues_log:
             self._properties.add("continues_log")
         self._run(SEARCH_IDS)
@@ -78,12 +78,12 @@ class SparkBuilder:
         *,
         carried: "tuple[DataFrame, DataFrame] | None" = None,
     ) -> None:
-        """Work through a batch: new rows, and those that the batch before carries into it."""
-        halves = [_marked(searches, carried=False), _marked(clicks, carried=False)]
+        """Process a batch: new rows, and those carried over from the batch before."""
+        halves = [_with_carried(searches, carried=False), _with_carried(clicks, carried=False)]
         for number, rows in enumerate(carried or ()):
-            halves[number] = halves[number].unionByName(_marked(rows, carried=True))
-        self._engine.name("searches_log", halves[0])
-        self._engine.name("clicks_log", halves[1])
+            halves[number] = halves[number].unionByName(_with_carried(rows, carried=True))
+        self._engine.register_view("searches_log", halves[0])
+        self._engine.register_view("clicks_log", halves[1])
         self._values["watermark_ms"] = watermark_ms
         progress(Event("reading"))
         self._run(READ_BATCH)
@@ -97,7 +97,7 @@ class SparkBuilder:
         """Return the search ids that are known to be ambiguous (search_id), if the log continues one."""
         return self._fetched(SEARCH_IDS)[0]
 
-    def carried(self) -> list[pl.LazyFrame]:
+    def carry_over(self) -> list[pl.LazyFrame]:
         """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
         self._run(CARRY_OVER)
         return self._fetched(CARRY_OVER)
@@ -109,11 +109,11 @@ class SparkBuilder:
         return ids.with_columns(pl.col("id").cast(pl.Int64 if are_numbers else pl.UInt64))
 
     def start_afresh(self) -> None:
-        """Forget the sums."""
+        """Begin new sums."""
         self.funnel = LogFunnel(self._settings.stored_depth)
 
     def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
-        """Return the pattern table of sessions that may still grow, or of all others."""
+        """Return the pattern table of open sessions, or of closed ones."""
         progress(Event("collecting the pattern table"))
         which: tuple[Property, ...] = ("is_open",) if is_open else ()
         self._run(PATTERNS, *which)
@@ -136,7 +136,7 @@ class SparkBuilder:
         return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
 
 
-def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
+def _with_carried(rows: "DataFrame", *, carried: bool) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
     return rows.withColumn("carried", F.lit(carried))
@@ -160,12 +160,12 @@ def spark_pattern_table(
     EngineError
         If Spark gives up, or a check of the step fails.
     """
-    builder = SparkBuilder(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    sessioniser = SparkSessioniser(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
     progress(Event("looking at search ids"))
-    builder.tell_ids_apart(log.searches.frame)
-    builder.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
-    table = builder.table(is_open=False, info=info, progress=progress)
-    orphan_clicks = builder.funnel.orphan_clicks()["clicks"].sum()
+    sessioniser.find_ambiguous_ids(log.searches.frame)
+    sessioniser.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
+    table = sessioniser.table(is_open=False, info=info, progress=progress)
+    orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
     check_log(funnel, settings.max_rejected)
