@@ -90,6 +90,22 @@ def click_metric_names(incomplete: str) -> list[str]:
     return [name for name in CLICK_METRICS if name.lower().startswith(incomplete.lower())]
 
 
+def metric_names(incomplete: str) -> list[str]:
+    """Return the editorial metrics that begin so."""
+    from clickassay.metrics.names import MEASURES  # noqa: PLC0415 - as above
+
+    return [metric.name for metric in MEASURES if metric.name.lower().startswith(incomplete.lower())]
+
+
+def click_model_names(incomplete: str) -> list[str]:
+    """Return the click models that begin so."""
+    from clickassay.click_models.catalogue import CLICK_MODELS  # noqa: PLC0415 - as above
+
+    return [kind.name for kind in CLICK_MODELS if kind.name.startswith(incomplete.upper())]
+
+
+_COMPLETIONS = {"metric": metric_names, "click_models": click_model_names}
+
 CLICK_METRIC = Annotated[
     str,
     typer.Option(metavar="NAME", help="Click metric to predict.", autocompletion=click_metric_names),
@@ -192,6 +208,7 @@ def _setting_option(setting: Setting) -> inspect.Parameter:
         help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
         metavar=setting.metavar,
         rich_help_panel=setting.group,
+        autocompletion=_COMPLETIONS.get(setting.name),
     )
     return _option(setting.name, Annotated[_option_type(setting), shown])
 

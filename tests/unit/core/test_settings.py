@@ -174,8 +174,8 @@ def test_every_setting_says_what_it_means_and_its_range_is_the_one_that_is_check
 
 def test_several_depths_metrics_and_models_may_be_one_text():
     chosen = load_settings(
-        depth="10,5", metric="ERR(gamma=0.9), RBP(p=0.6,max_rel=4)@3", click_models="dbn,pbm"
+        depth="10,5", metric="ERR(gains='0 1') RBP(p=0.6,max_rel=4)@3, nDCG@5", click_models="dbn,pbm"
     )
     assert chosen.depth == (5, 10)
-    assert chosen.metric == ("ERR(gamma=0.9)", "RBP(p=0.6,max_rel=4)@3")
+    assert chosen.metric == ("ERR(gains='0 1')", "RBP(p=0.6,max_rel=4)@3", "nDCG@5")
     assert chosen.click_models == ("DBN", "PBM")

@@ -9,7 +9,7 @@ import typer
 
 from clickassay.cli.console import say, show_table, write_frame
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import Format, click_metric_names
+from clickassay.cli.options import Format, click_metric_names, metric_names
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -42,7 +42,11 @@ class Only:
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", "-m", metavar="NAME", help="Only this editorial metric; repeat it for several."
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="Only this editorial metric; repeat it for several.",
+            autocompletion=metric_names,
         ),
     ] = None
     click_metric: Annotated[

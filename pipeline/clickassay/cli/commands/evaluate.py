@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_out
-from clickassay.cli.options import JSON, QUIET, TablesOut, settings_of
+from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names, settings_of
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
@@ -40,7 +40,8 @@ class MetricOptions:
             "--metric",
             "-m",
             metavar="NAMES",
-            help=f"Metrics, with blanks between them; repeat it for more. [default: {METRICS}]",
+            help=f"Metrics to compute. Several with commas or blanks. [default: {METRICS}]",
+            autocompletion=metric_names,
         ),
     ] = None
     rel: Annotated[

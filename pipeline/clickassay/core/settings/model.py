@@ -15,7 +15,10 @@ from pydantic.fields import FieldInfo
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
-_LISTS = ("depth", "scale", "metric", "click_models")
+_COMMA = r","
+_LISTS = {"depth": _COMMA, "scale": _COMMA, "metric": r"[,\s]+(?![^()]*\))", "click_models": _COMMA}
+"""Settings that take several values, and what stands between them; the name of a metric may hold commas and
+blanks of its own, in parentheses."""
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
 
 
@@ -275,7 +278,9 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _a_list_may_be_one_text(cls, values: dict[str, Any]) -> dict[str, Any]:
-        given = {name: _items(values[name]) for name in _LISTS if values.get(name) is not None}
+        given = {
+            name: _items(values[name], by) for name, by in _LISTS.items() if values.get(name) is not None
+        }
         if isinstance(conf := values.get("spark_conf"), str):
             given["spark_conf"] = conf.splitlines()
         if len(given.get("scale", ())) > 1 and values.get("max_grade") is None:
@@ -301,15 +306,11 @@ class Settings(BaseModel):
         return self
 
 
-def _items(given: Any) -> Any:  # noqa: ANN401 - what a user wrote
-    """Return a list that may be written as one text, or hold texts of several items; else what was given."""
+def _items(given: object, between: str) -> list[object]:
+    """Return a list that may be written as one text, or hold texts of several items each."""
     items = given if isinstance(given, list | tuple) else [given]
-    return [part.strip() if isinstance(part, str) else part for item in items for part in _split(item)]
-
-
-def _split(item: object) -> list[Any]:
-    """Split a text at its commas; those in parentheses belong to the name of a metric."""
-    return re.split(r",(?![^()]*\))", item) if isinstance(item, str) else [item]
+    split = [re.split(between, item.strip()) if isinstance(item, str) else [item] for item in items]
+    return [part.strip() if isinstance(part, str) else part for parts in split for part in parts]
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _with_carried(carried: pl.DataFrame | None, rows: pl.LazyFrame) -> pl.LazyFr
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
-    """Return a function to be called with rows as they are read, which reports the share of a log that is done.
+    """Return a function that is called with rows as they are read, and reports the share that is done.
 
     Rows that are carried over or lie in a chunk that spans a cut are read twice, and count once.
     """

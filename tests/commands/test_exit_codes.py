@@ -1,0 +1,60 @@
+"""How commands end: 0 fine, 1 a finding, 2 bad input or usage, 3 a fault of ours; a closed pipe is fine."""
+
+import re
+import subprocess
+
+import pytest
+
+from clickassay.cli.exit import ExitCode, run_command
+from support.logs import tiny
+from support.places import ROOT
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("run", "-h"),
+        ("query", "--list"),
+        ("query", "--list", "--csv"),
+        ("evaluate", "--list-metrics"),
+        ("sql", "--dialect", "duckdb"),
+        ("--version",),
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_leaves_early_is_no_error(arguments):
+    command = subprocess.Popen(
+        tiny.started_with(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=tiny.environment() | {"PYTHONUNBUFFERED": "1"},
+    )
+    command.stdout.close()  # before the command has written anything
+    complaint = command.stderr.read().decode()
+    assert (command.wait(timeout=60), complaint) == (0, "")
+
+
+def test_a_fault_of_ours_is_3_with_its_traceback_and_a_request(capsys):
+    def broken():
+        raise ZeroDivisionError("of ours")
+
+    assert run_command(broken) == ExitCode.FAULT == 3
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.splitlines()[-1].startswith("clickassay: this is a fault of clickassay; please report it")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), PermissionError(13, "Permission denied", "grades.csv")])
+def test_what_the_machine_refuses_is_2_in_one_line(capsys, error):
+    def refused():
+        raise error
+
+    assert run_command(refused) == ExitCode.BAD_INPUT == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_page_has_the_codes_and_no_other():
+    page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    codes = [int(code) for code in re.findall(r"^\| (\d) \|", page, flags=re.MULTILINE)]
+    assert codes == [code.value for code in ExitCode]

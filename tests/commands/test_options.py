@@ -1,0 +1,156 @@
+"""Options of all commands: where they come from, how many a command writes, what the shell completes."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from clickassay.cli.app import COMMANDS, GROUPS, app
+from clickassay.core.settings import SETTINGS
+from support.logs import tiny
+
+MOST_PARAMETERS = 10
+
+
+def commands(group=None, path=()):
+    """Yield the words and the command of everything that does something."""
+    for name, command in (group or get_command(app)).commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands())
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_a_command_function_has_few_parameters(words):
+    inner = inspect.unwrap(ALL[words].callback)
+    assert inner.__code__.co_argcount + inner.__code__.co_kwonlyargcount <= MOST_PARAMETERS
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+def test_an_option_with_the_name_of_a_setting_is_made_from_the_setting_or_narrows_a_sample(words):
+    for option in ALL[words].params:
+        if option.rich_help_panel in {setting.group for setting in SETTINGS.values()}:
+            setting = SETTINGS[option.name]
+            assert option.help.startswith(setting.meaning)
+            assert option.help.endswith(f"[{setting.limits_and_default}]")
+
+
+def test_every_setting_is_an_option_of_some_command():
+    offered = {option.name for command in ALL.values() for option in command.params if option.rich_help_panel}
+    assert offered == set(SETTINGS)
+
+
+def test_help_has_the_commands_in_panels_and_minus_h_is_help():
+    text = tiny.said_by("-h")
+    assert text == tiny.said_by("--help")
+    for panel in {*COMMANDS, *(panel for _, panel in GROUPS.values())}:
+        assert f"─ {panel} ─" in text
+    shown = tiny.said_by("run", "-h")
+    for group in dict.fromkeys(setting.group for setting in SETTINGS.values()):
+        assert f"─ {group} ─" in shown
+
+
+def completed(*words):
+    """Return what bash is offered for the last of `words`."""
+    line = " ".join(("clickassay", *words))
+    asked = {"_CLICKASSAY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
+    code = "from clickassay.cli.app import app; app(args=[], prog_name='clickassay')"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return ended.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("eva",), ["evaluate"]),
+        (("run", "--idle-s"), ["--idle-scope"]),
+        (("run", "--unjudged", "m"), ["model"]),
+        (("power", "r", "--click-metric", "Me"), ["MeanRR"]),
+        (("query", "r", "--name", "grade_inv"), ["grade_inversions"]),
+        (("run", "--metric", "nDC"), ["nDCG"]),
+    ],
+    ids=" ".join,
+)
+def test_the_shell_completes_commands_options_and_values(words, offered):
+    assert completed(*words) == offered
+
+
+def test_what_is_no_option_is_answered_with_the_closest_one():
+    shown = tiny.inside("run", "--idle-minute", "3")
+    assert (shown.code, "--idle-minutes" in shown.err) == (2, True)
+    assert "evaluate" in tiny.inside("evalute").err
+
+
+# ---- --json -------------------------------------------------------------------------------------
+
+SAY_NOTHING = {("sql",), ("explore",), ("simulate",), ("store", "forget")}
+"""Commands that print a script, an address or one line about what they wrote: no results."""
+
+
+def test_every_command_that_prints_results_has_json():
+    without = {words for words, command in ALL.items() if not {"json"} & {one.name for one in command.params}}
+    assert without == SAY_NOTHING
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Return folders of a run, a pattern table, a store and rankings of the small log."""
+    folder = tmp_path_factory.mktemp("json")
+    log = tiny.write_log(folder / "log")
+    inputs = ("--searches", log.searches, "--clicks", log.clicks)
+    quick = ("--depth", "3", "--quiet")
+    judged = ("--judgments", log.judgments, "--iterations", "10", "--click-models", "none")
+    tiny.said_by("run", *inputs, *judged, *quick, "--out", folder / "run")
+    tiny.said_by("patterns", *inputs, *quick, "--store", folder / "store")
+    (folder / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 2\n", encoding="utf-8")
+    (folder / "ranks").write_text("1 Q0 a 1 2 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n", encoding="utf-8")
+    return folder, inputs, (*judged, *quick)
+
+
+COMMAND_LINES = {
+    "run": lambda folder, inputs, judged: (*inputs, *judged, "--out", folder / "again"),
+    "report": lambda folder, _, judged: ("--patterns", folder / "store", *judged, "--out", folder / "r"),
+    "patterns": lambda folder, inputs, _: (*inputs, "--depth", "3", "-q", "--out", folder / "p"),
+    "patterns --dry-run": lambda folder, inputs, _: (*inputs, "--depth", "3", "-q", "--out", folder / "d"),
+    "store info": lambda folder, *_: (folder / "store",),
+    "store verify": lambda folder, *_: (folder / "store",),
+    "inspect": lambda folder, *_: (folder / "log", "--depth", "3"),
+    "query --list": lambda *_: (),
+    "query": lambda folder, *_: (folder / "run", "SELECT * FROM statistics"),
+    "diff": lambda folder, *_: (folder / "run", folder / "run"),
+    "audit": lambda folder, *_: (folder / "run", "-q"),
+    "evaluate": lambda folder, *_: (folder / "qrels", folder / "ranks", "-q"),
+    "clicks compare": lambda folder, *_: (folder / "store", "-q", "--click-models", "GCTR"),
+    "clicks fit": lambda folder, *_: (folder / "store", "-q", "--click-model", "GCTR", "--out", folder / "f"),
+    "plan": lambda folder, *_: (
+        "--ranking",
+        folder / "ranks",
+        "--budget",
+        "3",
+        "--out",
+        folder / "plan",
+        "-q",
+    ),
+}
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES)
+def test_json_is_all_that_stands_on_stdout(places, words):
+    printed = tiny.inside(*words.split(), *COMMAND_LINES[words](*places), "--json")
+    assert printed.code == 0, printed.err
+    assert json.loads(printed.out)
