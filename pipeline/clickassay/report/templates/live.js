@@ -1,10 +1,10 @@
-// Words on hover, sorting, downloads. Nothing is ever loaded: everything stands in this page.
+// Explanations on hover, sorting, downloads. Nothing is loaded: everything is in this page.
 const tip = document.createElement("div");
 tip.className = "tip";
 tip.setAttribute("role", "tooltip");
 document.body.append(tip);
 
-function words(target) {
+function tipLines(target) {
   const mark = target.closest(".chart .role-mark [aria-label]");
   if (mark) return mark.getAttribute("aria-label").split("\n");
   const term = target.closest("a.term");
@@ -16,7 +16,7 @@ function hide() {
 }
 
 function show({ target, clientX, clientY }) {
-  const lines = target.closest ? words(target) : null;
+  const lines = target.closest ? tipLines(target) : null;
   if (!lines) return hide();
   tip.replaceChildren(...lines.map((line) => Object.assign(document.createElement("p"), { textContent: line })));
   tip.classList.add("visible");
@@ -38,10 +38,10 @@ document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
 document.addEventListener("scroll", hide, { passive: true });
 
 // A table becomes sortable when it comes into view: a page has dozens.
-const coming = new IntersectionObserver((entries) => {
+const awaited = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {
     if (isIntersecting) {
-      coming.unobserve(target);
+      awaited.unobserve(target);
       sortable(target);
     }
   }
@@ -54,7 +54,7 @@ function sortable(table) {
   });
 }
 
-document.querySelectorAll("table.sortable").forEach((table) => coming.observe(table));
+document.querySelectorAll("table.sortable").forEach((table) => awaited.observe(table));
 
 const files = JSON.parse(document.getElementById("files").textContent);
 

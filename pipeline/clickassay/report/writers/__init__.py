@@ -1,5 +1,5 @@
-"""Records → files.
+"""Records of a report → text of its files.
 
 - ``page``: HTML; ``markdown``, ``latex``, ``csv``: the other forms.
-- ``tables``: a table as HTML; ``numbers``: how numbers are spelled.
+- ``tables``: a table as HTML; ``numbers``: numbers as text.
 """

@@ -13,11 +13,11 @@ from clickassay.report.writers.tables import full_heads
 def plain_rows(table: Table) -> list[list[str]]:
     """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
 
-    A head over several columns stands on a line of its own above the first of them.
+    A head over several columns is on a line of its own above the first of them.
     """
     grouped = any(row.group for row in table.shown)
     rows = [[row.group, row.name, *(cell_text(cell, MARKDOWN) for cell in row.cells)] for row in table.shown]
-    above = {start: words for words, start, _ in table.spanners}
+    above = {start: text for text, start, _ in table.spanners}
     shown = [visible(head, limit=2_000) for head in table.heads]
     heads = [f"{above.get(place, '')}\n{head}" if above else head for place, head in enumerate(shown)]
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
@@ -25,9 +25,9 @@ def plain_rows(table: Table) -> list[list[str]]:
 
 
 def csv_text(table: Table) -> str:
-    """Return the table as CSV in full precision that a spreadsheet cannot take for formulas.
+    """Return the table as CSV in full precision; no cell of text can be read as a formula.
 
-    It has the rows of `Table.data`, or where there is no such frame those of the table itself.
+    It has the rows of `Table.data`, or if that is None, those of the table itself.
     """
     return as_csv(_own_frame(table) if table.data is None else table.data)
 

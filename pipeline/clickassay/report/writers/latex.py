@@ -29,8 +29,8 @@ def latex_table(table: Table) -> str:
     lines += [_latex_row([visible(head, limit=2_000) for head in (table.name_head, *table.heads)]), RULE]
     for place, (group, rows) in enumerate(row_groups(table)):
         if group:
-            words = latex(visible(group, limit=400))
-            wide = rf"\multicolumn{{{1 + len(table.heads)}}}{{l}}{{{words}}} \\[2.5pt]"
+            heading = latex(visible(group, limit=400))
+            wide = rf"\multicolumn{{{1 + len(table.heads)}}}{{l}}{{{heading}}} \\[2.5pt]"
             lines += [*([RULE] if place else []), wide, RULE]
         for row in rows:
             lines.append(_latex_row([visible(row.name, limit=400), *map(cell_text, row.cells)]))
@@ -39,7 +39,7 @@ def latex_table(table: Table) -> str:
 
 
 def _latex_intervals(row: Row) -> list[str]:
-    """Return a row of small print with the intervals of the row above, if it has any."""
+    """Return the row of intervals of `row`, in small print, if it has any."""
     ends = [
         span(cell.low, cell.high)
         if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
@@ -48,16 +48,16 @@ def _latex_intervals(row: Row) -> list[str]:
     ]
     if not any(ends):
         return []
-    small = [rf"{{\scriptsize {latex(words)}}}".replace(MINUS, "$-$") if words else "" for words in ends]
+    small = [rf"{{\scriptsize {latex(text)}}}".replace(MINUS, "$-$") if text else "" for text in ends]
     return [" & ".join(["", *small]) + r" \\"]
 
 
 def _latex_spanners(table: Table) -> list[str]:
     if not table.spanners:
         return []
-    spans = [(latex(visible(words, limit=2_000)), start, width) for words, start, width in head_spans(table)]
-    cells = [rf"\multicolumn{{{width}}}{{c}}{{{words}}}" for words, _, width in spans]
-    rules = [rf"\cmidrule(lr){{{start + 2}-{start + width + 1}}}" for words, start, width in spans if words]
+    spans = [(latex(visible(text, limit=2_000)), start, width) for text, start, width in head_spans(table)]
+    cells = [rf"\multicolumn{{{width}}}{{c}}{{{text}}}" for text, _, width in spans]
+    rules = [rf"\cmidrule(lr){{{start + 2}-{start + width + 1}}}" for text, start, width in spans if text]
     return [f" & {' & '.join(cells)} \\\\", " ".join(rules)]
 
 

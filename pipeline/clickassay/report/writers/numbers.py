@@ -1,4 +1,4 @@
-"""How numbers are spelled in a cell, by language."""
+"""Cells as text: numbers, shares and intervals in the format of each kind of file."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from clickassay.report.cells import Cell, Estimate, Share, Spelled
 
 
 def _second_line(found: Estimate) -> str:
-    # the style sheet keeps the line end and sets what follows smaller
+    # the style sheet keeps the line end and makes the second line smaller
     return "\n" + span(found.low, found.high).replace(" to ", "…")
 
 
@@ -21,7 +21,7 @@ HTML, MARKDOWN = _second_line, _in_brackets
 def cell_text(cell: Cell, interval: Callable[[Estimate], str] | None = None) -> str:
     """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
 
-    `interval` spells the interval of an estimate, as `HTML` or `MARKDOWN` does; without it there is none.
+    `interval` formats the interval of an estimate: `HTML` or `MARKDOWN`; None leaves it out.
     """
     if isinstance(cell, Estimate):
         has_interval = cell.value is not None and cell.low is not None

@@ -1,4 +1,4 @@
-"""The HTML page of a report: its template, and what makes it alive, inlined into it."""
+"""The HTML page of a report: its template, with script, style and files inlined."""
 
 import base64
 import hashlib
@@ -25,12 +25,12 @@ from clickassay.report.writers.tables import html_table
 
 @cache
 def script() -> str:
-    """Return the script of the page: DataTables, as the package itables brings it, and our own lines.
+    """Return the script of the page: DataTables, from the package itables, and our own lines.
 
     Raises
     ------
     RuntimeError
-        If the bundle of itables is not of the form that this function knows.
+        If the bundle of itables does not have the expected form.
     """
     bundle = files("itables").joinpath("html", "dt_bundle.js").read_text(encoding="utf-8")
     exports = re.search(r"export\{([^}]*)\}", bundle)
@@ -38,29 +38,29 @@ def script() -> str:
     names = {public: own for own, public in pairs}
     if exports is None or "default" not in names:
         raise RuntimeError("the bundle of itables has another form than expected: pin the version before it")
-    # a module may not import from its own page, so the library hands over its class in the same scope
+    # a module cannot import from its own page, so the library passes its class on in the same scope
     library = bundle.replace(exports[0], f"const SortableTable={names['default']};")
     return _safe(f"{library}\n{_source('live.js')}")
 
 
 def _safe(text: str) -> str:
-    """Keep a script from ending its element early."""
+    """Escape what would end the script element early."""
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def downloads(sections: tuple[Section, ...], shown: tuple[SampleKey, ...]) -> Markup:
-    """Return the CSV files of all tables as one JSON object of names and packed texts.
+    """Return the CSV files of all tables as one JSON object: names and compressed texts.
 
-    They have the samples that are shown: a run can have hundreds.
+    They have only the samples that are shown: a run can have hundreds.
 
-    Arrow's own gzip packs them: its bytes do not depend on the machine.
+    Arrow's own gzip compresses them: its bytes do not depend on the machine.
     """
     tables = (table for section in sections for table in section.every_table if table.rows)
-    packed = {table.name: _packed(csv_text(_of_samples(table, shown))) for table in tables}
+    packed = {table.name: _packed(csv_text(_only_samples(table, shown))) for table in tables}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 
-def _of_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
+def _only_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
     data, key = table.data, ("market", "depth", "judge")
     if data is None or not set(key) <= set(data.columns):
         return table
@@ -82,11 +82,11 @@ def _packed(text: str) -> str:
 
 
 REPORT = "clickassay.report"
-"""The package whose folder ``templates`` has the parts of every page."""
+"""The package whose folder ``templates`` has the shared parts of all pages."""
 
 
 def template_options(home: str) -> dict[str, Any]:
-    """Return the options of an environment of templates: those of the package `home`, and shared parts."""
+    """Return the options of a template environment: the templates of the package `home`, and shared parts."""
     return {
         "loader": ChoiceLoader([PackageLoader(home), PackageLoader(REPORT)]),
         "undefined": StrictUndefined,
@@ -103,7 +103,7 @@ def write_text(path: Path, text: str) -> None:
 def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPORT, **content: object) -> str:
     """Fill a template of HTML with the script and the style of every page.
 
-    `mark` escapes prose; `home` is the package whose folder ``templates`` has the template.
+    `mark` escapes prose and may add links; the folder ``templates`` of the package `home` has the template.
     """
     own_script = script()
     style = _source("report.css")
@@ -124,13 +124,13 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
     environment = Environment(autoescape=True, **template_options(home))
     environment.globals.update(html_table=html_table)
-    environment.filters["tied"] = _tied
-    environment.filters["linked"] = lambda text: mark(_tied(text))
+    environment.filters["tied"] = _with_hard_spaces
+    environment.filters["linked"] = lambda text: mark(_with_hard_spaces(text))
     return environment
 
 
 def _digest(text: str) -> str:
-    """Return the hash by which the content security policy knows an inline script or style sheet."""
+    """Return the hash of an inline script or style sheet for the content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
@@ -138,6 +138,6 @@ def _source(name: str) -> str:
     return files(REPORT).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _tied(text: str) -> str:
+def _with_hard_spaces(text: str) -> str:
     """Keep a number and its per cent sign on one line."""
     return text.replace(" %", "\u00a0%")

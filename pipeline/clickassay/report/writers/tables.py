@@ -1,4 +1,4 @@
-"""A `Table` as HTML, and what all its forms share."""
+"""A `Table` as HTML, and the helpers that all formats share."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,7 +16,7 @@ from clickassay.report.writers.numbers import HTML, cell_text
 def html_table(table: Table) -> Markup:
     """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name.
 
-    Groups are a column, not rows, so that a reader can sort; ``data-order`` holds what a cell is sorted by.
+    Groups are a column, not rows, so that the table can be sorted; ``data-order`` has the sort key of a cell.
     """
     grouped = any(row.group for row in table.shown)
     kind = ' class="sortable"' if len(table.shown) > 1 else ""
@@ -31,12 +31,12 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     deep = ' rowspan="2"' if table.spanners else ""
     own = {"group": table.group_head} if grouped else {}
     first = "".join(
-        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{_words(table, words)}</th>'
-        for name, words in {**own, "name": table.name_head}.items()
+        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{_html_text(table, text)}</th>'
+        for name, text in {**own, "name": table.name_head}.items()
     )
     columns = [f'id="t-{table.name}-c{place}" scope="col"' for place in range(len(table.heads))]
     rest = "".join(
-        f'<th {column} class="{side(table, place)}">{_words(table, table.heads[place])}</th>'
+        f'<th {column} class="{side(table, place)}">{_html_text(table, table.heads[place])}</th>'
         for place, column in enumerate(columns)
     )
     if not table.spanners:
@@ -47,34 +47,34 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     yield f"<tr>{rest}</tr>"
 
 
-def _words(table: Table, text: str) -> Markup:
+def _html_text(table: Table, text: str) -> Markup:
     shown = visible(text, limit=2_000)
     return linked(shown) if table.explained else html(shown)
 
 
-def _html_spanner(table: Table, words: str, start: int, width: int) -> str:
-    if not words:
+def _html_spanner(table: Table, text: str, start: int, width: int) -> str:
+    if not text:
         return f'<td colspan="{width}"></td>'
     name = f'id="t-{table.name}-s{start}" scope="colgroup" colspan="{width}" class="over"'
-    return f"<th {name}>{_words(table, words)}</th>"
+    return f"<th {name}>{_html_text(table, text)}</th>"
 
 
 def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
-    words = html(visible(row.group, limit=2_000))
-    group = f'<th id="{name}-group" scope="row" class="left">{words}</th>' if grouped else ""
+    text = html(visible(row.group, limit=2_000))
+    group = f'<th id="{name}-group" scope="row" class="left">{text}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
     yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
     over = {place: f"t-{table.name}-s{start} " for place, (_, start) in _above(table).items()}
-    beside = f"{name}-group " if grouped else ""
+    group_id = f"{name}-group " if grouped else ""
     for place, cell in enumerate(row.cells):
-        heads = f"{beside}{name} {over.get(place, '')}t-{table.name}-c{place}"
-        words = Markup("\n").join(map(html, cell_text(cell, HTML).split("\n")))
-        yield f'<td headers="{heads}" class="{side(table, place)}"{_order(cell)}>{words}</td>'
+        heads = f"{group_id}{name} {over.get(place, '')}t-{table.name}-c{place}"
+        text = Markup("\n").join(map(html, cell_text(cell, HTML).split("\n")))
+        yield f'<td headers="{heads}" class="{side(table, place)}"{_order(cell)}>{text}</td>'
     yield "</tr>"
 
 
 def _order(cell: Cell) -> str:
-    """Return the attribute by which a number is sorted; what has no value comes before all others."""
+    """Return the attribute by which a number is sorted; missing values come first."""
     if isinstance(cell, str):
         return ""
     value = cell if isinstance(cell, int) or cell is None else cell.value
@@ -82,7 +82,7 @@ def _order(cell: Cell) -> str:
 
 
 def side(table: Table, place: int) -> str:
-    """Return the side on which a column is set: numbers right, texts left."""
+    """Return the alignment of a column: numbers right, texts left."""
     return "right" if is_number(table, place) else "left"
 
 
@@ -94,17 +94,17 @@ def row_groups(table: Table) -> list[tuple[str, list[Row]]]:
 def head_spans(table: Table) -> Iterator[tuple[str, int, int]]:
     """Yield the heads over columns from left to right, with '' over columns that have none."""
     column = 0
-    for words, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
+    for text, start, width in sorted(table.spanners, key=lambda spanner: spanner[1]):
         if start > column:
             yield "", column, start - column
-        yield words, start, width
+        yield text, start, width
         column = start + width
     if column < len(table.heads):
         yield "", column, len(table.heads) - column
 
 
 def is_number(table: Table, place: int) -> bool:
-    """Tell whether no shown cell of a column is a text."""
+    """Return whether no shown cell of a column is a text."""
     return not any(isinstance(row.cells[place], str) for row in table.shown)
 
 
@@ -118,6 +118,4 @@ def full_heads(table: Table) -> list[str]:
 
 def _above(table: Table) -> dict[int, tuple[str, int]]:
     """Return the head over each column that has one, and the first column under it."""
-    return {
-        start + offset: (words, start) for words, start, width in table.spanners for offset in range(width)
-    }
+    return {start + offset: (text, start) for text, start, width in table.spanners for offset in range(width)}

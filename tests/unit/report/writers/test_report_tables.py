@@ -213,7 +213,7 @@ def test_missing_values_are_explained_once_per_reason():
     assert table(rows).remarks == ("Dash: no variance (3 of 6 cells).",)
 
 
-def test_intervals_in_doubt_are_counted_once_per_caution():
+def test_unreliable_intervals_are_counted_once_per_caution():
     few = Estimate(0.2, 0.1, 0.3, caution="fewer than 50 queries")
     none = Estimate(0.2, caution="no interval: too few queries vary")
     rows = [
@@ -232,7 +232,7 @@ def test_intervals_in_doubt_are_counted_once_per_caution():
     ("p", "text"),
     [(0.00099, "< 0.001"), (0.0, "< 0.001"), (0.001, "0.001"), (0.0496, "0.050"), (1.0, "1.000")],
 )
-def test_small_p_values_are_only_said_to_be_small(p, text):
+def test_small_p_values_are_shown_as_below_a_bound(p, text):
     assert cell_text(p_cell(p), HTML) == text
     assert p_cell(p).value == p
 
