@@ -1,4 +1,4 @@
-"""The report as a reader meets it, in a real browser: drawn, sortable, downloadable, inert, readable."""
+"""The report in a real browser: drawn, sortable, downloadable, inert, readable."""
 
 import re
 
@@ -69,7 +69,7 @@ def test_the_page_is_never_wider_than_the_screen(opened, folder, options):
     assert wide <= 0
 
 
-def test_a_mark_tells_its_numbers_and_a_term_its_meaning(opened, sample_run):
+def test_a_mark_shows_its_numbers_and_a_term_its_meaning(opened, sample_run):
     with opened(sample_run, **DESK) as page:
         mark = page.locator("#correlations .role-mark [aria-label]").first
         mark.scroll_into_view_if_needed()
@@ -118,7 +118,7 @@ def test_every_table_with_rows_becomes_sortable(opened, sample_run):
 
 
 @pytest.mark.parametrize("kind", first(1, ["sample", "hostile"]))
-def test_every_download_is_the_file_beside_the_report(opened, run_folders, sample_run, kind):
+def test_every_download_is_the_file_next_to_the_report(opened, run_folders, sample_run, kind):
     folder = sample_run if kind == "sample" else run_folders[kind]
     with opened(folder, **DESK) as page:
         unfold(page)
@@ -163,7 +163,7 @@ def test_print_shows_all_numbers_and_leaves_out_what_only_a_screen_needs(opened,
         assert 5 <= pages <= 60
 
 
-def test_the_published_numbers_stand_marked_as_those_of_another_log(opened, sample_run):
+def test_the_published_numbers_are_marked_as_those_of_another_log(opened, sample_run):
     with opened(sample_run, **DESK) as page:
         unfold(page)
-        assert "Chapelle et al. 2009, market 1" in page.inner_text("#beside")
+        assert "Chapelle et al. 2009, market 1" in page.inner_text("#published")

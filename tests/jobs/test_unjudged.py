@@ -270,7 +270,7 @@ def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     tiny.said_by("run", *inputs, *quick, "--folds=2", "--unjudged=model", f"--out={tmp_path / 'run'}")
     page = (tmp_path / "run" / "report.md").read_text()
     assert "Results without a judgment" in page
-    assert "of these grades are no judgments but filled in" in page
+    assert "of these grades are not judgments but filled in" in page
     assert "set apart" in page
     assert json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]["unjudged"] == "model"
     ended = tiny.inside("run", *inputs, *quick, "--unjudged=model", f"--out={tmp_path / 'none'}")

@@ -1,7 +1,7 @@
 """The tables of a run → a page for a decision meeting.
 
-- ``model``, ``cells``: frozen records: what is said, before it is drawn.
-- ``findings``, ``caveats``, ``glossary``: sentences and terms.
-- ``sections``, ``charts``, ``published``: parts, pictures, other logs' numbers.
-- ``build``, ``writers``: files: HTML, Markdown, CSV, LaTeX.
+- ``model``, ``cells``: frozen records of tables, figures and sections, before they are drawn.
+- ``findings``, ``caveats``, ``glossary``: the headline, the main findings, what they do not show, terms.
+- ``sections``, ``charts``, ``published``: parts of the page, pictures, published results of other logs.
+- ``build``, ``writers``: the files: HTML, Markdown, CSV, LaTeX.
 """

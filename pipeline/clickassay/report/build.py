@@ -16,8 +16,8 @@ from clickassay.report.glossary import linked, terms
 from clickassay.report.model import Run, Section, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
-from clickassay.report.sections.context.published import beside_section
-from clickassay.report.sections.correlation.baselines import yardsticks_section
+from clickassay.report.sections.context.published import published_section
+from clickassay.report.sections.correlation.baselines import baselines_section
 from clickassay.report.sections.correlation.classes import classes_section, frequency_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
@@ -28,7 +28,7 @@ from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
-from clickassay.report.sections.users.examination import readers_section
+from clickassay.report.sections.users.examination import examination_section
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
@@ -37,7 +37,7 @@ from clickassay.report.writers.page import downloads, html_page, write_text
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a template says."""
+    """The content of the page, from headline to last section."""
 
     title: str
     scope: str
@@ -64,14 +64,14 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         frequency_section(run),
         cascade_effects_section(run),
         differences_section(run, ranking),
-        yardsticks_section(run),
+        baselines_section(run),
         influence_section(run),
         *judges_sections(run),
-        readers_section(run),
+        examination_section(run),
         *unjudged_sections(run),
         conventions_section(run),
         next_judgments_section(run),
-        *_beside(run),
+        *_published(run),
         provenance_section(run),
     )
     three = (
@@ -85,9 +85,9 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     )  # fmt: skip
 
 
-def _beside(run: Run) -> tuple[Section, ...]:
+def _published(run: Run) -> tuple[Section, ...]:
     name = run.settings.get("published")
-    return () if name is None else (beside_section(run, name),)
+    return () if name is None else (published_section(run, name),)
 
 
 def write_report(
@@ -114,7 +114,7 @@ def write_report(
     ReportError
         If a table is missing, or the folder is missing or cannot be written.
     ContractError
-        If a table has not the form of its contract.
+        If a table does not have the form of its contract.
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
@@ -138,7 +138,7 @@ def write_table_files(folder: Path, sections: tuple[Section, ...]) -> None:
 
 
 def markdown_report(report: Report) -> str:
-    """Return the report as Markdown: the same words and tables, no pictures."""
+    """Return the report as Markdown: the same sentences and tables, no pictures."""
     return markdown_page("report.md.j2", report=report)
 
 

@@ -1,4 +1,4 @@
-"""What the findings do not show: sentences computed from the numbers."""
+"""Caveats, what the findings do not show: sentences computed from the numbers."""
 
 import polars as pl
 
@@ -13,24 +13,27 @@ FIRST_GRADE = BASELINES[1]
 
 
 def caveats(run: Run) -> tuple[str, ...]:
-    """Say what the findings do not show."""
+    """Return what the findings do not show, a caveat each."""
     first = None if run.headline is None else baseline_values(run, run.headline)[FIRST_GRADE].value
-    told = "" if first is None else f"; the grade of the first result alone correlates {number(first)}"
+    baseline = (
+        "" if first is None else f"; the grade of the first result alone has a correlation of {number(first)}"
+    )
     return (
-        "Correlation is not validity. A metric that goes with clicks need not measure whether people "
-        "found what they wanted; it may share with clicks what has nothing to do with quality.",
-        "Position bias. People click high results more whatever stands there, and the click metrics "
-        "reward high clicks; metrics that weigh the top strongly agree with them for that reason "
-        f"too{told}.",
+        "Correlation is not validity. A metric that correlates with clicks need not measure whether users "
+        "found what they wanted; both may depend on something that has nothing to do with quality.",
+        "Position bias. Users click results near the top more often, whatever these results are, and the "
+        "click metrics reward clicks near the top. Metrics that give the top much weight agree with them for "
+        f"this reason too{baseline}.",
         sentence(f"Coverage. {_covered(run)}"),
-        sentence(f"SS looks at the grades itself{_null_of_ss(run)}"),
+        sentence(f"SS uses the grades itself{_null_of_ss(run)}"),
         "Intervals come from leaving out queries. They cover neither errors of the judges nor change over "
-        "time. Each stands for itself; what is said to be told apart is adjusted for the number of pairs.",
+        "time. Each holds for its own number only; whether two metrics are significantly different is "
+        "adjusted for the number of pairs.",
     )
 
 
 def _covered(run: Run) -> str:
-    rest = "queries that are judged in full are rarely like the rest, and nothing is said about the rest"
+    rest = "fully judged queries are rarely like the rest, and this report says nothing about the rest"
     if run.headline is None:
         return f"No session is fully judged; {rest}"
     row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
@@ -40,18 +43,18 @@ def _covered(run: Run) -> str:
     rule = RULES[run.settings["unjudged"]]
     return (
         f"At {run.headline.label}, {percent(row['coverage'])} of the sessions have a grade for every result; "
-        f"{percent(filled)} of these grades are no judgments but filled in ({rule})"
+        f"{percent(filled)} of these grades are not judgments but filled in ({rule})"
     )
 
 
 def _null_of_ss(run: Run) -> str:
     known = pl.col("null_correlation").is_not_null()
-    rows = run.own_rows("correlations").filter(known, click_metric="SS", split=EVERY)
+    rows = run.headline_rows("correlations").filter(known, click_metric="SS", split=EVERY)
     null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
     if not null:
         return ", so it correlates with editorial metrics even if clicks ignore relevance"
     highest = max(null, key=lambda name: null[name])
     return (
-        f": if click patterns ignored the grades it would still correlate {number(null[highest])} "
-        f"with {highest}"
+        f": if clicks ignored the grades, its correlation with {highest} would still be "
+        f"{number(null[highest])}"
     )

@@ -1,4 +1,4 @@
-"""What a cell of a shown table holds, and the remarks that follow from the cells."""
+"""Cells of a shown table, and the remarks below it that follow from them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -34,12 +34,12 @@ class Estimate:
 
     @property
     def covers_zero(self) -> bool:
-        """Whether the interval holds 0; also when there is no interval to tell."""
+        """Whether the interval contains 0; also true without an interval."""
         return self.low is None or self.high is None or self.low <= 0 <= self.high
 
 
-def absent() -> Estimate:
-    """Return what stands where a pair of metrics is not in a table."""
+def not_computed() -> Estimate:
+    """Return the cell of a pair of metrics that a table of the run does not have."""
     return Estimate(None, reason="not computed")
 
 
@@ -52,7 +52,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Spelled:
-    """A number in its own spelling, as ``< 0.001``, and the number itself, by which it is sorted."""
+    """A number with a text of its own, such as ``< 0.001``; it is sorted by the number."""
 
     text: str
     value: float
@@ -70,8 +70,8 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def p_words(p: float | None) -> str:
-    """Return a p-value with three decimals; a smaller one is only said to be smaller."""
+def p_text(p: float | None) -> str:
+    """Return a p-value with three decimals; below 0.001 as ``< 0.001``."""
     if p is None:
         return MISSING
     return "< 0.001" if p < 0.001 else number(p)
@@ -79,11 +79,11 @@ def p_words(p: float | None) -> str:
 
 def p_cell(p: float | None) -> Cell:
     """Return the cell of a p-value."""
-    return Estimate(None, reason="not tested") if p is None else Spelled(p_words(p), p)
+    return Estimate(None, reason="not tested") if p is None else Spelled(p_text(p), p)
 
 
-def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return one remark per reason for which cells have no value."""
+def missing_value_remarks(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return one remark per reason why cells have no value."""
     cells = [cell for row in rows for cell in row.cells]
     reasons = Counter(
         cell.reason or "no value" for cell in cells if isinstance(cell, Estimate) and cell.value is None
@@ -91,7 +91,7 @@ def missing_reasons(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(f"Dash: {reason} ({reasons[reason]} of {len(cells)} cells)." for reason in sorted(reasons))
 
 
-def doubts(rows: Sequence[Row]) -> tuple[str, ...]:
+def caution_remarks(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return one remark per caution: how many intervals are missing or not to be relied on, and why."""
     known = [
         cell
@@ -101,12 +101,12 @@ def doubts(rows: Sequence[Row]) -> tuple[str, ...]:
     ]
     found = Counter((cell.caution, cell.has_interval) for cell in known if cell.caution)
     return tuple(
-        f"{'Interval not to be relied on' if there else 'No interval'} for {times} of {len(known)} values: "
-        f"{why_none(caution)}."
-        for (caution, there), times in sorted(found.items(), key=str)
+        f"{'Interval not to be relied on' if has_interval else 'No interval'} for {times} of {len(known)} "
+        f"values: {caution_reason(caution)}."
+        for (caution, has_interval), times in sorted(found.items(), key=str)
     )
 
 
-def why_none(caution: str | None) -> str:
-    """Return a caution without the words that there is no interval."""
+def caution_reason(caution: str | None) -> str:
+    """Return a caution without its beginning ``no interval: ``."""
     return (caution or "").removeprefix("no interval: ")

@@ -1,4 +1,4 @@
-"""Terms of a report and their meanings: every text of the page links to them."""
+"""Terms of a report and their meanings; the texts of the page link to them."""
 
 import re
 import tomllib
@@ -43,8 +43,8 @@ def _forms() -> tuple[re.Pattern[str], dict[str, str]]:
     keys |= {capital(form): key for form, key in keys.items()}
     longest_first = sorted(keys, key=len, reverse=True)
     # neither part of a longer word nor of a name such as AP(rel=2) or P@1
-    words = "|".join(re.escape(form).replace(r"\ ", "[ \u00a0]") for form in longest_first)
-    return re.compile(rf"(?<![\w@(/.-])({words})(?![\w@(/-]|\.\w)"), keys
+    alternatives = "|".join(re.escape(form).replace(r"\ ", "[ \u00a0]") for form in longest_first)
+    return re.compile(rf"(?<![\w@(/.-])({alternatives})(?![\w@(/-]|\.\w)"), keys
 
 
 def linked(text: str) -> Markup:
@@ -65,5 +65,5 @@ def linked_name(text: str) -> Markup:
     return _link(keys[text], text) if text in keys else html(text)
 
 
-def _link(key: str, words: str) -> Markup:
-    return Markup('<a class="term" href="#{}">{}</a>').format(key, words)
+def _link(key: str, text: str) -> Markup:
+    return Markup('<a class="term" href="#{}">{}</a>').format(key, text)

@@ -1,4 +1,4 @@
-"""What a report says, before it is drawn: frozen numbers, tables, figures and sentences."""
+"""Records of a report before it is drawn: frozen numbers, tables, figures and sentences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.report.cells import Estimate, Row, absent, doubts, missing_reasons
+from clickassay.report.cells import Estimate, Row, caution_remarks, missing_value_remarks, not_computed
 
 SAMPLES_SHOWN = 8
 """Samples that the page draws; the CSV files hold all of them."""
@@ -32,35 +32,35 @@ ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
 
 NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
-NO_BOUND = "noise leaves no bound"
+NO_BOUND = "the noise correction has no finite bound"
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what is shown, and what its CSV file has.
+    """One table: the rows of the page, and those of its CSV file.
 
     Attributes
     ----------
     name
         File stem, also the id on the page.
     title, name_head, heads
-        Title in words, head of the name column, heads of the cells.
+        Title, head of the name column, heads of the cells.
     rows
         All rows; the first `most` are shown.
     spanners
-        Heads over several columns: (words, index of the first column, number of columns).
+        Heads over several columns: (text, index of the first column, number of columns).
     notes
         Remarks under the table.
     data
-        The rows of the CSV file, mostly more than are shown; None when it has those of the table itself.
+        The rows of the CSV file, mostly more than are shown; None: those of the table itself.
     for_papers
         Whether the table is also written as LaTeX.
     group_head
         Head of the column of groups.
     explained
-        Whether its words link to the glossary of the page.
+        Whether its texts link to the glossary of the page.
     most
-        Rows that are shown.
+        Largest number of rows that are shown.
     """
 
     name: str
@@ -83,22 +83,22 @@ class Table:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes, doubts about intervals, reasons of missing values, and whether rows are left out."""
+        """Notes, cautions about intervals, reasons of missing values, and whether rows are left out."""
         cut = len(self.rows) - len(self.shown)
         left = (f"The first {self.most} of {len(self.rows)} rows; all are in the CSV file.",) if cut else ()
-        return (*self.notes, *doubts(self.shown), *missing_reasons(self.shown), *left)
+        return (*self.notes, *caution_remarks(self.shown), *missing_value_remarks(self.shown), *left)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture as it is drawn, and the numbers behind it.
+    """One drawn picture, and the numbers behind it.
 
     Attributes
     ----------
     svg
-        The whole ``<svg>`` element; a mark's ``aria-label`` tells the row that it stands for.
+        The whole ``<svg>`` element; a mark's ``aria-label`` has the texts of the row that it stands for.
     titles
-        Which columns of `rows` are told, with their words.
+        Heads of the columns of `rows` that a mark shows when it is pointed at, by column.
     rows
         The rows of data.
     """
@@ -110,7 +110,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with a title, the text that stands in for it, and the table that has its numbers."""
+    """One picture with a title, its text alternative, and the name of the table that has its numbers."""
 
     name: str
     title: str
@@ -121,10 +121,24 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """One part of the report: a reading in words, pictures, tables.
+    """One part of the report.
 
-    `legend` explains marks of the pictures; `folded` tables stand behind a line to click, which
-    says `fold_words`.
+    Attributes
+    ----------
+    name
+        Id on the page.
+    title
+        Heading.
+    reading
+        Sentences that say what the numbers mean; the first is the main one.
+    figures, tables
+        Pictures and tables in view.
+    legend
+        Marks of the pictures and their meanings: (style class, text).
+    folded
+        Tables behind a line to click.
+    fold_words
+        Text of that line.
     """
 
     name: str
@@ -144,13 +158,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Run:
-    """The run's tables in report order, and which samples the report shows.
+    """The run's tables, and the samples that the report shows.
 
     Attributes
     ----------
     frames
         The tables of `contracts.run.RUN_TABLES` by name, without what concerns `metrics.catalogue.BASELINES`.
-    plain
+    baseline_frames
         Rows of `correlations` and `comparisons` that concern these baselines.
     info
         The content of ``settings.json``.
@@ -160,12 +174,14 @@ class Run:
         Samples on the page, the headline first.
     n_samples
         All samples of the run.
-    names
-        What its queries are called.
+    labels
+        Names or digests of its queries.
+    settings
+        The settings of ``settings.json``.
     """
 
     frames: Mapping[str, pl.DataFrame]
-    plain: Mapping[str, pl.DataFrame]
+    baseline_frames: Mapping[str, pl.DataFrame]
     info: Mapping[str, Any]
     headline: SampleKey | None
     shown: tuple[SampleKey, ...]
@@ -174,25 +190,25 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
-    def own(self) -> tuple[SampleKey, ...]:
-        """The headline sample, if there is one."""
+    def headline_samples(self) -> tuple[SampleKey, ...]:
+        """The headline sample, or none."""
         return () if self.headline is None else (self.headline,)
 
     @property
-    def rest(self) -> tuple[SampleKey, ...]:
+    def other_samples(self) -> tuple[SampleKey, ...]:
         """The shown samples but the headline one."""
         return tuple(sample for sample in self.shown if sample != self.headline)
 
-    def group(self, sample: SampleKey) -> str:
+    def group_heading(self, sample: SampleKey) -> str:
         """Heading over the rows of a sample; none for the headline sample, whose tables stand alone."""
         return "" if sample == self.headline else sample.label
 
-    def at(self, *samples: SampleKey) -> str:
-        """Addition to the title of a table of a single sample."""
+    def title_suffix(self, *samples: SampleKey) -> str:
+        """End of the title of a table of the headline sample alone, which names it; else ''."""
         return f", {samples[0].label}" if len(samples) == 1 and samples[0] == self.headline else ""
 
-    def own_rows(self, name: str) -> pl.DataFrame:
-        """Rows of a table of the headline sample; none when there is no such sample."""
+    def headline_rows(self, name: str) -> pl.DataFrame:
+        """Rows of a table of the headline sample; no row when there is no such sample."""
         return self.frames[name].head(0) if self.headline is None else self.headline.rows(self.frames[name])
 
     def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
@@ -210,16 +226,16 @@ class Run:
         return in_order(self._names("click_metric"), CLICK_METRICS)
 
     def _names(self, column: str) -> list[str]:
-        both = [self.frames[name][column] for name in ("correlations", "differences")]
-        return pl.concat(both).unique().to_list()
+        columns = [self.frames[name][column] for name in ("correlations", "differences")]
+        return pl.concat(columns).unique().to_list()
 
     @property
-    def good(self) -> str:
+    def success_label(self) -> str:
         """The label of the lowest grade that counts as success for SS."""
         return self.grade_label(int(self.settings.get("success_grade", 2)))
 
     def grade_label(self, grade: int) -> str:
-        """Return the scale's label of a grade, or the grade itself where the scale has none."""
+        """Return the scale's label of a grade, or ``grade 2`` where the scale has none."""
         scale: Sequence[str] = self.settings.get("scale") or ()
         if len(scale) != int(self.settings.get("max_grade", len(scale) - 1)) + 1:
             scale = ()  # the labels of another scale than that of --max-grade
@@ -234,26 +250,28 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     ReportError
         If a table of `contracts.run.RUN_TABLES` is missing.
     ContractError
-        If a table has not the form of its contract.
+        If a table does not have the form of its contract.
     """
     missing = [table.name for table in RUN_TABLES if table.name not in tables]
     if missing:
         expected = listed(table.name for table in RUN_TABLES)
         raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
-    whole = {table.name: _in_form(table, tables[table.name]) for table in RUN_TABLES}
-    frames = {name: frame.filter(~_of_baseline(frame)) for name, frame in whole.items()}
-    plain = {name: whole[name].filter(_of_baseline(whole[name])) for name in ("correlations", "comparisons")}
+    whole = {table.name: _canonical_frame(table, tables[table.name]) for table in RUN_TABLES}
+    frames = {name: frame.filter(~_concerns_baseline(frame)) for name, frame in whole.items()}
+    of_baselines = {
+        name: whole[name].filter(_concerns_baseline(whole[name])) for name in ("correlations", "comparisons")
+    }
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
-    samples = _samples_by_weight(frames["statistics"])
+    samples = _samples_by_sessions(frames["statistics"])
     headline = _headline(frames["statistics"])
     chosen = sorted(samples[:SAMPLES_SHOWN])
     if headline is not None:
         chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
     return Run(
         MappingProxyType(frames),
-        MappingProxyType(plain),
+        MappingProxyType(of_baselines),
         info,
         headline,
         tuple(chosen),
@@ -263,7 +281,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     )
 
 
-def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
+def _canonical_frame(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
     # The pattern table may have millions of rows and is only summed here: its order is no matter.
     if contract is PATTERNS:
         contract.canonical(frame.head(0))
@@ -271,14 +289,14 @@ def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
     return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
 
 
-def _of_baseline(frame: pl.DataFrame) -> pl.Expr:
+def _concerns_baseline(frame: pl.DataFrame) -> pl.Expr:
     names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
     return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
 
 
-def _samples_by_weight(statistics: pl.DataFrame) -> list[SampleKey]:
-    heavy = statistics.sort(["n_sessions", *SAMPLE_COLUMNS], descending=[True, False, False, False])
-    return [SampleKey(*row) for row in heavy.select(SAMPLE_COLUMNS).iter_rows()]
+def _samples_by_sessions(statistics: pl.DataFrame) -> list[SampleKey]:
+    ordered = statistics.sort(["n_sessions", *SAMPLE_COLUMNS], descending=[True, False, False, False])
+    return [SampleKey(*row) for row in ordered.select(SAMPLE_COLUMNS).iter_rows()]
 
 
 def _headline(statistics: pl.DataFrame) -> SampleKey | None:
@@ -309,7 +327,7 @@ def estimate(
     `reason` is why there is no value where the table does not say it.
     """
     if row is None:
-        return absent()
+        return not_computed()
     value = row[column]
     if value is None:
         return Estimate(None, reason=visible(reason or row.get("reason") or "no value", limit=160))
@@ -317,9 +335,10 @@ def estimate(
 
 
 def noise_corrected(row: Mapping[str, Any]) -> Estimate:
-    """Return what endless sessions would show in a row of `correlations` or `differences`.
+    """Return the noise-corrected value of a row of `correlations` or `differences`.
 
-    The value and the ends of its interval may pass -1 and 1.
+    It estimates what infinitely many sessions would show. The value and the ends of its interval may be
+    below -1 or above 1.
     """
     value, low, high = (row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
     if value is None:
@@ -340,6 +359,6 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
     }
 
 
-def others(table: Table) -> tuple[Table, ...]:
-    """Return a table of the samples besides the headline one, or nothing when there are none."""
+def other_samples_table(table: Table) -> tuple[Table, ...]:
+    """Return a table of the samples other than the headline one with that in its title; () if it is empty."""
     return (replace(table, title=f"{table.title}: other samples"),) if table.rows else ()

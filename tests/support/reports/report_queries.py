@@ -8,11 +8,19 @@ import itertools
 
 import numpy as np
 
-from support.reports.report_world import CLICKS, HOSTILE, PLAIN_OR_NOT, correlation, query_of, several, without_one
+from support.reports.report_world import (
+    CLICKS,
+    HOSTILE,
+    PLAIN_OR_NOT,
+    correlation,
+    query_of,
+    several,
+    without_one,
+)
 
 ITERATIONS = 1000
-HANDFUL = 5
-MOST = 6
+N_INFLUENTIAL = 5
+MAX_EXAMPLES = 6
 
 
 def users_of(q):
@@ -72,7 +80,7 @@ def influence_rows(key, x, y, n, place, queries):
     rows = []
     for e, (side, sign) in itertools.product(range(len(PLAIN_OR_NOT)), (("raises", 1), ("lowers", -1))):
         gain = sign * (value[e] - without[:, e])
-        order = [q for q in np.argsort(-gain, kind="stable")[:HANDFUL] if gain[q] > 0]
+        order = [q for q in np.argsort(-gain, kind="stable")[:N_INFLUENTIAL] if gain[q] > 0]
         for rank, q in enumerate(order, start=1):
             left = np.where(np.isin(place, order[:rank]), 1e-12, n)
             rows.append(
@@ -94,7 +102,7 @@ def influence_rows(key, x, y, n, place, queries):
 
 def cascade_effect_rows(key, rows):
     """Results of the first queries with made-up clicks; the first is of a rare query, the second not."""
-    first = list({row["query"]: row for row in rows}.values())[:MOST]
+    first = list({row["query"]: row for row in rows}.values())[:MAX_EXAMPLES]
     order = sorted(range(len(first)), key=lambda place: place ^ 1)  # 1, 0, 3, 2 ...
     return [
         {

@@ -22,7 +22,7 @@ class Mark:
     seen: bool
 
     @property
-    def told(self):
+    def tip(self):
         return self.element.get("aria-label")
 
     @property
@@ -58,8 +58,8 @@ class Picture:
         return [mark for mark in self.marks if group in mark.group.split() and mark.points]
 
     @property
-    def telling(self):
-        return [mark for mark in self.of("role-mark") if mark.told is not None]
+    def with_tip(self):
+        return [mark for mark in self.of("role-mark") if mark.tip is not None]
 
 
 def walk(element, matrix, group, *, hidden, seen):

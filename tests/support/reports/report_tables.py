@@ -7,7 +7,13 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts import run as contracts
-from support.reports.report_queries import cascade_effect_rows, draw_rows, drawn_differences, influence_rows, query_rows
+from support.reports.report_queries import (
+    cascade_effect_rows,
+    draw_rows,
+    drawn_differences,
+    influence_rows,
+    query_rows,
+)
 from support.reports.report_world import (
     CLICKS,
     PLAIN_OR_NOT,

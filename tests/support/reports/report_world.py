@@ -1,9 +1,9 @@
 """Small synthetic runs for the report tests: consistent tables, made here in the plainest way.
 
-A world is queries with a few configurations of graded results, and users who read from the top and
+A world is queries with a few configurations of graded results, and users who look from the top and
 stop at a good result. Metrics are those of the oracle, correlations and intervals (twice the error
 that leaving out queries gives) are computed with simple NumPy, far from the package; what the tests
-judge is how the report tells these numbers, not the numbers.
+judge is how the report presents these numbers, not the numbers.
 """
 
 import itertools

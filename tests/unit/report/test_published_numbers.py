@@ -1,4 +1,4 @@
-"""Published numbers of other logs: what is stored is what was printed, and what it must obey."""
+"""Published results of other logs: what is stored is what was printed, and what it must obey."""
 
 from collections import Counter
 from importlib.resources import files
@@ -7,8 +7,8 @@ import pytest
 
 from clickassay.core.errors import ReportError
 from clickassay.metrics.clicks import CLICK_METRICS
-from clickassay.report.published import read as beside
-from clickassay.report.published.read import known, other_log, read_log
+from clickassay.report.published import read as published
+from clickassay.report.published.read import known, parse_log, published_log
 
 TEXT = files("clickassay.report.published").joinpath("chapelle2009.toml").read_text(encoding="utf-8")
 FIVE = ("DCG", "NDCG", "AP", "RR", "ERR")
@@ -37,7 +37,7 @@ PRINTED = [
 
 @pytest.fixture(scope="module")
 def log():
-    return other_log("chapelle2009")
+    return published_log("chapelle2009")
 
 
 def lines(log):
@@ -144,24 +144,24 @@ def test_what_is_read_cannot_be_changed(log):
     with pytest.raises(TypeError):
         log.settings["max_grade"] = 1
     with pytest.raises(TypeError):
-        log.tables[0].words["AP"] = "else"
+        log.tables[0].descriptions["AP"] = "else"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ReportError, match=r"nobody1999.*known: chapelle2009"):
-        other_log("nobody1999")
+        published_log("nobody1999")
 
 
-@pytest.mark.parametrize("name", ["../beside/chapelle2009", "chapelle2009.toml", "", "\u202e"])
+@pytest.mark.parametrize("name", ["../published/chapelle2009", "chapelle2009.toml", "", "\u202e"])
 def test_a_name_is_no_path_and_shows_what_cannot_be_seen(name):
     with pytest.raises(ReportError, match="known: chapelle2009") as caught:
-        other_log(name)
+        published_log(name)
     assert "\u202e" not in str(caught.value)
 
 
 def test_every_file_of_the_folder_can_be_read():
     assert "chapelle2009" in known()
-    assert [other_log(name).name for name in known()] == list(known())
+    assert [published_log(name).name for name in known()] == list(known())
 
 
 def test_another_paper_is_another_file(tmp_path, monkeypatch):
@@ -170,9 +170,9 @@ def test_another_paper_is_another_file(tmp_path, monkeypatch):
         TEXT.replace('label = "Chapelle et al. 2009"', 'label = "About 2020"'), encoding="utf-8"
     )
     (tmp_path / "notes.txt").write_text("no log", encoding="utf-8")
-    monkeypatch.setattr(beside, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(published, "files", lambda _package: tmp_path)
     assert known() == ("about2020", "chapelle2009")
-    assert other_log("about2020").label == "About 2020"
+    assert published_log("about2020").label == "About 2020"
 
 
 @pytest.mark.parametrize(
@@ -190,4 +190,4 @@ def test_another_paper_is_another_file(tmp_path, monkeypatch):
 def test_a_broken_file_is_refused_with_the_place(old, new, complaint):
     assert old in TEXT
     with pytest.raises(ReportError, match=complaint):
-        read_log("chapelle2009", TEXT.replace(old, new, 1))
+        parse_log("chapelle2009", TEXT.replace(old, new, 1))

@@ -15,7 +15,7 @@ from support.reports.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUER
 
 
 def texts_of(folder):
-    """Every text that a reader of the folder can come by, the files packed into the page among them."""
+    """Every text in the folder, including the files packed into the page."""
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.*")}
     packed = {f"packed {name}": data.decode("utf-8") for name, data in page_of(folder).files.items()}
     return texts | packed
@@ -80,7 +80,7 @@ def test_with_the_highest_border_no_query_appears_and_the_report_says_so(strict)
     assert "A query is named only if at least 64 users issued it" in texts["report.html"]
 
 
-def test_the_rule_is_told_in_both_documents_and_follows_the_setting():
+def test_the_rule_is_in_both_documents_and_follows_the_setting():
     report = build_report(small_tables(), settings_with(min_users=7))
     assert "A query is named only if at least 7 users issued it" in markdown_report(report)
     assert build_report(small_tables(), settings_with(min_users=1)).rule == "Every query is named."

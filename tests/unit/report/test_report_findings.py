@@ -68,7 +68,7 @@ def run_of(**frames):
     return read_run(tables, run_info())
 
 
-def told(run):
+def headline_and_first_finding(run):
     ranking = findings.rank(run, run.headline)
     return findings.title(run, ranking), findings.first_finding(run, ranking)
 
@@ -81,12 +81,14 @@ def test_a_clear_winner_is_named_with_value_lead_and_intervals():
         ("DCG", "ERR"): (-0.26, -0.30, -0.22, 0.001, 60),
         ("AP", "ERR"): (-0.08, -0.10, -0.05, 0.01, 80),
     }
-    title, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs)))
+    title, finding = headline_and_first_finding(
+        run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs))
+    )
     assert title == "ERR predicts clicks best"
     assert finding.key == "0.480"
     assert finding.text == (
         "ERR has the highest correlation with MeanRR, 0.480 (95 % interval 0.460 to 0.500). It is 0.080 "
-        "above AP, the next (95 % interval 0.050 to 0.100). It is clearly above all others."
+        "above AP, the next (95 % interval 0.050 to 0.100). It is significantly above all others."
     )
 
 
@@ -96,72 +98,80 @@ TIED = {
 }
 
 
-def test_metrics_that_cannot_be_told_from_the_best_are_named_with_the_queries_it_would_take():
-    title, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(TIED)))
-    assert title == "ERR comes first, but cannot be told apart from AP"
-    words = "It is 0.260 above DCG, the next that can be told apart (95 % interval 0.220 to 0.300)."
+def test_metrics_that_do_not_differ_significantly_from_the_best_are_named_with_the_queries_it_would_take():
+    title, finding = headline_and_first_finding(
+        run_of(correlations=correlations(CLEAR), comparisons=comparisons(TIED))
+    )
+    assert title == "ERR comes first, but is not significantly different from AP"
+    words = "It is 0.260 above DCG, the next that is significantly different (95 % interval 0.220 to 0.300)."
     assert words in finding.text
     assert finding.text.endswith(
-        "It cannot be told apart from AP; to tell it from AP would take about 1,200 judged queries, and "
-        "there are 4."
+        "It is not significantly different from AP; to show a difference from AP would take about 1,200 "
+        "judged queries, and there are 4."
     )
 
 
 @pytest.mark.parametrize("needed", [None, 3e8])
 def test_queries_that_nobody_could_judge_are_not_promised(needed):
     pairs = {**TIED, ("AP", "ERR"): (-0.08, -0.17, -0.01, 0.9, needed)}
-    _, finding = told(run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs)))
-    assert finding.text.endswith("It cannot be told apart from AP.")
+    _, finding = headline_and_first_finding(
+        run_of(correlations=correlations(CLEAR), comparisons=comparisons(pairs))
+    )
+    assert finding.text.endswith("It is not significantly different from AP.")
 
 
 def test_the_finding_says_when_its_own_interval_is_not_to_be_relied_on():
     doubtful = correlations(CLEAR, caution="a few influential queries decide")
-    _, finding = told(run_of(correlations=doubtful, comparisons=comparisons(TIED)))
+    _, finding = headline_and_first_finding(run_of(correlations=doubtful, comparisons=comparisons(TIED)))
     words = "0.460 to 0.500). Do not rely on this interval: a few influential queries decide. It is"
     assert words in finding.text
 
 
 def test_the_finding_says_when_the_interval_of_the_lead_is_not_to_be_relied_on():
     doubtful = comparisons(TIED, caution="fewer than 50 queries")
-    _, finding = told(run_of(correlations=correlations(CLEAR), comparisons=doubtful))
+    _, finding = headline_and_first_finding(run_of(correlations=correlations(CLEAR), comparisons=doubtful))
     assert finding.text.count("Do not rely on this interval") == 1
-    assert "0.300). Do not rely on this interval: fewer than 50 queries. It cannot" in finding.text
+    assert "0.300). Do not rely on this interval: fewer than 50 queries. It is not" in finding.text
 
 
 def test_the_finding_says_why_it_has_no_interval():
     none = {name: (value, None, None) for name, (value, _, _) in CLEAR.items()}
     frame = correlations(none, caution="no interval: too few queries vary")
-    _, finding = told(run_of(correlations=frame))
+    _, finding = headline_and_first_finding(run_of(correlations=frame))
     assert "0.480 (no interval). It has no interval: too few queries vary." in finding.text
 
 
-def test_without_doubt_no_finding_speaks_of_it():
+def test_without_a_caution_no_finding_has_one():
     run = run_of(correlations=correlations(CLEAR), comparisons=comparisons(TIED))
-    assert "rely" not in told(run)[1].text
+    assert "rely" not in headline_and_first_finding(run)[1].text
 
 
 def test_a_lead_without_interval_is_not_called_a_win():
-    title, finding = told(run_of(correlations=correlations(CLEAR)))
+    title, finding = headline_and_first_finding(run_of(correlations=correlations(CLEAR)))
     assert title == "ERR has the highest correlation with clicks"
     assert finding.text.endswith("Whether it differs from AP and DCG was not tested.")
 
 
 @pytest.mark.parametrize("top", [(0.05, -0.02, 0.12), (-0.10, -0.2, -0.05)])
 def test_a_best_correlation_that_may_be_zero_predicts_nothing(top):
-    title, finding = told(run_of(correlations=correlations({"DCG": (-0.3, -0.4, -0.2), "ERR": top})))
-    assert title == "No offline metric can be said to predict clicks"
-    assert finding.text.endswith("which cannot be told from zero or less.")
+    title, finding = headline_and_first_finding(
+        run_of(correlations=correlations({"DCG": (-0.3, -0.4, -0.2), "ERR": top}))
+    )
+    assert title == "No offline metric can be shown to predict clicks"
+    assert finding.text.endswith("which is not significantly above zero.")
 
 
 def test_a_single_metric_is_reported_without_rivals():
     lone = correlations({"ERR": (0.4, 0.3, 0.5), "AP": (None, None, None)})
-    title, finding = told(run_of(correlations=lone))
+    title, finding = headline_and_first_finding(run_of(correlations=lone))
     assert title == "ERR has the highest correlation with clicks"
     assert finding.text.endswith("No other metric has a value.")
 
 
 def test_without_any_value_the_reason_is_given():
-    title, finding = told(run_of(correlations=correlations({"ERR": (None, None, None)})))
+    title, finding = headline_and_first_finding(
+        run_of(correlations=correlations({"ERR": (None, None, None)}))
+    )
     assert title == "Nothing can be said about metrics and clicks"
     assert finding.text == "There is no correlation with MeanRR to report: no variance."
 
@@ -206,20 +216,20 @@ def differences(values, caution=None):
     return frame_of("differences", rows)
 
 
-def test_the_second_finding_names_the_metric_that_sees_differences_best():
+def test_the_second_finding_names_the_metric_whose_differences_correlate_best():
     run = run_of(differences=differences({"DCG": (0.187, 0.56), "AP": (0.361, 0.6176), "ERR": (0.3, 0.597)}))
     finding = findings.second_finding(run, None)
     assert finding.key == "61.8 %"
-    words = "differences in AP correlate 0.361 (95 % interval 0.261 to 0.461) with differences in MeanRR"
+    words = "differences in AP and in MeanRR have a correlation of 0.361 (95 % interval 0.261 to 0.461)"
     assert words in finding.text
-    assert "the same ranking as better in 61.8 % of the cases" in finding.text
+    assert "AP and MeanRR then prefer the same ranking in 61.8 % of the cases" in finding.text
     assert "rely" not in finding.text
 
 
 def test_the_second_finding_says_when_its_interval_is_not_to_be_relied_on():
     run = run_of(differences=differences({"AP": (0.361, 0.6176)}, caution="fewer than 50 queries"))
     finding = findings.second_finding(run, None)
-    assert "metrics. Do not rely on this interval: fewer than 50 queries. The two then" in finding.text
+    assert "metrics. Do not rely on this interval: fewer than 50 queries. AP and MeanRR then" in finding.text
 
 
 def test_the_third_finding_counts_where_the_winner_leads_without_ss_and_qctr():
@@ -236,19 +246,19 @@ def test_the_third_finding_counts_where_the_winner_leads_without_ss_and_qctr():
     run = run_of(correlations=pl.concat(frames))
     finding = findings.third_finding(run, findings.rank(run, run.headline))
     assert finding.key == "3 of 4"
-    assert finding.text.startswith("ERR leads in 3 of 4 combinations")
-    assert finding.text.endswith("elsewhere AP leads.")
+    assert finding.text.startswith("ERR has the highest correlation in 3 of 4 combinations")
+    assert finding.text.endswith("in the others, AP does.")
 
 
 def test_a_run_that_kept_nothing_says_where_its_sessions_went():
     run = read_run(nothing_kept_tables(), run_info())
-    told = (findings.first_finding, findings.second_finding, findings.third_finding)
-    texts = [finding(run, None).text for finding in told]
+    makers = (findings.first_finding, findings.second_finding, findings.third_finding)
+    texts = [finding(run, None).text for finding in makers]
     assert texts[0] == (
         "There is no correlation to report: no session was kept; most were lost because of: "
         "a result without a grade (880)."
     )
-    assert texts[1].startswith("Choosing between two rankings cannot be judged: no session was kept")
+    assert texts[1].startswith("The choice between two rankings cannot be evaluated: no session was kept")
     assert texts[2] == "Of 900 sessions, none has a grade for every result down to the depth."
 
 
@@ -256,17 +266,17 @@ def test_a_run_of_one_configuration_gives_its_reason():
     run = read_run(one_configuration_tables(), run_info())
     ranking = findings.rank(run, run.headline)
     assert findings.first_finding(run, ranking).text.endswith("to report: one configuration.")
-    assert findings.second_finding(run, None).text.endswith("cannot be judged: one configuration.")
+    assert findings.second_finding(run, None).text.endswith("cannot be evaluated: one configuration.")
     assert "at most 12 have a grade" in findings.third_finding(run, ranking).text
 
 
 def test_the_scope_says_which_numbers_are_the_headline_and_why():
     run = read_run(run_tables(), run_info())
     assert findings.scope(run) == (
-        "Headline numbers are of market m1, depth 5, judge editor (the market with most sessions kept, "
-        "the smallest depth and the first judge), and of the click metric MeanRR."
+        "Headline numbers are for market m1, depth 5, judge editor (the market with the most sessions kept, "
+        "the smallest depth and the first judge) and the click metric MeanRR."
     )
-    assert findings.scope(run_of()).startswith("Headline numbers are of market m, depth 5, judge j, and")
+    assert findings.scope(run_of()).startswith("Headline numbers are for market m, depth 5, judge j and")
 
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():
@@ -276,21 +286,21 @@ def test_caveats_name_validity_position_bias_coverage_and_ss():
         "Correlation is not validity",
         "Position bias",
         "Coverage",
-        "SS looks at the grades itself",
+        "SS uses the grades itself",
     ):
         assert words in text
     coverage = run.headline.rows(run.frames["statistics"])["coverage"][0]
     assert f"{100 * coverage:.1f} % of the sessions are fully judged" in text
     overall = run_tables()["correlations"].filter(market="m1", depth=5, judge="editor", split="all")
     first = overall.filter(click_metric="MeanRR", editorial_metric="MeanGrade@1")["correlation"][0]
-    assert f"the grade of the first result alone correlates {first:.3f}." in text
+    assert f"the grade of the first result alone has a correlation of {first:.3f}." in text
     ss = overall.filter(click_metric="SS").to_dicts()
     null, name = max(
         (row["null_correlation"], row["editorial_metric"])
         for row in ss
         if row["editorial_metric"] not in BASELINES
     )
-    assert f"if click patterns ignored the grades it would still correlate {null:.3f} with {name}." in text
+    assert f"if clicks ignored the grades, its correlation with {name} would still be {null:.3f}." in text
 
 
 def test_a_missing_table_is_refused_with_what_a_run_has():

@@ -1,4 +1,4 @@
-"""Pictures as they are drawn: what the marks tell, where they lie, which colours they have."""
+"""Pictures as they are drawn: what the marks show, where they lie, which colours they have."""
 
 import re
 from pathlib import Path
@@ -15,8 +15,8 @@ from clickassay.report.charts.marks import (
     common_domain,
     decile_lines,
     heat_map,
+    histogram_2d,
     intervals,
-    plane,
 )
 from support.reports.report_runs import RUNS
 from support.reports.report_svg import Picture
@@ -44,7 +44,7 @@ def pictures(figures):
 
 
 def lines_of(row, titles):
-    """What a row of data tells when it is pointed at."""
+    """What a row of data shows when it is pointed at."""
     return "\n".join(
         f"{title}: {row[name]}".replace(":  ", ": ") for name, title in titles.items() if row[name]
     )
@@ -62,19 +62,19 @@ def test_every_picture_has_a_name_of_its_own_and_words_that_stand_in_for_it(figu
         assert figure.alt.endswith(".")
 
 
-def test_the_marks_that_tell_something_tell_just_the_rows_that_are_there(figures, pictures):
+def test_the_marks_with_a_tip_show_exactly_the_rows_that_are_there(figures, pictures):
     for figure in figures:
-        # a picture of deciles tells the metric that it is of; the others are drawn in grey for comparison
+        # a picture of deciles shows the metric that it is of; the others are drawn in grey for comparison
         rows = [row for row in figure.drawing.rows if row.get("main", True)]
-        told = [mark.told for mark in pictures[figure.name].telling]
-        assert told
-        assert told == [lines_of(row, figure.drawing.titles) for row in rows], figure.name
+        tips = [mark.tip for mark in pictures[figure.name].with_tip]
+        assert tips
+        assert tips == [lines_of(row, figure.drawing.titles) for row in rows], figure.name
 
 
-def test_what_tells_nothing_is_hidden_from_readers_of_the_page(pictures):
+def test_marks_without_a_tip_are_hidden_from_screen_readers(pictures):
     for picture in pictures.values():
         for mark in picture.of("role-mark"):
-            assert mark.hidden == (mark.told is None), mark.told
+            assert mark.hidden == (mark.tip is None), mark.tip
 
 
 def test_everything_is_drawn_within_the_picture(pictures):
@@ -85,7 +85,7 @@ def test_everything_is_drawn_within_the_picture(pictures):
                 assert -0.51 <= y <= picture.height + 0.51, (name, mark.group, y)
 
 
-def test_words_fit_into_the_picture_beside_each_other(pictures):
+def test_labels_fit_into_the_picture_next_to_each_other(pictures):
     for name, picture in pictures.items():
         for mark in [mark for mark in picture.marks if mark.name == "text" and "title" not in mark.group]:
             lines = [line.text or "" for line in mark.element] or [mark.text]
@@ -121,7 +121,7 @@ def every_kind_of_picture():
     rates = [{"label": "x", "share": 0.5, "average": 0.2, "alone": alone} for alone in (True, False)]
     return [
         heat_map({("c", name): one for name, one in found.items()}, ["c"], list(found)),
-        intervals(list(found), found, domain=(-1, 1), others={"A": 0.1}, hollow=("B",)),
+        intervals(list(found), found, domain=(-1, 1), diamonds={"A": 0.1}, hollow=("B",)),
         bars([("a", 1, 1.0, True), ("b", 1, 0.5, False)]),
         click_rates(rates, {"label": "Shown"}),
         decile_lines({"A": {1: found["A"], 2: found["B"]}, "B": {1: found["B"]}}, "A", domain=(-1, 1)),
@@ -180,14 +180,14 @@ def test_foreign_text_in_a_picture_is_text_and_nothing_else(draw):
     assert "<script" not in drawing.svg
     marks = Picture(drawing.svg).marks
     assert {mark.name for mark in marks} <= {*(mark.name for mark in Picture(plain.svg).marks), "tspan"}
-    assert any("<script>" in (mark.told or "") for mark in marks)
+    assert any("<script>" in (mark.tip or "") for mark in marks)
     keys = {key for mark in marks for key in mark.element.keys()}  # noqa: SIM118 - not a dict
     assert not [key for key in keys if key.startswith(("on", "href"))]
 
 
-def test_what_is_empty_is_not_told():
+def test_what_is_empty_is_not_shown():
     row = {"a": "x", "b": None, "c": " ", "d": 7}
-    assert vega.told(row, {"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}) == "A: x\nD: 7"
+    assert vega.tip_text(row, {"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}) == "A: x\nD: 7"
 
 
 # ---- bars -------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def widths(marks):
     return [right - left for left, _, right, _ in (mark.box for mark in marks)]
 
 
-def test_bars_are_as_long_as_their_share_and_what_leaves_is_grey():
+def test_bars_are_as_long_as_their_share_and_what_is_left_out_is_grey():
     rows = [
         ("read", 40, 1.0, True),
         ("lost", 10, 0.25, False),
@@ -210,7 +210,7 @@ def test_bars_are_as_long_as_their_share_and_what_leaves_is_grey():
     assert widths(parts) == pytest.approx([330, 82.5, 0, 0], abs=1e-6)
     drawn = [mark.element.get("fill") for mark in parts]
     assert drawn == [vega.ACCENT, vega.QUIET, vega.QUIET, vega.ACCENT]
-    assert [mark.told for mark in picture.telling] == [
+    assert [mark.tip for mark in picture.with_tip] == [
         "Step: read\nRows: 40  (100.0 %)",
         "Step: lost\nRows: 10  (25.0 %)",
         "Step: none\nRows: 0  (0.0 %)",
@@ -229,7 +229,7 @@ def test_bars_of_the_funnel_agree_with_its_shares(figures, pictures):
 
 def test_rows_stand_below_each_other_and_answer_wherever_they_are_pointed_at():
     picture = Picture(bars([(str(place), 1, 0.5, True) for place in range(5)]).svg)
-    boxes = [mark.box for mark in picture.telling]
+    boxes = [mark.box for mark in picture.with_tip]
     assert boxes == [pytest.approx((0, 42 * place, 330, 42 * (place + 1)), abs=1e-6) for place in range(5)]
     for part, (_, top, _, bottom) in zip(picture.layer(1), boxes, strict=True):
         assert top < part.centre[1] < bottom
@@ -240,7 +240,7 @@ def test_labels_of_bars_are_cut_before_they_meet_the_numbers():
     left, right = (picture.layer(number)[0] for number in (2, 3))
     assert left.text.endswith("…")
     assert LETTER * (len(left.text) + len(right.text)) < 330
-    assert "w" * 300 in picture.telling[0].told
+    assert "w" * 300 in picture.with_tip[0].tip
 
 
 def test_click_rates_have_a_tick_at_the_average_and_the_colour_of_their_place():
@@ -295,15 +295,15 @@ def test_cells_stand_in_the_column_and_row_of_their_heads():
     picture = Picture(heat_map(FOUND, CLICKS, METRICS).svg)
     heads = {mark.text: mark.points[0] for mark in picture.of("role-axis-label")}
     assert list(heads) == ["DCG", "AP(rel=2)", "ERR", "UCTR", "PLC"]
-    for cell in picture.telling:
-        click, metric = (line.split(": ")[1] for line in cell.told.split("\n")[:2])
+    for cell in picture.with_tip:
+        click, metric = (line.split(": ")[1] for line in cell.tip.split("\n")[:2])
         left, top, right, bottom = cell.box
         assert left < heads[metric][0] < right
         assert top < heads[click][1] < bottom
 
 
-def test_a_cell_without_a_value_tells_why():
-    told = [mark.told for mark in Picture(heat_map(FOUND, CLICKS, METRICS).svg).telling]
+def test_a_cell_without_a_value_shows_why():
+    told = [mark.tip for mark in Picture(heat_map(FOUND, CLICKS, METRICS).svg).with_tip]
     assert told[3].endswith("No value: no variance")
     assert [line for line in told if "No value" in line] == [told[3]]
 
@@ -317,24 +317,24 @@ LONG = (
 )
 
 
-def test_columns_of_long_names_stay_apart_and_tell_the_whole_name():
+def test_columns_of_long_names_stay_distinct_and_show_the_whole_name():
     values = {("PLC", name): Estimate(value) for name, value in zip(LONG, (0.1, 0.2, 0.3, 0.4), strict=True)}
     picture = Picture(heat_map(values, ["PLC"], LONG).svg)
     heads = [mark.text for mark in picture.of("role-axis-label")]
     assert heads == ["ERR(gai…1", "ERR(gai…2", "NDCG(gain…", "RR(rel=2)", "PLC"]
-    lefts, tops, rights, _ = zip(*(mark.box for mark in picture.telling), strict=True)
+    lefts, tops, rights, _ = zip(*(mark.box for mark in picture.with_tip), strict=True)
     assert list(lefts[1:]) == pytest.approx(list(rights[:-1]), abs=3)
     assert len(set(tops)) == 1
-    assert [mark.told.split("\n")[1] for mark in picture.telling] == [f"Editorial metric: {n}" for n in LONG]
+    assert [mark.tip.split("\n")[1] for mark in picture.with_tip] == [f"Editorial metric: {n}" for n in LONG]
 
 
-def test_rows_of_long_names_stay_apart_and_tell_the_whole_name():
+def test_rows_of_long_names_stay_distinct_and_show_the_whole_name():
     values = {name: Estimate(0.1) for name in LONG}
     picture = Picture(intervals(LONG, values, domain=(0, 0.2)).svg)
     heads = [mark.text for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
     assert heads == ["ERR(gains='0 0.1 0…1", "ERR(gains='0 0.1 0…2", "NDCG(gains='0 1 2 3…", "RR(rel=2)"]
     assert len({mark.centre[1] for mark in picture.layer(1)}) == len(LONG)
-    assert [mark.told.split("\n")[0] for mark in picture.telling] == [f"Metric: {name}" for name in LONG]
+    assert [mark.tip.split("\n")[0] for mark in picture.with_tip] == [f"Metric: {name}" for name in LONG]
 
 
 def test_more_than_nine_names_that_begin_alike_are_all_numbered():
@@ -343,11 +343,11 @@ def test_more_than_nine_names_that_begin_alike_are_all_numbered():
     assert list(labels.values())[-2:] == ["ERR(gai…11", "DCG"]
 
 
-def test_the_titles_of_a_plane_are_cut_to_its_side():
+def test_the_titles_of_a_histogram_are_cut_to_its_side():
     cell = {"left": -0.1, "right": 0.1, "low": -0.1, "high": 0.1, "draws": 1}
     head = f"Difference in {LONG[0]} and more"
     picture = Picture(
-        plane([cell], domains=((-1, 1), (-1, 1)), heads=(head, "up"), titles={"draws": "n"}).svg
+        histogram_2d([cell], domains=((-1, 1), (-1, 1)), heads=(head, "up"), titles={"draws": "n"}).svg
     )
     (title, _) = picture.of("role-axis-title")
     assert title.text == f"{head[:40]}…"
@@ -373,7 +373,7 @@ LINES = {
 
 
 def test_dots_intervals_and_diamonds_lie_where_the_axis_says():
-    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), others={"DCG": 0.2, "RR": None})
+    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), diamonds={"DCG": 0.2, "RR": None})
     picture = Picture(drawing.svg)
     reaches, dots, diamonds = (picture.layer(number) for number in range(3))
     assert [mark.centre[0] for mark in dots] == pytest.approx(
@@ -389,11 +389,11 @@ def test_each_dot_stands_in_the_row_of_its_name_and_a_metric_without_a_value_in_
     picture = Picture(intervals(list(LINES), LINES, domain=(-1, 1)).svg)
     names = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
     assert [mark.text for mark in names] == ["DCG", "ERR", "RR"]
-    for name, dot, row in zip(names, picture.layer(1), picture.telling, strict=True):
+    for name, dot, row in zip(names, picture.layer(1), picture.with_tip, strict=True):
         _, top, _, bottom = row.box
         assert top < name.points[0][1] < bottom
         assert dot.centre[1] == pytest.approx((top + bottom) / 2)
-        assert row.told.startswith(f"Metric: {name.text}\n")
+        assert row.tip.startswith(f"Metric: {name.text}\n")
 
 
 def test_hollow_dots_have_the_colour_of_the_page():
@@ -422,7 +422,7 @@ def test_scales_hold_all_values_and_end_on_round_numbers(values, domain):
     assert common_domain(values) == domain
 
 
-# ---- lines by decile, plane of draws ----------------------------------------------------------
+# ---- lines by decile, histogram of draws ------------------------------------------------------
 
 
 def test_dots_of_deciles_lie_from_left_to_right_and_the_higher_the_value_the_higher():
@@ -433,7 +433,7 @@ def test_dots_of_deciles_lie_from_left_to_right_and_the_higher_the_value_the_hig
     xs, ys = zip(*(dot.centre for dot in dots), strict=True)
     assert xs == pytest.approx([40 + 262 * place / 9 for place in range(10)])
     assert ys == pytest.approx([8 + 150 * (0.7 - decile / 20) / 0.8 for decile in range(1, 11)])
-    assert [mark.centre for mark in picture.telling] == [pytest.approx(dot.centre) for dot in dots]
+    assert [mark.centre for mark in picture.with_tip] == [pytest.approx(dot.centre) for dot in dots]
     (quiet,), (band,) = picture.layer(0), picture.layer(1)
     assert quiet.element.get("stroke") == vega.QUIET
     assert {round(y, 6) for _, y in quiet.points} == {8 + 150 * 0.5}
@@ -453,23 +453,25 @@ def test_pictures_of_deciles_share_one_scale(pictures):
 def test_a_decile_without_a_value_has_no_dot():
     line = {1: Estimate(0.1), 2: Estimate(None, reason="no variance"), 3: Estimate(0.3)}
     picture = Picture(decile_lines({"ERR": line}, "ERR", domain=(0, 1)).svg)
-    assert [mark.told.split("\n")[1] for mark in picture.telling] == ["Decile: 1", "Decile: 3"]
+    assert [mark.tip.split("\n")[1] for mark in picture.with_tip] == ["Decile: 1", "Decile: 3"]
 
 
-def test_cells_of_the_plane_lie_between_their_ends_and_are_darker_the_more_draws_fall_there():
+def test_bins_of_a_histogram_lie_between_their_ends_and_are_darker_the_more_draws_lie_there():
     cells = [
         {"left": -1.0, "right": -0.5, "low": -2.0, "high": -1.0, "draws": 1, "count": "1"},
         {"left": 0.0, "right": 0.5, "low": 0.0, "high": 1.0, "draws": 25, "count": "25"},
         {"left": 0.5, "right": 1.0, "low": 1.0, "high": 2.0, "draws": 100, "count": "100"},
     ]
-    drawing = plane(cells, domains=((-1, 1), (-2, 2)), heads=("across", "up"), titles={"count": "Draws"})
+    drawing = histogram_2d(
+        cells, domains=((-1, 1), (-2, 2)), heads=("across", "up"), titles={"count": "Draws"}
+    )
     picture = Picture(drawing.svg)
-    boxes = [mark.box for mark in picture.telling]
+    boxes = [mark.box for mark in picture.with_tip]
     assert boxes == [
         pytest.approx((68, 8 + 225, 68 + 75, 8 + 300)),
         pytest.approx((68 + 150, 8 + 75, 68 + 225, 8 + 150)),
         pytest.approx((68 + 225, 8, 68 + 300, 8 + 75)),
     ]
-    strength = [float(mark.element.get("fill-opacity")) for mark in picture.telling]
+    strength = [float(mark.element.get("fill-opacity")) for mark in picture.with_tip]
     assert strength == pytest.approx([0.15 + 0.85 * root / 10 for root in (1, 5, 10)])  # as the square root
     assert [mark.text for mark in picture.of("role-axis-title")] == ["across", "up"]

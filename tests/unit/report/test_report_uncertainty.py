@@ -1,4 +1,4 @@
-"""What the report says of uncertainty, judged by the tables, plain loops and numbers written down here."""
+"""The report on uncertainty, against the tables, plain loops and numbers written down here."""
 
 import itertools
 from collections import Counter
@@ -12,7 +12,7 @@ from clickassay.report.build import build_report, markdown_report
 from clickassay.report.cells import Estimate, Spelled
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
-from clickassay.report.sections.correlation.baselines import yardsticks_section
+from clickassay.report.sections.correlation.baselines import baselines_section
 from clickassay.report.sections.correlation.classes import classes_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
 from clickassay.report.sections.correlation.correlations import correlations_section
@@ -39,9 +39,9 @@ def pairs_of(tables):
     return tables["comparisons"].filter(~OF_BASELINES, **HEADLINE, click_metric="MeanRR").to_dicts()
 
 
-def with_p(tables, apart, p=0.04, q=0.06):
+def with_p(tables, different, p=0.04, q=0.06):
     """The run with an adjusted p-value of `p` for some pairs of MeanRR and `q` for all others."""
-    chosen = pl.concat_str("metric_a", pl.lit("/"), "metric_b").is_in([f"{a}/{b}" for a, b in apart])
+    chosen = pl.concat_str("metric_a", pl.lit("/"), "metric_b").is_in([f"{a}/{b}" for a, b in different])
     return changed(tables, "comparisons", p_adjusted=pl.when(chosen).then(p).otherwise(q))
 
 
@@ -62,9 +62,10 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
     section = section_of(run)
     rows = pairs_of(tables)
     assert len(rows) == 28
-    apart = sum(row["p_adjusted"] < 0.05 for row in rows)
-    told = f"At market m1, depth 5, judge editor, {apart} of 28 pairs can be told apart."
-    assert section.reading[0] == told
+    significant = sum(row["p_adjusted"] < 0.05 for row in rows)
+    assert section.reading[0] == (
+        f"At market m1, depth 5, judge editor, the difference is significant for {significant} of 28 pairs."
+    )
     shown = {row.name: row.cells for row in section.folded[0].rows}
     for row in rows:
         name = f"{row['metric_a']} \N{MINUS SIGN} {row['metric_b']}"
@@ -73,8 +74,8 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
         for cell, value in ((p, row["p_value"]), (adjusted, row["p_adjusted"])):
             assert cell == Spelled("< 0.001" if value < 0.001 else f"{value:.3f}", value)
         assert verdict == ("yes" if row["p_adjusted"] < 0.05 else "no")
-        told = float(needed.text.replace("over ", "").replace(",", ""))
-        assert told == pytest.approx(min(row["queries_needed"], 10_000_000), rel=0.05)
+        shown_queries = float(needed.text.replace("over ", "").replace(",", ""))
+        assert shown_queries == pytest.approx(min(row["queries_needed"], 10_000_000), rel=0.05)
         assert needed.value == row["queries_needed"]
 
 
@@ -84,24 +85,26 @@ def test_the_file_of_comparisons_holds_the_whole_family(tables, run):
     assert data.filter(**HEADLINE, click_metric="MeanRR").height == 11 * 10 / 2
 
 
-def test_the_widest_difference_is_told_from_the_better_metric(tables):
-    sure = [("DCG", "ERR"), ("AP", "ERR")]
-    run = with_p(tables, sure, p=0.0004)
+def test_the_largest_difference_is_described_from_the_better_metric(tables):
+    significant = [("DCG", "ERR"), ("AP", "ERR")]
+    run = with_p(tables, significant, p=0.0004)
     rows = {(row["metric_a"], row["metric_b"]): row for row in pairs_of(tables)}
-    (a, b), row = max(((pair, rows[pair]) for pair in sure), key=lambda item: abs(item[1]["difference"]))
+    (a, b), row = max(
+        ((pair, rows[pair]) for pair in significant), key=lambda item: abs(item[1]["difference"])
+    )
     low, high = sorted([abs(row["ci_low"]), abs(row["ci_high"])])
     assert row["difference"] < 0
     assert section_of(run).reading[1] == (
         f"{b} predicts MeanRR better than {a} by {-row['difference']:.3f} (95 % interval {low:.3f} to "
-        f"{high:.3f}, adjusted p < 0.001), the widest difference of those."
+        f"{high:.3f}, adjusted p < 0.001), the largest of these differences."
     )
 
 
-def test_a_single_difference_is_not_called_the_widest_and_carries_its_caution(tables):
+def test_a_single_difference_is_not_called_the_largest_and_carries_its_caution(tables):
     doubtful = {**tables, "comparisons": tables["comparisons"].with_columns(caution=pl.lit("few decide"))}
-    told = section_of(with_p(doubtful, [("DCG", "ERR")])).reading[1]
-    assert told.startswith("ERR predicts MeanRR better than DCG by ")
-    assert told.endswith("adjusted p 0.040). Do not rely on this interval: few decide.")
+    text = section_of(with_p(doubtful, [("DCG", "ERR")])).reading[1]
+    assert text.startswith("ERR predicts MeanRR better than DCG by ")
+    assert text.endswith("adjusted p 0.040). Do not rely on this interval: few decide.")
 
 
 def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardest(tables):
@@ -111,8 +114,9 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
     run = changed(tables, "comparisons", queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9))
     assert findings.rank(run, run.headline).best == "ERR"
     assert (
-        "To settle the ties of ERR would take about 1,200 judged queries (for DCG) to 57,000 (for RR); there "
-        "are 60. As many detect such a difference 4 times out of 5."
+        "To show a difference between ERR and the metrics that are not significantly different from it would "
+        "take about 1,200 judged queries (for DCG) to 57,000 (for RR); there are 60. That many detect such a "
+        "difference 4 times out of 5."
     ) in section_of(run).reading
     shown = {row.name: row.cells[-1] for row in section_of(run).tables[0].rows}
     assert shown["NDCG"] == Spelled("over 10,000,000", 4e9)
@@ -135,7 +139,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
 def test_pairs_that_were_not_tested_are_counted(tables):
     gone = (pl.col("metric_a") == "DCG") & (pl.col("metric_b") == "ERR")
     run = changed(tables, "comparisons", p_adjusted=pl.when(~gone).then("p_adjusted"))
-    assert section_of(run).reading[0].endswith("of 27 pairs can be told apart; 1 more could not be tested.")
+    assert section_of(run).reading[0].endswith("of 27 pairs; 1 more could not be tested.")
 
 
 def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
@@ -162,7 +166,7 @@ def alike_by_trial(names, apart):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_groups_are_the_largest_sets_without_a_pair_told_apart(seed):
+def test_groups_are_the_largest_sets_without_a_significantly_different_pair(seed):
     rng = np.random.default_rng(seed)
     names = list("ABCDEFG")
     apart = [pair for pair in itertools.combinations(names, 2) if rng.random() < seed / 8]
@@ -214,7 +218,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
     ]
     names = {table.name for table in with_intervals}
     assert names >= {
-        *("table2_correlations", "table2_endless_sessions", "comparisons", "letters", "table3_good"),
+        *("table2_correlations", "table2_noise_corrected", "comparisons", "letters", "table3_good"),
         *("table3_samples", "table4_length", "table4_samples", "table5_navigational", "figure4_frequency"),
         *("table6_differences", "table6_samples", "baselines", "ss_null"),
     }
@@ -248,7 +252,7 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
         cell = rows[row["click_metric"], row["editorial_metric"]]
         assert (cell.value, cell.low, cell.high) == noise_corrected_ends(row)
     # 7 click metrics times 2 of 8 metrics have no value; QCTR's other 6 have no bound
-    assert "No interval for 6 of 98 values: noise leaves no bound." in table.remarks
+    assert "No interval for 6 of 98 values: the noise correction has no finite bound." in table.remarks
     assert any(
         text.startswith("Dash: no variance of clicks is left") and "(14 of" in text for text in table.remarks
     )
@@ -258,36 +262,40 @@ def test_noise_corrected_values_beyond_one_are_counted(tables):
     beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
     section = differences_section(changed(tables, "differences", noise_corrected=beyond), None)
     note = section.folded[0].notes[0]
-    assert note.startswith("7 noise-corrected values beyond 1: there the log has too few")
+    assert note.startswith("7 noise-corrected values beyond 1: there, the log has too few")
 
 
-def with_endless(tables, value, low, high):
+def with_noise_corrected(tables, value, low, high):
     """The run with this noise-corrected value and interval for every difference."""
     columns = {"noise_corrected": value, "noise_corrected_low": low, "noise_corrected_high": high}
     return changed(tables, "differences", **{name: pl.lit(x, pl.Float64) for name, x in columns.items()})
 
 
-def test_the_reading_tells_what_endless_sessions_would_show(tables, run):
+def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables, run):
     rows = tables["differences"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
     best = max((row for row in rows if row["editorial_metric"] in EDITORIAL), key=lambda row: row["exact"])
-    told = differences_section(with_endless(tables, 0.81, 0.62, 1.07), None).reading
-    assert told[0].startswith(
-        f"{best['editorial_metric']} sees differences in MeanRR best: {best['exact']:.3f} "
+    reading = differences_section(with_noise_corrected(tables, 0.81, 0.62, 1.07), None).reading
+    assert reading[0].startswith(
+        f"Differences in {best['editorial_metric']} correlate best with differences in MeanRR: "
+        f"{best['exact']:.3f} "
     )
-    assert told[1] == (
-        "With endless sessions the correlation would be 0.810 (95 % interval 0.620 to 1.070; it may pass 1)."
+    assert reading[1] == (
+        "With infinitely many sessions, the correlation would be 0.810 (95 % interval 0.620 to 1.070; as an "
+        "estimate, it may be above 1)."
     )
 
 
 @pytest.mark.parametrize(("value", "low", "high"), [(None, None, None), (0.9, None, None), (1.4, 0.9, 2.0)])
-def test_without_a_bound_the_reading_promises_nothing_of_endless_sessions(tables, value, low, high):
-    run = with_endless(tables, value, low, high)
-    assert "cannot be told" in differences_section(run, None).reading[1]
+def test_without_a_bound_the_reading_promises_nothing_about_infinitely_many_sessions(
+    tables, value, low, high
+):
+    run = with_noise_corrected(tables, value, low, high)
+    assert "cannot be estimated" in differences_section(run, None).reading[1]
 
 
 def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
     table = correlations_section(run).folded[1]
-    assert "endless sessions" in table.title
+    assert "infinitely many sessions" in table.title
     assert "noise-corrected" in table.title
     rows = {(row.group, row.name): row.cells for row in table.rows}
     assert len(rows) == 8 * len(CLICKS)
@@ -296,7 +304,9 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
         for name, cell in zip(EDITORIAL, rows["market m1, depth 5, judge editor", click], strict=True):
             assert (cell.value, cell.low, cell.high) == noise_corrected_ends(found[name])
     values = 8 * 8 * len(CLICKS)
-    assert f"No interval for 64 of {values} values: noise leaves no bound." in table.remarks
+    assert (
+        f"No interval for 64 of {values} values: the noise correction has no finite bound." in table.remarks
+    )
 
 
 @pytest.mark.parametrize(
@@ -304,7 +314,10 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
     [
         ((0.5, 0.6, 0.4, 0.9, None, None), Estimate(0.6, 0.4, 0.9)),
         ((0.5, 0.6, 0.4, 0.9, None, "few"), Estimate(0.6, 0.4, 0.9, caution="few")),
-        ((0.5, 0.6, None, None, None, "few"), Estimate(0.6, caution="noise leaves no bound")),
+        (
+            (0.5, 0.6, None, None, None, "few"),
+            Estimate(0.6, caution="the noise correction has no finite bound"),
+        ),
         ((None, 0.6, None, None, None, "no interval: x"), Estimate(0.6, caution="no interval: x")),
         (
             (0.5, None, None, None, None, "few"),
@@ -318,11 +331,11 @@ def test_a_noise_corrected_value_says_why_it_or_its_interval_is_missing(row, exp
     assert noise_corrected(dict(zip(names, row, strict=True))) == expected
 
 
-# ---- yardsticks -------------------------------------------------------------------------------
+# ---- baselines --------------------------------------------------------------------------------
 
 
-def test_baselines_stand_beside_the_best_metric_with_what_it_adds(tables, run):
-    table = yardsticks_section(run).tables[0]
+def test_baselines_are_next_to_the_best_metric_with_what_it_adds(tables, run):
+    table = baselines_section(run).tables[0]
     row = next(row for row in table.rows if row.name == "market m2, depth 5, judge llm")
     key = {"market": "m2", "depth": 5, "judge": "llm"}
     found = correlations_of(tables, "MeanRR", **key)
@@ -333,8 +346,8 @@ def test_baselines_stand_beside_the_best_metric_with_what_it_adds(tables, run):
     pairs = tables["comparisons"].filter(**key, click_metric="MeanRR", metric_a=best, metric_b="MeanGrade")
     pair = pairs.row(0, named=True)
     assert (added.value, added.low, added.high) == (pair["difference"], pair["ci_low"], pair["ci_high"])
-    sure = pair["p_adjusted"]
-    assert p == Spelled("< 0.001" if sure < 0.001 else f"{sure:.3f}", sure)
+    adjusted = pair["p_adjusted"]
+    assert p == Spelled("< 0.001" if adjusted < 0.001 else f"{adjusted:.3f}", adjusted)
 
 
 def best_against_baselines(tables, differences):
@@ -354,11 +367,11 @@ def test_a_metric_above_all_baselines_is_said_to_be(tables):
     run = best_against_baselines(
         tables, [(0.1, 0.08, 0.12, 0.0002), (0.05, 0.01, 0.09, 0.04), (0.2, 0.1, 0.3, 0.01)]
     )
-    text, order, _ = yardsticks_section(run).reading
-    assert text.endswith("It is above them all (adjusted p < 0.05).")
+    text, order, _ = baselines_section(run).reading
+    assert text.endswith("It is significantly above all of them (adjusted p < 0.05).")
     assert order == (
-        "The mean grade knows no order of results; ERR adds 0.100 to it (95 % interval 0.080 to 0.120, "
-        "adjusted p < 0.001)."
+        "The mean grade ignores the order of results; ERR adds 0.100 to its correlation (95 % interval 0.080 "
+        "to 0.120, adjusted p < 0.001)."
     )
 
 
@@ -367,15 +380,15 @@ def test_baselines_that_are_not_beaten_are_named(tables):
         tables, [(0.1, 0.08, 0.12, 0.001), (-0.1, -0.2, -0.05, 0.001), (0.2, 0, 0.4, 0.06)]
     )
     words = (
-        "It cannot be told to be above the grade of the first result or the relevance of the first result."
+        "It is not significantly above the grade of the first result or the relevance of the first result."
     )
-    assert words in yardsticks_section(run).reading[0]
+    assert words in baselines_section(run).reading[0]
 
 
 def test_what_is_left_of_ss_is_its_correlation_less_that_of_clicks_that_ignore_grades(tables, run):
-    section = yardsticks_section(run)
+    section = baselines_section(run)
     rows = [row for row in section.tables[1].rows if row.group == "market m1, depth 5, judge editor"]
-    assert [row.name for row in rows] == ["observed", "clicks ignore grades", "left above it"]
+    assert [row.name for row in rows] == ["observed", "if clicks ignored grades", "difference"]
     found = correlations_of(tables, "SS")
     left = {name: found[name]["correlation"] - found[name]["null_correlation"] for name in EDITORIAL}
     assert [cell.value for cell in rows[2].cells] == pytest.approx(
@@ -384,9 +397,9 @@ def test_what_is_left_of_ss_is_its_correlation_less_that_of_clicks_that_ignore_g
     best = max(EDITORIAL, key=lambda name: found[name]["correlation"])
     most = max(EDITORIAL, key=lambda name: left[name])
     assert section.reading[2].endswith(
-        f"{best} goes best with SS, {found[best]['correlation']:.3f}; with clicks that ignore the grades it "
-        f"would be {found[best]['null_correlation']:.3f}. {most} is furthest above that value, by "
-        f"{left[most]:.3f}."
+        f"{best} has the highest correlation with SS, {found[best]['correlation']:.3f}; if clicks ignored "
+        f"the grades it would be {found[best]['null_correlation']:.3f}. {most} is furthest above its value "
+        f"for such clicks, by {left[most]:.3f}."
     )
     csv = section.tables[1].data.filter(**HEADLINE)
     assert dict(csv.select("editorial_metric", "above_null").iter_rows()) == pytest.approx(left, abs=1e-12)
@@ -394,4 +407,4 @@ def test_what_is_left_of_ss_is_its_correlation_less_that_of_clicks_that_ignore_g
 
 def test_when_nothing_is_left_of_ss_the_report_says_so(tables):
     run = changed(tables, "correlations", null_correlation=pl.col("correlation") + 0.01)
-    assert yardsticks_section(run).reading[2].endswith("No metric is above that value.")
+    assert baselines_section(run).reading[2].endswith("No metric is above its value for such clicks.")

@@ -1,4 +1,4 @@
-"""Sentences of every part of every run: whole, without slips of grammar or of the program."""
+"""Sentences of every section of every run: whole, without errors of grammar or of the program."""
 
 import re
 
@@ -32,7 +32,7 @@ def report(request):
 
 
 def sentences(report):
-    """What is told in sentences."""
+    """All sentences of a report."""
     yield from (finding.text for finding in report.findings)
     yield from (report.data, report.rule, *report.caveats)
     if report.scope:

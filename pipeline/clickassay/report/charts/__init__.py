@@ -1,5 +1,5 @@
 """Pictures of a report.
 
-- ``marks``: charts in the grammar of Vega-Lite; ``lines``: curves; ``discounts``: Figure 1.
-- ``vega``: drawn while the report is written.
+- ``marks``: heat map, bars, intervals, histogram; ``lines``: curves; ``discounts``: Figure 1.
+- ``vega``: drawing with Vega-Lite while the report is written.
 """

@@ -1,4 +1,4 @@
-"""How far down readers look, beside the discounts of DCG and RBP (Chapelle et al. 2009, Figure 1)."""
+"""Examination by position next to the discounts of DCG and RBP (Chapelle et al. 2009, Figure 1)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ SIZE = (330, 190)
 def discount_lines(
     examined: Mapping[str, Sequence[float]], discounts: Mapping[str, Sequence[float]], main: str
 ) -> Drawing:
-    """Draw examination by position, one line for each model, and discounts as dashes.
+    """Draw examination by position, one line for each model, and discounts as dashed lines.
 
     Parameters
     ----------
     examined
-        By model, the share of sessions in which each position is examined, from the first on; 0..1.
+        Share of sessions that examine each position, from the first on, by model; 0..1.
     discounts
-        By metric, its weight of each position relative to the first; 0..1.
+        Weight of each position relative to the first, by metric; 0..1.
     main
         The model that is drawn in colour; the others are grey.
     """
@@ -36,7 +36,7 @@ def discount_lines(
     dashes: Spec = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.6}
     colour: Spec = {"condition": {"test": "datum.first", "value": WARM}, "value": INK}
     by_name: Spec = {"detail": {"field": "name"}}
-    words: Spec = {"type": "text", "align": "left", "dx": 7}
+    label: Spec = {"type": "text", "align": "left", "dx": 7}
     layers = [
         layer({"type": "line", "color": QUIET, "strokeWidth": 1}, {**place, **by_name}, only="other"),
         layer(
@@ -47,7 +47,7 @@ def discount_lines(
         layer(
             {"type": "point", "filled": True, "color": ACCENT, "size": 36, "opacity": 1}, place, only="main"
         ),
-        layer(words, {**place, "text": {"field": "name"}}, only="labelled"),
+        layer(label, {**place, "text": {"field": "name"}}, only="labelled"),
         layer({"type": "point", "filled": True, "size": 200, "opacity": 0}, place, tip=True),
     ]
     titles = {"name": "Line", "position_text": "Position", "text": "Relative to the first"}
@@ -70,5 +70,5 @@ def _points(lines: Mapping[str, Sequence[float]], *, main: str, dashed: bool) ->
         }
         for name, line in lines.items()
         for place, value in enumerate(line, 1)
-        if not math.isnan(value)  # where nothing is shown
+        if not math.isnan(value)  # where no result is shown
     ]

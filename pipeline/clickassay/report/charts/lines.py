@@ -16,10 +16,10 @@ from clickassay.report.charts.vega import (
     Spec,
     Values,
     apart,
-    fitted,
     layer,
     number_axis,
     picture,
+    shorten,
 )
 from clickassay.report.model import Drawing
 
@@ -29,15 +29,15 @@ PLOT = (300, 210)
 _STROKES = [(colour, dash) for dash in ([], [7, 3], [2, 3]) for colour in (ACCENT, WARM, MUTED)]
 
 MOST_LINES = len(_STROKES)
-"""Lines that can be told from each other."""
+"""Largest number of lines that can be distinguished."""
 
-_NAMES = 17  # height of a line of the legend
-_SAMPLE = 26  # width of the stroke that it shows
+_NAME_HEIGHT = 17  # height of a line of the legend
+_STROKE_WIDTH = 26  # width of the stroke that it shows
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its name, its points, and whether it is there to compare with only."""
+    """One line: its name, its points, and whether it is only there for comparison."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -47,7 +47,7 @@ class Line:
 def curves(
     lines: Sequence[Line], *, domains: tuple[Span, Span], heads: tuple[str, str], name_head: str = "Run"
 ) -> Drawing:
-    """Draw lines with their names above, at most `MOST_LINES` of them and one that is quiet.
+    """Draw at most `MOST_LINES` lines and one quiet one, with their names above.
 
     Parameters
     ----------
@@ -58,18 +58,18 @@ def curves(
     heads
         Titles of the axes.
     """
-    labels = apart({line.name: fitted(visible(line.name), PLOT[0] - _SAMPLE) for line in lines})
+    labels = apart({line.name: shorten(visible(line.name), PLOT[0] - _STROKE_WIDTH) for line in lines})
     x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **TITLE)
     y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **TITLE)
     layers: list[Spec] = []
     for place, (line, (colour, dash)) in enumerate(zip(lines, _strokes(lines), strict=True)):
         stroke: Spec = {"color": colour, "strokeWidth": 1.2 if line.quiet else 2, "strokeDash": dash}
         layers.append(layer({"type": "line", **stroke}, {"x": x, "y": y}, only=f"line_{place}"))
-        layers += _legend(labels[line.name], stroke, above=_NAMES * (len(lines) - place))
+        layers += _legend(labels[line.name], stroke, above=_NAME_HEIGHT * (len(lines) - place))
     unseen: Spec = {"type": "point", "filled": True, "size": 150, "opacity": 0}
     layers.append(layer(unseen, {"x": x, "y": y}, tip=True))
     titles = {"name": name_head, "x_text": heads[0], "y_text": heads[1]}
-    top = 8.0 + _NAMES * len(lines)
+    top = 8.0 + _NAME_HEIGHT * len(lines)
     return picture(layers, _points(lines), titles, size=PLOT, sides=(52, top, 10, 44))
 
 
@@ -78,13 +78,15 @@ def _strokes(lines: Sequence[Line]) -> list[tuple[str, list[int]]]:
     return [(QUIET, []) if line.quiet else next(strokes) for line in lines]
 
 
-def _legend(words: str, stroke: Spec, *, above: float) -> list[Spec]:
+def _legend(name: str, stroke: Spec, *, above: float) -> list[Spec]:
     at: Spec = {"y": {"value": -above}}
     sample = layer(
-        {"type": "rule", **stroke}, {**at, "x": {"value": 0}, "x2": {"value": _SAMPLE - 6}}, only="first"
+        {"type": "rule", **stroke},
+        {**at, "x": {"value": 0}, "x2": {"value": _STROKE_WIDTH - 6}},
+        only="first",
     )
-    text: Spec = {"type": "text", "align": "left", "baseline": "middle", "text": words}
-    return [sample, layer(text, {**at, "x": {"value": _SAMPLE}}, only="first")]
+    text: Spec = {"type": "text", "align": "left", "baseline": "middle", "text": name}
+    return [sample, layer(text, {**at, "x": {"value": _STROKE_WIDTH}}, only="first")]
 
 
 def _points(lines: Sequence[Line]) -> Values:
@@ -105,7 +107,7 @@ def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> D
     differences
         Names and differences in -1..1, from left to right.
     head
-        What is drawn, the title of the axis.
+        Title of the axis.
     """
     values: Values = [
         {

@@ -1,7 +1,7 @@
 """Pictures of a report, in the grammar of Vega-Lite: same numbers in, same bytes out.
 
-Colours are named by their job. The style sheet maps these very values to the colours of the light
-or dark page, so one picture serves both; the palette (blue, vermilion, greys) is safe for
+Colours are named by their use. The style sheet maps these values to the colours of the light or dark
+page, so one picture serves both; the palette (blue, vermilion, greys) is safe for
 colour-blind readers, and every colour is doubled by a number, a shape or a position.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import number, percent, span
-from clickassay.report.cells import Estimate, absent
+from clickassay.report.cells import Estimate, not_computed
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
@@ -26,12 +26,12 @@ from clickassay.report.charts.vega import (
     Spec,
     Values,
     apart,
-    fitted,
+    label_width,
     layer,
     names_axis,
     number_axis,
     picture,
-    wide,
+    shorten,
 )
 from clickassay.report.model import Drawing
 
@@ -44,7 +44,7 @@ HEAD = 51
 """Width of a line over a column of cells; neighbours meet where it is more."""
 
 BAR = 42
-"""Height of a bar with its words."""
+"""Height of a bar with its label."""
 
 STEP = 25
 """Height of a row of intervals."""
@@ -53,7 +53,7 @@ PLOT = (262, 150)
 """Width and height of the lines by decile."""
 
 SQUARE = 300
-"""Width and height of the picture of differences."""
+"""Width and height of the histogram of draws."""
 
 WIDE = 330
 """Width of a picture of bars."""
@@ -78,7 +78,7 @@ _DIAMOND: Spec = {
 _ON_TRACK: Spec = {"height": 7, "cornerRadius": 3, "yOffset": 10}
 
 
-def _said(found: Estimate) -> dict[str, Any]:
+def _estimate_columns(found: Estimate) -> dict[str, Any]:
     return {
         "value": found.value,
         "low": found.low,
@@ -113,16 +113,16 @@ def heat_map(
     cell: Spec = {"type": "rect", "width": {"band": 0.96}, "height": {"band": 0.94}, "cornerRadius": 3}
     bold: Spec = {"type": "text", "fontWeight": {"expr": "datum.best ? 'bold' : 'normal'"}}
     cells = layer(cell, {**place, "color": colour, "fillOpacity": strength}, tip=True)
-    words = layer(bold, {**place, "text": {"field": "text"}})
+    numbers = layer(bold, {**place, "text": {"field": "text"}})
     return picture(
-        [cells, words],
+        [cells, numbers],
         values,
         {
             "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
             "interval": "95 % interval", "reason": "No value",
         },
         size=(CELL[0] * len(editorial), CELL[1] * len(clicks)),
-        sides=(wide(clicks), 6 + 14 * lines, 1, 1),
+        sides=(label_width(clicks), 6 + 14 * lines, 1, 1),
     )  # fmt: skip
 
 
@@ -134,19 +134,19 @@ def _column_heads(names: Sequence[str]) -> dict[str, str]:
 
 def _head_line(line: str) -> str:
     # the dots of a cut line are wider than a letter
-    return line if len(line) * LETTER <= HEAD else fitted(line, HEAD - LETTER)
+    return line if len(line) * LETTER <= HEAD else shorten(line, HEAD - LETTER)
 
 
 def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: Mapping[str, str]) -> Values:
-    found = {name: estimates.get((click, name), absent()) for name in heads}
+    found = {name: estimates.get((click, name), not_computed()) for name in heads}
     highest = max((one.value for one in found.values() if one.value is not None), default=None)
     return [
         {
             "click": click,
-            "click_head": fitted(click, 150),
+            "click_head": shorten(click, 150),
             "editorial": name,
             "head": heads[name],
-            **_said(one),
+            **_estimate_columns(one),
             "strength": abs(one.value or 0.0),
             "reason": one.reason,
             "best": one.value is not None and one.value == highest,
@@ -156,14 +156,14 @@ def _heat_row(estimates: Mapping[tuple[str, str], Estimate], click: str, heads: 
 
 
 def bars(rows: Sequence[tuple[str, int, float | None, bool]]) -> Drawing:
-    """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows go on)."""
+    """Draw counts as bars on a common track: (label, rows, share 0..1, whether the rows are kept)."""
     values = [_bar(place, *row) for place, row in enumerate(rows)]
     colour = {"condition": {"test": "datum.goes_on", "value": ACCENT}, "value": QUIET}
     return _shares(values, colour, {"label": "Step", "text": "Rows"})
 
 
 def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec) -> Drawing:
-    """Draw the column `share` as bars on tracks, the words `shown` and `text` above each."""
+    """Draw the column `share` as bars on tracks, the texts `shown` and `text` above each."""
     tracks = layer(_ON_TRACK | {"type": "bar", "color": RULE}, {"y": _ROW, "x": {"datum": 1, **_SHARE}})
     parts = layer(
         _ON_TRACK | {"type": "bar"}, {"y": _ROW, "x": {"field": "share", **_SHARE}, "color": colour}
@@ -176,14 +176,14 @@ def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec
         *more,
         layer(left, {"y": _ROW, "x": {"value": 0}, "text": {"field": "shown"}}),
         layer(right, {"y": _ROW, "x": {"value": WIDE}, "text": {"field": "text"}}),
-        _rows_that_tell(_ROW, BAR),
+        _hover_rows(_ROW, BAR),
     ]
     return picture(layers, values, titles, size=(WIDE, BAR * len(values)), sides=(0, 0, 0, 0))
 
 
 def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) -> dict[str, Any]:
     text = f"{rows:,}" + (f"  ({percent(share)})" if share is not None else "")
-    shown = fitted(label, WIDE - wide([text], most=WIDE))
+    shown = shorten(label, WIDE - label_width([text], limit=WIDE))
     return {
         "place": place,
         "label": label,
@@ -194,8 +194,8 @@ def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) 
     }
 
 
-def _rows_that_tell(row: Spec, height: float, *, left: float = 0) -> Spec:
-    """Return unseen bars over whole rows, so that a row answers wherever it is pointed at."""
+def _hover_rows(row: Spec, height: float, *, left: float = 0) -> Spec:
+    """Return invisible bars over whole rows: pointing anywhere in a row shows its numbers."""
     unseen: Spec = {"type": "bar", "height": height, "opacity": 0}
     return layer(unseen, {"y": row, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
 
@@ -205,42 +205,46 @@ def intervals(
     estimates: Mapping[str, Estimate],
     *,
     domain: Span,
-    others: Mapping[str, float | None] | None = None,
-    other_words: str = "Random iterations",
+    diamonds: Mapping[str, float | None] | None = None,
+    diamond_head: str = "Random iterations",
     head: str = "Metric",
     hollow: Sequence[str] = (),
 ) -> Drawing:
-    """Draw one row per name: the value with its interval, and what else is said of it as a diamond.
+    """Draw one row per name: a dot with its interval, and a second value as a diamond, where there is one.
 
-    `other_words` and `head` say what diamonds and names are. The dots of `hollow` names are not filled.
+    `head` and `diamond_head` are the heads of names and second values. Dots of `hollow` names are not filled.
     """
-    runs, heads = others or {}, apart({name: fitted(name, 150) for name in names})
+    second, heads = diamonds or {}, apart({name: shorten(name, 150) for name in names})
     values = [
-        {"name": name, "head": heads[name], **_interval_row(estimates[name], runs.get(name), name in hollow)}
+        {
+            "name": name,
+            "head": heads[name],
+            **_interval_row(estimates[name], second.get(name), name in hollow),
+        }
         for name in names
         if estimates[name].value is not None
     ]
-    # the first layer lacks rows without an interval: their places are told, not found
+    # the first layer lacks rows without an interval, so the order of all rows is given
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
-    left = wide([value["head"] for value in values])
+    left = label_width([value["head"] for value in values])
     x = number_axis("value", domain, ticks=5, gridColor=ZERO)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
     layers = [
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
         layer(_DOT, {"y": row, "x": x, "fill": fill}),
         layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
-        _rows_that_tell(row, STEP, left=left),
+        _hover_rows(row, STEP, left=left),
     ]
-    said = {"name": head, "text": "Value", "interval": "95 % interval"}
-    if runs:
-        said["run_text"] = other_words
-    return picture(layers, values, said, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
+    titles = {"name": head, "text": "Value", "interval": "95 % interval"}
+    if second:
+        titles["run_text"] = diamond_head
+    return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
 
 
 def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
     return {
-        **_said(found),
+        **_estimate_columns(found),
         "bounded": found.has_interval,
         "run": run,
         "run_text": number(run),
@@ -254,7 +258,7 @@ def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, doma
     values = [
         {
             "decile": at, "decile_text": str(at), "metric": name, "main": name == main, "other": name != main,
-            "banded": name == main and found.has_interval, **_said(found),
+            "banded": name == main and found.has_interval, **_estimate_columns(found),
         }
         for name, line in lines.items()
         for at, found in line.items()
@@ -276,19 +280,19 @@ def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, doma
     return picture(layers, values, titles, size=PLOT, sides=(40, 8, 8, 26))
 
 
-def plane(
+def histogram_2d(
     values: Values, *, domains: tuple[Span, Span], heads: tuple[str, str], titles: Mapping[str, str]
 ) -> Drawing:
-    """Draw cells of a plane, darker the more draws fall into them.
+    """Draw the bins of a 2D histogram, the darker the more draws lie in them.
 
     Parameters
     ----------
     values
-        Cells that are not empty: left, right, low, high, draws, and the columns of `titles`.
+        Bins that are not empty: left, right, low, high, draws, and the columns of `titles`.
     domains
-        Ranges of both axes; both hold 0.
+        Ranges of both axes; both contain 0.
     heads
-        Titles of the axes, ours.
+        Titles of the axes, without any text of a log.
     """
     across, up = (
         number_axis(
@@ -297,7 +301,7 @@ def plane(
             ticks=5,
             gridColor=ZERO,
             format=".3~g",
-            title=fitted(head, SQUARE),
+            title=shorten(head, SQUARE),
             **TITLE,
             **place,
         )
@@ -310,22 +314,27 @@ def plane(
         "scale": {"type": "sqrt", "range": [0.15, 1], "zero": True},
     }  # fmt: skip
     place = {"x": across, "x2": {"field": "right"}, "y": up, "y2": {"field": "high"}}
-    cells = layer({"type": "rect", "color": ACCENT}, {**place, "fillOpacity": strength}, tip=True)
-    return picture([cells], values, titles, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
+    bins = layer({"type": "rect", "color": ACCENT}, {**place, "fillOpacity": strength}, tip=True)
+    return picture([bins], values, titles, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
 
 
 def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
-    """Draw click-through rates as bars, a tick where the average of the position lies.
+    """Draw click-through rates as bars, with a tick at the average of the position.
 
     Parameters
     ----------
     values
-        Rows: label, share and average (0..1), whether nothing better stands above (alone).
+        Rows: label, share and average (0..1), whether no better result is above (alone).
     titles
-        Columns to tell, with their words.
+        Heads of the columns that a bar shows when it is pointed at, by column.
     """
     drawn = [
-        {**value, "place": place, "shown": fitted(value["label"], WIDE - 60), "text": percent(value["share"])}
+        {
+            **value,
+            "place": place,
+            "shown": shorten(value["label"], WIDE - 60),
+            "text": percent(value["share"]),
+        }
         for place, value in enumerate(values)
     ]
     colour = {"condition": {"test": "datum.alone", "value": ACCENT}, "value": WARM}
@@ -335,7 +344,7 @@ def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
 
 
 def common_domain(estimates: Sequence[Estimate], more: Sequence[float | None] = ()) -> tuple[float, float]:
-    """Return the range, widened to the next twentieth, that holds all values and intervals."""
+    """Return the range of all values and intervals, widened to the next multiple of 0.05."""
     ends = [end for one in estimates if one.value is not None for end in (one.value, one.low, one.high)]
     known = [end for end in [*ends, *more] if end is not None]
     if not known:

@@ -1,7 +1,7 @@
-"""Pictures drawn by Vega-Lite while the report is written: the page needs no script to show them.
+"""Drawing with Vega-Lite while the report is written: the page needs no script to show its pictures.
 
-A specification is plain data and holds no text of a log but as values, which Vega draws as they are.
-All sizes are given, so the same numbers give the same picture whatever fonts a machine has.
+A specification is plain data; text of a log appears in its values only, which Vega draws as they are.
+All sizes are given, so the same numbers give the same picture, whatever fonts a machine has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from clickassay.report.model import Drawing
 
 VERSION = "6.4"
-"""Version of Vega-Lite that draws; the package brings several."""
+"""Version of Vega-Lite; the package has several."""
 
 INK = "#1c2127"
 MUTED = "#5b6571"
@@ -26,10 +26,10 @@ WARM = "#d9631e"
 WARM_TINT = "#eb8f53"
 
 TIP = "tip"
-"""Column of the text that is told when a mark is pointed at; it is the mark's accessible name."""
+"""Column of the text that is shown when a mark is pointed at; it is the mark's accessible name."""
 
 LETTER = 7.2
-"""Pixels of an average character at 12 pixels, rather too wide: there is no font to measure."""
+"""Width of an average character at 12 pixels, rather too large: there is no font to measure."""
 
 Spec = dict[str, Any]
 Values = list[dict[str, Any]]
@@ -48,10 +48,10 @@ _CONFIG = {
 }
 
 TITLE: Spec = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
-"""How the title of an axis is set."""
+"""Style of the title of an axis."""
 
 ZERO: Spec = {"condition": {"test": "datum.value === 0", "value": MUTED}, "value": RULE}
-"""Colour of the lines of a grid: the one at 0 stands out."""
+"""Colour of grid lines: the one at 0 is darker."""
 
 
 def picture(
@@ -71,13 +71,13 @@ def picture(
     values
         One record for each datum.
     titles
-        Columns that are told when a mark is pointed at, with their words: the column ``tip`` holds them.
+        Heads of the columns that are shown when a mark is pointed at, by column: the column ``tip`` has them.
     size, sides
         Width and height of the plot and the space around it, in pixels.
     """
     left, top, right, bottom = sides
     spec = {
-        "data": {"values": [{**value, TIP: told(value, titles)} for value in values]},
+        "data": {"values": [{**value, TIP: tip_text(value, titles)} for value in values]},
         "width": size[0],
         "height": size[1],
         "padding": {"left": left, "top": top, "right": right, "bottom": bottom},
@@ -90,11 +90,11 @@ def picture(
     return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
 
 
-def told(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
-    """Return the lines that tell a datum: a title and its value each; what is empty is left out."""
-    texts = ((title, value.get(column)) for column, title in titles.items())
-    lines = [(title, str(words).strip()) for title, words in texts if words is not None]
-    return "\n".join(f"{title}: {words}" for title, words in lines if words)
+def tip_text(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """Return the lines of a datum, ``head: value`` each; empty values are left out."""
+    cells = ((title, value.get(column)) for column, title in titles.items())
+    lines = [(title, str(cell).strip()) for title, cell in cells if cell is not None]
+    return "\n".join(f"{title}: {text}" for title, text in lines if text)
 
 
 def layer(mark: Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
@@ -109,7 +109,7 @@ def layer(mark: Spec, encoding: Spec, *, only: str | None = None, tip: bool = Fa
     only
         Column that is true for the values to draw; None draws all.
     tip
-        Whether the marks tell their datum; the others are hidden from readers of the page.
+        Whether the marks show their datum when pointed at; the others are hidden from screen readers.
     """
     own: Spec = {"mark": {**mark, "aria": tip}, "encoding": dict(encoding)}
     if tip:
@@ -134,10 +134,10 @@ def names_axis(field: str, **axis: str | float | Spec) -> Spec:
     return {"field": field, "type": "ordinal", "sort": None, "axis": {"grid": False, **axis}}
 
 
-def fitted(words: str, width: float) -> str:
-    """Cut `words` to about `width` pixels."""
+def shorten(text: str, width: float) -> str:
+    """Cut `text` to about `width` pixels."""
     longest = max(2, int(width / LETTER))
-    return words if len(words) <= longest else words[: longest - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def apart(labels: Mapping[str, str]) -> dict[str, str]:
@@ -153,6 +153,6 @@ def _numbered(label: str, number: int) -> str:
     return f"{label[: -1 - len(str(number))]}…{number}"
 
 
-def wide(names: Sequence[str], *, most: float = 150) -> float:
-    """Return the pixels that the longest of `names` takes beside a picture."""
-    return min(most, max((len(name) for name in names), default=0) * LETTER) + 7
+def label_width(names: Sequence[str], *, limit: float = 150) -> float:
+    """Return the pixels that the longest of `names` takes next to a picture, at most `limit` and a gap."""
+    return min(limit, max((len(name) for name in names), default=0) * LETTER) + 7

@@ -1,4 +1,4 @@
-"""Numbers that others published about other logs, to be shown beside a run.
+"""Published results of other logs, to be shown next to those of a run.
 
-- ``read``: the files ``<name>.toml`` here; ``own``: what of the run stands beside a value.
+- ``read``: the files ``<name>.toml`` here; ``own``: the rows of the run that correspond to them.
 """

@@ -1,4 +1,4 @@
-"""Numbers that others published about other logs: one TOML file each, to be shown beside a run.
+"""Published results of other logs: one TOML file each, to be shown next to those of a run.
 
 A further paper is a further file ``<name>.toml`` in this folder; nothing else has to change.
 """
@@ -18,8 +18,8 @@ from clickassay.core.errors import ReportError
 from clickassay.core.text import listed, visible
 
 
-class Key(NamedTuple):
-    """Which correlation of a sample it is, in the words of `contracts.correlation.CORRELATIONS`."""
+class CorrelationKey(NamedTuple):
+    """Key of a correlation within a sample, as in `contracts.correlation.CORRELATIONS`."""
 
     split: str
     class_: str
@@ -32,12 +32,12 @@ _Count = Annotated[int, Field(ge=0)]
 _Correlation = Annotated[float, Field(ge=-1, le=1)]
 
 
-class _Form(BaseModel):
+class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class OtherCounts(_Form):
-    """Size of one sample of the other log; `coverage` is a share, 0..1."""
+class PublishedSize(_Record):
+    """Size of one sample of the published log; `coverage` is a share, 0..1."""
 
     market: str
     depth: _Depth
@@ -47,35 +47,35 @@ class OtherCounts(_Form):
     coverage: Annotated[float, Field(ge=0, le=1)]
 
 
-class OtherSizes(_Form):
-    """The published table of sizes: its number there, a title of ours, its rows."""
+class PublishedSizes(_Record):
+    """The published table of sizes: its number in the paper, a title of ours, its rows."""
 
     number: str
     title: str
-    rows: tuple[OtherCounts, ...]
+    rows: tuple[PublishedSize, ...]
 
 
 @dataclass(frozen=True)
-class OtherValue:
+class PublishedValue:
     """One published correlation, -1..1.
 
     Attributes
     ----------
     market, depth
-        The sample of the other log.
+        The sample of the published log.
     key
-        Which correlation of the sample it is; ``AP(rel=2)`` counts grades from 2 up as relevant.
+        The correlation within the sample; ``AP(rel=2)`` counts grades from 2 up as relevant.
     value
         As printed.
     """
 
     market: str
     depth: int
-    key: Key
+    key: CorrelationKey
     value: float
 
 
-class _Block(_Form):
+class _Block(_Record):
     market: str
     depth: _Depth
     split: str = EVERY
@@ -91,17 +91,17 @@ class _Block(_Form):
         return self
 
 
-class OtherTable(_Form):
+class PublishedTable(_Record):
     """One published table of correlations.
 
     Attributes
     ----------
     number, title
-        Its number there, and a title of ours.
+        Its number in the paper, and a title of ours.
     measures
-        What of a run stands beside it: a ``correlation``, or a ``difference`` of two virtual rankers.
-    words
-        Words for editorial metrics whose names do not say enough.
+        What it corresponds to in a run: a ``correlation``, or a ``difference`` of two virtual rankers.
+    descriptions
+        Descriptions of editorial metrics, where the names are not clear.
     note
         A remark, or ''.
     blocks
@@ -111,23 +111,27 @@ class OtherTable(_Form):
     number: str
     title: str
     measures: Literal["correlation", "difference"]
-    words: Annotated[Mapping[str, str], AfterValidator(MappingProxyType)] = Field({}, validate_default=True)
+    descriptions: Annotated[Mapping[str, str], AfterValidator(MappingProxyType)] = Field(
+        {}, validate_default=True
+    )
     note: str = ""
     blocks: tuple[_Block, ...]
 
     @cached_property
-    def values(self) -> tuple[OtherValue, ...]:
+    def values(self) -> tuple[PublishedValue, ...]:
         """The values in the order of reports."""
         return tuple(
-            OtherValue(block.market, block.depth, Key(block.split, block.class_, click, editorial), value)
+            PublishedValue(
+                block.market, block.depth, CorrelationKey(block.split, block.class_, click, editorial), value
+            )
             for block in self.blocks
             for click, row in block.values.items()
             for editorial, value in zip(block.editorial, row, strict=True)
         )
 
 
-class OtherLog(_Form):
-    """What was published about another log.
+class PublishedLog(_Record):
+    """The published results of another log.
 
     Attributes
     ----------
@@ -136,7 +140,7 @@ class OtherLog(_Form):
     iterations
         Iterations behind the ``difference`` tables.
     settings
-        Settings of this project that stand for the definitions used there.
+        Settings of this project that give the definitions of the paper.
     counts, tables
         The table of sizes, and the tables of correlations.
     """
@@ -146,33 +150,31 @@ class OtherLog(_Form):
     source: str
     iterations: _Count
     settings: Annotated[Mapping[str, float], AfterValidator(MappingProxyType)]
-    counts: OtherSizes
-    tables: tuple[OtherTable, ...]
+    counts: PublishedSizes
+    tables: tuple[PublishedTable, ...]
 
 
 def known() -> tuple[str, ...]:
-    """Return the names of the logs whose published numbers can be shown beside a run, sorted."""
+    """Return the names of the published logs, sorted."""
     found = (entry.name for entry in files(__package__).iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
-def other_log(name: str) -> OtherLog:
-    """Return what was published about the log called `name`.
+def published_log(name: str) -> PublishedLog:
+    """Return the published results of the log called `name`.
 
     Raises
     ------
     ReportError
-        If there is no such log; the message names those that there are.
+        If there is no such log; the message lists the known ones.
     """
     if name not in known():
-        raise ReportError(
-            f"no published numbers called {visible(name)!r} to show beside the run; known: {listed(known())}"
-        )
-    return read_log(name, files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        raise ReportError(f"no published results called {visible(name)!r}; known: {listed(known())}")
+    return parse_log(name, files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def read_log(name: str, text: str) -> OtherLog:
-    """Read the TOML `text` of a log called `name`.
+def parse_log(name: str, text: str) -> PublishedLog:
+    """Parse the TOML `text` of a published log called `name`.
 
     Raises
     ------
@@ -181,12 +183,14 @@ def read_log(name: str, text: str) -> OtherLog:
         out of range, or a row has not one value per editorial metric.
     """
     try:
-        return OtherLog(name=name, **tomllib.loads(text))
+        return PublishedLog(name=name, **tomllib.loads(text))
     except (tomllib.TOMLDecodeError, ValidationError) as error:
-        raise ReportError(f"{name}.toml: {_told(error)}; write it as chapelle2009.toml is written") from error
+        raise ReportError(
+            f"{name}.toml: {_error_text(error)}; write it as chapelle2009.toml is written"
+        ) from error
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]

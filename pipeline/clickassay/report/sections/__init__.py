@@ -1,7 +1,7 @@
-"""The parts of a report: each module turns the run into `Section` records, words included.
+"""The sections of a report: each module turns the run into `Section` records.
 
-- ``log``: the data, judges, what is unjudged, what to judge next.
+- ``log``: the data, judges, results without a judgment, what to judge next.
 - ``correlation``: correlations, comparisons, baselines, two rankers, classes, influence.
 - ``users``: examination and the cascade effect.
-- ``context``: conventions, published numbers, provenance.
+- ``context``: conventions of other tools, published results, provenance.
 """

@@ -1,4 +1,4 @@
-"""The section that sets another log's numbers beside the run's: whose number is whose, and none made up."""
+"""The section with published results next to the run's: whose number is whose, and none made up."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ReportError
 from clickassay.report.cells import Estimate, Share
 from clickassay.report.published.read import known
-from clickassay.report.sections.context.published import beside_section
+from clickassay.report.sections.context.published import published_section
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_rows
@@ -31,7 +31,7 @@ SIX = ("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "SS")
 
 
 def section_of(tables, **settings):
-    return beside_section(run_of(tables, **settings), "chapelle2009")
+    return published_section(run_of(tables, **settings), "chapelle2009")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def section(tables):
 
 
 def table(section, number):
-    (found,) = (one for one in section.every_table if one.name == f"beside_chapelle2009_table{number}")
+    (found,) = (one for one in section.every_table if one.name == f"published_chapelle2009_table{number}")
     return found
 
 
@@ -80,7 +80,7 @@ def with_mean_rr(tables, values):
 # ---- whose number is whose --------------------------------------------------------------------
 
 
-def test_each_column_says_whose_it_is_and_stands_beside_the_other(section):
+def test_each_column_says_whose_it_is_and_is_next_to_the_other(section):
     assert table(section, 2).heads == (
         "This log, market m1, depth 5, judge editor",
         f"{PAPER}, market 1, depth 5",
@@ -102,7 +102,7 @@ def test_there_is_one_table_for_each_table_of_the_paper_and_each_warns(section):
         )
 
 
-def test_table_2_has_the_runs_correlations_with_intervals_beside_the_printed_ones(tables, section):
+def test_table_2_has_the_runs_correlations_with_intervals_next_to_the_printed_ones(tables, section):
     assert len(table(section, 2).rows) == 30
     for depth in (5, 10):
         for click in SIX:
@@ -146,9 +146,7 @@ def test_table_1_has_sizes_of_both_logs(tables, section):
         ((5, "ERR", "not navigational"), ("navigational", "false", "ERR"), 0.226),
     ],
 )
-def test_tables_3_to_5_set_the_metric_of_the_same_border_and_class_beside(
-    tables, section, place, key, printed
-):
+def test_tables_3_to_5_show_the_metric_of_the_same_threshold_and_class(tables, section, place, key, printed):
     line = cells(section, *place)
     where = dict(zip(("split", "class", "editorial_metric"), key, strict=True))
     mine = line["This log, market m1, depth 5, judge editor"]
@@ -166,7 +164,7 @@ def test_table_6_has_closed_form_with_interval_and_random_run_without(tables, se
     assert line[f"{PAPER}, market 1, depth 10, 1,000 iterations"] == Estimate(0.300)
 
 
-def test_the_runs_own_number_of_iterations_is_told(tables):
+def test_the_runs_own_number_of_iterations_is_shown(tables):
     heads = table(section_of(tables, iterations=20_000), 6).heads
     assert "This log, market m1, depth 5, judge editor, 20,000 iterations" in heads
     assert f"{PAPER}, market 1, depth 5, 1,000 iterations" in heads
@@ -175,7 +173,7 @@ def test_the_runs_own_number_of_iterations_is_told(tables):
 # ---- the same definition ----------------------------------------------------------------------
 
 
-def test_with_another_border_of_relevance_the_metric_of_the_same_border_stands_beside(tables):
+def test_with_another_relevance_threshold_the_metric_of_the_same_threshold_is_shown(tables):
     section = section_of(tables, relevant_grade=2)
     place = "This log, market m1, depth 5, judge editor"
     good = cells(section, 3, "MeanRR", "AP, good relevant")[place]
@@ -195,7 +193,7 @@ def test_on_another_scale_metrics_meet_by_name_and_the_reading_says_so(tables):
     )
 
 
-def test_a_hostile_setting_is_told_with_all_its_marks(tables):
+def test_a_hostile_setting_is_shown_with_all_its_marks(tables):
     text = section_of(tables, success_grade=HOSTILE).reading[-1]
     assert "\u202e" not in text
     assert "\\u202e here and 2 there" in text
@@ -262,7 +260,7 @@ def test_metrics_without_a_value_here_are_left_out_of_both_orders(tables):
 @pytest.mark.parametrize("make", [nothing_kept_tables, empty_tables])
 def test_a_run_that_kept_nothing_shows_the_papers_numbers_and_says_so(make):
     section = section_of(make())
-    assert section.reading[0].startswith(f"There is nothing to set beside {PAPER}: no session was kept")
+    assert section.reading[0].startswith(f"There is nothing to compare with {PAPER}: no session was kept")
     line = cells(section, 2, "MeanRR", "ERR")
     assert line["This log, depth 5"] == Estimate(None, reason="no session of this log was kept")
     assert line[f"{PAPER}, market 1, depth 5"] == Estimate(0.480)
@@ -270,7 +268,7 @@ def test_a_run_that_kept_nothing_shows_the_papers_numbers_and_says_so(make):
         assert any(note.startswith("Dash: no session of this log was kept") for note in one.remarks)
 
 
-def test_a_depth_that_the_run_lacks_is_told():
+def test_a_depth_that_the_run_lacks_is_shown():
     section = section_of(small_tables())
     line = cells(section, 2, "SS", "AP")
     assert line["This log, depth 10"] == Estimate(None, reason="this log has no depth 10")
@@ -279,10 +277,10 @@ def test_a_depth_that_the_run_lacks_is_told():
     assert cells(section, 1, "", "Queries")["This log, depth 10"].reason == "this log has no depth 10"
 
 
-def test_a_run_of_other_depths_only_has_nothing_to_set_beside():
+def test_a_run_of_other_depths_only_has_nothing_to_compare():
     section = section_of(run_tables(("m1",), (3,), ("a",), n_queries=12))
     assert section.reading == (
-        f"There is nothing to set beside {PAPER}: this log was not evaluated at depth 5 or 10.",
+        f"There is nothing to compare with {PAPER}: this log was not evaluated at depth 5 or 10.",
     )
 
 
@@ -299,13 +297,13 @@ def test_a_log_that_does_not_say_what_is_navigational_shows_the_papers_numbers()
     assert line[f"{PAPER}, market 1, depth 5"] == Estimate(-0.005)
 
 
-def test_a_class_without_queries_is_told(tables):
+def test_a_class_without_queries_is_shown(tables):
     fewer = {**tables, "correlations": tables["correlations"].filter(pl.col("class") != "4+")}
     line = cells(section_of(fewer), 4, "ERR", "4 or more")
     assert line["This log, market m1, depth 5, judge editor"].reason == "this log has no query of this class"
 
 
-def test_a_sample_with_no_session_is_told(tables):
+def test_a_sample_with_no_session_is_shown(tables):
     deep = (pl.col("depth") == 10) & (pl.col("market") == "m1")
     none = dict.fromkeys(("n_queries", "n_configurations", "n_sessions"), 0) | {"coverage": 0.0}
     emptied = {
@@ -322,7 +320,7 @@ def test_a_sample_with_no_session_is_told(tables):
 
 def test_values_without_a_number_keep_the_reason_of_the_run():
     section = section_of(one_configuration_tables())
-    assert section.reading == (f"This log, depth 5, has no correlation with MeanRR to set beside {PAPER}.",)
+    assert section.reading == (f"This log, depth 5, has no correlation with MeanRR to compare with {PAPER}.",)
     assert cells(section, 2, "PLC", "DCG")["This log, depth 5"].reason == "one configuration"
     assert cells(section, 6, "PLC", "DCG")["This log, depth 5, closed form"].reason == "one configuration"
 
@@ -330,13 +328,13 @@ def test_values_without_a_number_keep_the_reason_of_the_run():
 def test_an_unknown_name_is_refused_with_the_known_ones(tables):
     assert "chapelle2009" in known()
     with pytest.raises(ReportError, match="known: chapelle2009"):
-        beside_section(run_of(tables), "chapelle2010")
+        published_section(run_of(tables), "chapelle2010")
 
 
 # ---- files ------------------------------------------------------------------------------------
 
 
-def test_the_csv_has_one_line_per_printed_value_with_the_runs_beside(tables, section):
+def test_the_csv_has_one_line_per_printed_value_with_the_runs_next_to_it(tables, section):
     data = table(section, 2).data
     assert data.height == 120
     metrics = {"click_metric": "MaxRR", "editorial_metric": "NDCG"}

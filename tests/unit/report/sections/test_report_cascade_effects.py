@@ -1,4 +1,4 @@
-"""Results whose clicks collapse under a better one: words and pictures of numbers written down here."""
+"""The cascade effect: sentences and pictures of numbers written down here."""
 
 import polars as pl
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from clickassay.core.contracts import run as contracts
 from clickassay.report.build import build_report
 from clickassay.report.cells import Share
-from clickassay.report.sections.users.cascade_effects import MOST_FOUND, NONE, POINT, cascade_effects_section
+from clickassay.report.sections.users.cascade_effects import MAX_FOUND, NONE, POINT, cascade_effects_section
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
@@ -53,11 +53,12 @@ def section():
     return section_of([EXAMPLE], ["maps"])
 
 
-def test_the_reading_tells_the_clearest_example_with_its_averages(section):
+def test_the_reading_shows_the_clearest_example_with_its_averages(section):
     assert section.reading[0] == (
         "For the query maps, http://a.example/maps (good) is clicked in 45.0 % of the sessions at position "
-        "1, with nothing better above it, and in 5.1 % at position 2, below http://b.example/ (perfect). The "
-        "averages of the positions are 30.0 % and 15.0 %: against these, its clicks fall to at most 1/3.1."
+        "1, with nothing better above it, and in 5.1 % at position 2, below http://b.example/ (perfect). "
+        "The averages of the positions are 30.0 % and 15.0 %: relative to these, its clicks fall to at "
+        "most 1/3.1."
     )
     assert section.reading[1] == POINT
     assert section.reading[2].startswith(f"{AT}1 query has such a result. A query is named only if")
@@ -67,17 +68,17 @@ def test_the_picture_has_a_bar_for_each_place_and_a_tick_at_each_average(section
     (figure,) = section.figures
     assert figure.title == "maps: http://a.example/maps"
     assert figure.alt == (
-        "Click-through rate of http://a.example/maps: 45.0 % at 1, nothing better above (average 30.0 %), "
-        "5.1 % at 2, http://b.example/ above (average 15.0 %)."
+        "Click-through rate of http://a.example/maps: 45.0 % at position 1, nothing better above (average "
+        "30.0 %), 5.1 % at position 2, http://b.example/ above (average 15.0 %)."
     )
     picture = Picture(figure.drawing.svg)
     bars = [right - left for left, _, right, _ in (mark.box for mark in picture.layer(1))]
     assert bars == pytest.approx([330 * 0.45, 330 * 0.0512])
     assert [mark.centre[0] for mark in picture.layer(2)] == pytest.approx([330 * 0.3, 330 * 0.15])
-    assert [mark.told for mark in picture.telling] == [
-        "Result: http://a.example/maps\nShown: at 1, nothing better above\nCTR: 45.0 %\n"
+    assert [mark.tip for mark in picture.with_tip] == [
+        "Result: http://a.example/maps\nShown: at position 1, nothing better above\nCTR: 45.0 %\n"
         "Average of the position: 30.0 %\nSessions: 1,234",
-        "Result: http://a.example/maps\nShown: at 2, http://b.example/ above\nCTR: 5.1 %\n"
+        "Result: http://a.example/maps\nShown: at position 2, http://b.example/ above\nCTR: 5.1 %\n"
         "Average of the position: 15.0 %\nSessions: 987",
     ]
 
@@ -93,7 +94,7 @@ def test_the_table_has_a_row_for_each_place(section):
     assert table.data.row(0, named=True) == EXAMPLE
 
 
-def test_rare_queries_are_counted_but_neither_told_nor_drawn_and_the_file_has_digests_without_results():
+def test_rare_queries_are_counted_but_neither_named_nor_drawn_and_the_file_has_digests_without_results():
     section = section_of(ranked("my own name", "maps", "me too"), ["maps"])
     assert [figure.title for figure in section.figures] == ["maps: http://a.example/maps"]
     assert section.reading[0].startswith("For the query maps, ")
@@ -129,10 +130,11 @@ def test_at_most_three_examples_are_drawn_the_clearest_first():
 
 
 def test_a_full_list_of_queries_is_not_taken_for_all_of_them():
-    queries = [f"q{place:02}" for place in range(MOST_FOUND)]
+    queries = [f"q{place:02}" for place in range(MAX_FOUND)]
     text = section_of(ranked(*queries), queries).reading[2]
     assert text.startswith(
-        "These are from the 20 clearest queries at market m1, depth 5, judge editor; the first 3 are drawn. "
+        "These are from the 20 queries with the clearest effect at market m1, depth 5, judge editor; the "
+        "first 3 are drawn. "
     )
 
 
@@ -140,7 +142,7 @@ def test_a_log_without_such_a_result_says_so():
     assert cascade_effects_section(run_of(empty_tables())).reading == (NONE,)
 
 
-def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_told_with_its_name():
+def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_shown_with_its_name():
     deeper = EXAMPLE | {"depth": 10, "query": "maps"}
     section = section_of([EXAMPLE | {"query": "my own name"}, deeper], ["maps"])
     where = "market m1, depth 10, judge editor"
@@ -149,7 +151,7 @@ def test_where_the_headline_sample_has_none_that_may_be_named_another_sample_is_
     assert section.folded[0].data.height == 2  # the file holds all samples
 
 
-def test_grades_without_a_label_are_told_as_numbers():
+def test_grades_without_a_label_are_shown_as_numbers():
     section = section_of([EXAMPLE], ["maps"], scale=None)
     assert "http://a.example/maps (grade 2) is clicked" in section.reading[0]
 

@@ -20,7 +20,7 @@ def section_of(tables):
     return differences_section(run, ranking), ranking
 
 
-def planes(tables):
+def histograms(tables):
     return [one for one in section_of(tables)[0].figures if one.name.startswith("draws")]
 
 
@@ -45,18 +45,18 @@ def test_the_best_metric_and_the_last_are_drawn_before_the_closed_forms(tables):
     assert [mark for mark, _ in section.legend] == ["dot", "diamond", "bar-on"]
 
 
-def test_the_cells_hold_every_draw_once(tables):
-    for figure in planes(tables):
+def test_the_bins_hold_every_draw_once(tables):
+    for figure in histograms(tables):
         assert sum(row["draws"] for row in figure.drawing.rows) == 1000
         assert all(row["draws"] > 0 for row in figure.drawing.rows)
         assert figure.title.startswith("1,000 draws: ")
 
 
-def test_each_cell_counts_the_draws_between_its_ends(tables):
-    figure = planes(tables)[0]
+def test_each_bin_counts_the_draws_between_its_ends(tables):
+    figure = histograms(tables)[0]
     name = figure.title.split(": ")[1].split(" and ")[0]
     found = points(tables, name)
-    # the last cell of a side holds its upper end too
+    # the last bin of a side holds its upper end too
     top = [max(abs(point[side]) for point in found) for side in (0, 1)]
     for row in figure.drawing.rows:
         inside = sum(
@@ -65,12 +65,12 @@ def test_each_cell_counts_the_draws_between_its_ends(tables):
             for x, y in found
         )  # fmt: skip
         assert inside == row["draws"]
-    cells = {(row["left"], row["low"]) for row in figure.drawing.rows}
-    assert len(cells) == len(figure.drawing.rows)
+    bins = {(row["left"], row["low"]) for row in figure.drawing.rows}
+    assert len(bins) == len(figure.drawing.rows)
 
 
 def test_the_share_of_draws_with_the_same_sign_is_a_plain_count(tables):
-    for figure in planes(tables):
+    for figure in histograms(tables):
         name = figure.title.split(": ")[1].split(" and ")[0]
         found = points(tables, name)
         same = sum(x > 0 < y or x < 0 > y for x, y in found) / len(found)
@@ -82,22 +82,22 @@ def test_a_draw_without_a_difference_prefers_no_ranker(tables):
     values = [0.5, -0.5, 0.0, 0.25]
     key = {name: [value] * 4 for name, value in HEADLINE.items()}
     draws = pl.DataFrame({**key, "iteration": [1, 2, 3, 4], "ERR": values, "MeanRR": [0.1, 0.1, 0.2, 0.0]})
-    (figure,) = planes(with_draws(tables, draws.cast({"depth": pl.Int32, "iteration": pl.Int32})))
+    (figure,) = histograms(with_draws(tables, draws.cast({"depth": pl.Int32, "iteration": pl.Int32})))
     assert figure.title == "4 draws: ERR and MeanRR, 25.0 % with the same sign"
     assert sum(row["draws"] for row in figure.drawing.rows) == 4
 
 
-def test_cells_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(tables):
-    figure = planes(tables)[0]
+def test_bins_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(tables):
+    figure = histograms(tables)[0]
     picture = Picture(figure.drawing.svg)
     across, up = (68 + 150, 8 + 150)
-    for row, mark in zip(figure.drawing.rows, picture.telling, strict=True):
+    for row, mark in zip(figure.drawing.rows, picture.with_tip, strict=True):
         x, y = mark.centre
         assert (x > across) == (row["left"] + row["right"] > 0) or abs(x - across) < 0.01
         assert (y < up) == (row["low"] + row["high"] > 0) or abs(y - up) < 0.01
     by_draws = sorted(
         (row["draws"], float(mark.element.get("fill-opacity")))
-        for row, mark in zip(figure.drawing.rows, picture.telling, strict=True)
+        for row, mark in zip(figure.drawing.rows, picture.with_tip, strict=True)
     )
     assert all(a[1] <= b[1] for a, b in itertools.pairwise(by_draws))
     assert by_draws[-1][1] == pytest.approx(1)
@@ -117,20 +117,20 @@ def test_cells_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(t
 )
 def test_nothing_is_drawn_where_there_is_nothing_to_see(tables, change):
     changed = with_draws(tables, change(tables["draws"]))
-    assert planes(changed) == []
+    assert histograms(changed) == []
     assert section_of(changed)[0].reading == section_of(tables)[0].reading
 
 
 def test_a_metric_that_never_differs_is_left_out_and_the_other_drawn(tables):
     _, ranking = section_of(tables)
     changed = with_draws(tables, tables["draws"].with_columns(pl.lit(0.0).alias(ranking.others[-1])))
-    (figure,) = planes(changed)
+    (figure,) = histograms(changed)
     assert figure.title.startswith(f"1,000 draws: {ranking.best} and MeanRR")
 
 
 def test_a_single_metric_is_drawn_once(tables):
     one = tables["correlations"].filter(editorial_metric="ERR")
-    assert len(planes({**tables, "correlations": one})) == 1
+    assert len(histograms({**tables, "correlations": one})) == 1
 
 
 def test_a_run_that_kept_nothing_has_no_draws_to_show():
@@ -140,17 +140,17 @@ def test_a_run_that_kept_nothing_has_no_draws_to_show():
     assert section.legend == ()
 
 
-def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quarter(tables):
+def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quadrant(tables):
     section, ranking = section_of(tables)
     table = next(one for one in section.folded if one.name == "table6_draws")
     best = ranking.best
     shown = {row.name: row.cells[0] for row in table.rows if row.group == f"{best} and MeanRR"}
     pairs = points(tables, best)
     assert shown == {
-        f"more {best}, more MeanRR": sum(x > 0 and y > 0 for x, y in pairs),
-        f"more {best}, no more MeanRR": sum(x > 0 and y <= 0 for x, y in pairs),
-        f"no more {best}, more MeanRR": sum(x <= 0 and y > 0 for x, y in pairs),
-        f"no more {best}, no more MeanRR": sum(x <= 0 and y <= 0 for x, y in pairs),
+        f"{best} higher, MeanRR higher": sum(x > 0 and y > 0 for x, y in pairs),
+        f"{best} higher, MeanRR not higher": sum(x > 0 and y <= 0 for x, y in pairs),
+        f"{best} not higher, MeanRR higher": sum(x <= 0 and y > 0 for x, y in pairs),
+        f"{best} not higher, MeanRR not higher": sum(x <= 0 and y <= 0 for x, y in pairs),
     }
     assert table.data.equals(tables["draws"].filter(**HEADLINE))
     assert {figure.table for figure in section.figures if figure.name.startswith("draws")} == {table.name}

@@ -8,12 +8,12 @@ import pytest
 
 from clickassay.report.build import build_report, html_report, markdown_report
 from clickassay.report.sections.log.unjudged import filled_share, unjudged_sections
-from clickassay.report.sections.users.examination import readers_section
+from clickassay.report.sections.users.examination import examination_section
 from support.reports.report_runs import run_of, settings_with
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 KEY = {"market": "m1", "depth": 5}
-LOOKED = {"UBM": [1.0, 0.7, 0.5, 0.4, 0.3], "PBM": [1.0, 0.6, 0.4, 0.3, 0.2], "DCTR": [None] * 5}
+EXAMINED = {"UBM": [1.0, 0.7, 0.5, 0.4, 0.3], "PBM": [1.0, 0.6, 0.4, 0.3, 0.2], "DCTR": [None] * 5}
 LIKELIHOODS = {"UBM": -2.0, "PBM": -2.5, "DCTR": -1.0}
 RELEVANCE = {"bad": 0.1, "fair": 0.2, "good": 0.3, "excellent": 0.4, "perfect": None}
 
@@ -53,7 +53,7 @@ def unjudged_row(rule, correlation, **changes):
 def tables():
     positions = [
         {**KEY, "model": name, "position": place, "perplexity": 1.5, "examination": value}
-        for name, values in LOOKED.items()
+        for name, values in EXAMINED.items()
         for place, value in enumerate(values, 1)
     ]
     return canonical(
@@ -69,31 +69,34 @@ def tables():
     )
 
 
-def test_the_best_model_is_the_most_likely_of_those_that_tell_examination(tables):
-    section = readers_section(run_of(tables, persistence=0.8))
+def test_the_best_model_is_the_most_likely_of_those_that_estimate_examination(tables):
+    section = examination_section(run_of(tables, persistence=0.8))
     text = " ".join(section.reading)
-    assert "UBM foretells sessions best" in text
+    assert "UBM predicts sessions best" in text
     assert "30 % of sessions examine position 5" in text
     assert "look down to position 3" in text
-    assert "nearest with p = 0.65 (this run's RBP takes 0.80)" in text
-    assert f"that of DCG, {1 / math.log2(6):.2f} at position 5, is on both sides of it" in text
-    assert "Fitted on 3,000 sessions, tried on 1,000 drawn at random" in text
+    assert "nearest to this with p = 0.65 (this run's RBP has p = 0.80)" in text
+    assert (
+        f"DCG, {1 / math.log2(6):.2f} at position 5, is above examination at some positions and not at others"
+        in text
+    )
+    assert "Fitted on 3,000 sessions, tested on 1,000 drawn at random" in text
 
 
-def test_figure_1_has_every_model_that_tells_examination_and_both_discounts(tables):
-    figure = readers_section(run_of(tables)).figures[0]
+def test_figure_1_has_every_model_that_estimates_examination_and_both_discounts(tables):
+    figure = examination_section(run_of(tables)).figures[0]
     drawn = {}
     for row in figure.drawing.rows:
         drawn.setdefault(row["name"], []).append(row["value"])
-    assert drawn["UBM"] == LOOKED["UBM"]
-    assert drawn["PBM"] == LOOKED["PBM"]
+    assert drawn["UBM"] == EXAMINED["UBM"]
+    assert drawn["PBM"] == EXAMINED["PBM"]
     assert drawn["DCG"] == pytest.approx([1 / math.log2(place + 1) for place in range(1, 6)])
     assert drawn["RBP(p=0.65)"] == pytest.approx([0.65**place for place in range(5)])
     assert len(drawn) == 4
 
 
-def test_values_of_grades_stand_beside_what_err_assumes(tables):
-    section = readers_section(run_of(tables))
+def test_values_of_grades_are_next_to_what_err_assumes(tables):
+    section = examination_section(run_of(tables))
     (table,) = [one for one in section.every_table if one.name == "click_grades"]
     assert table.heads == ("PBM", "R(g)")
     assert [row.name for row in table.rows] == list(RELEVANCE)
@@ -103,13 +106,18 @@ def test_values_of_grades_stand_beside_what_err_assumes(tables):
     drawn = section.figures[1].drawing.rows
     assert [(row["name"], row["value"]) for row in drawn] == list(RELEVANCE.items())[:4]
     text = " ".join(section.reading)
-    assert "satisfies with chance 0.100 if it is bad and 0.400 if it is excellent; it rises" in text
+    assert (
+        "satisfies the user with a probability of 0.100 if it is bad and 0.400 if it is excellent; this "
+        "probability rises" in text
+    )
 
 
 def test_values_that_do_not_rise_are_said_not_to(tables):
     values = pl.col("relevance").replace(0.2, 0.05)
     tables["click_grades"] = tables["click_grades"].with_columns(values)
-    assert "it does not rise with every grade" in " ".join(readers_section(run_of(tables)).reading)
+    assert "this probability does not rise with every grade" in " ".join(
+        examination_section(run_of(tables)).reading
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,18 +125,18 @@ def test_values_that_do_not_rise_are_said_not_to(tables):
     [
         ([], "No click model was fitted."),
         ([model_row("UBM", None, perplexity=None, reason="nothing was clicked")], "nothing was clicked"),
-        ([model_row("DCTR", -1.0)], "No model of this run tells how far readers look."),
+        ([model_row("DCTR", -1.0)], "No click model of this run estimates examination."),
     ],
 )
 def test_without_a_model_the_section_says_why(tables, rows, words):
     tables["click_models"] = pl.DataFrame(rows) if rows else tables["click_models"].head(0)
     tables["click_positions"] = tables["click_positions"].head(0)
-    section = readers_section(run_of(canonical(tables)))
+    section = examination_section(run_of(canonical(tables)))
     assert words in " ".join(section.reading)
     assert section.figures == ()
 
 
-def test_rules_are_told_with_coverage_filled_share_and_correlation(tables):
+def test_rules_are_shown_with_coverage_filled_share_and_correlation(tables):
     (section,) = unjudged_sections(run_of(tables, unjudged="model"))
     text = " ".join(section.reading)
     for words in (
@@ -137,22 +145,22 @@ def test_rules_are_told_with_coverage_filled_share_and_correlation(tables):
     ):
         assert words in text
     (table,) = section.tables
-    assert [row.name for row in table.rows] == ["lists left out", "grades told by clicks"]
+    assert [row.name for row in table.rows] == ["lists left out", "grades predicted from clicks"]
     assert "users of fold 0" in " ".join(table.remarks)
 
 
-def test_filled_grades_are_never_passed_over_in_silence(tables):
+def test_filled_grades_are_never_ignored(tables):
     run = run_of(tables, unjudged="model")
     assert filled_share(run, run.headline) == 0.2
     report = build_report(tables, settings_with(unjudged="model"))
-    assert "20.0 % of these grades are no judgments but filled in" in " ".join(report.caveats)
+    assert "20.0 % of these grades are not judgments but filled in" in " ".join(report.caveats)
     plain = run_of(tables, unjudged="bounds")
     assert filled_share(plain, plain.headline) is None
 
 
-def test_a_run_without_rules_has_no_section_and_an_empty_run_is_told(tables):
+def test_a_run_without_rules_has_no_section_and_an_empty_run_says_so(tables):
     assert unjudged_sections(run_of(empty_tables())) == ()
-    assert "No click model was fitted." in " ".join(readers_section(run_of(empty_tables())).reading)
+    assert "No click model was fitted." in " ".join(examination_section(run_of(empty_tables())).reading)
 
 
 def test_hostile_names_of_models_and_markets_stay_text(tables):

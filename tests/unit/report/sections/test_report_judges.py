@@ -1,4 +1,4 @@
-"""What the report says of judges and of influential queries, judged by tables written down here."""
+"""The sections on judges and on influential queries, against tables written down here."""
 
 import polars as pl
 import pytest
@@ -42,7 +42,7 @@ def influential(metric, side, rank, query, without, share):
     }  # fmt: skip
 
 
-def told(**rows):
+def run_with(**rows):
     """A run of several judges with these rows in the tables of these names."""
     tables = dict(run_tables())
     for table in contracts.RUN_TABLES:
@@ -53,7 +53,7 @@ def told(**rows):
 
 @pytest.fixture(scope="module")
 def tables():
-    return told(
+    return run_with(
         agreement=[AGREEMENT],
         confusion=[
             {"market": "all", **JUDGES, "grade_a": a, "grade_b": b, "rows": n} for a, b, n in CONFUSION
@@ -79,10 +79,10 @@ def shown(table, name):
     return row.cells
 
 
-def test_agreement_is_told_with_kappa_and_its_interval(section):
+def test_agreement_is_shown_with_kappa_and_its_interval(section):
     assert section.reading[0] == (
-        "Judges editor and llm both judged 1,200 results; 75.0 % got the same grade; quadratic kappa 0.700 "
-        "(95 % interval 0.650 to 0.750)."
+        "Judges editor and llm both judged 1,200 results; 75.0 % got the same grade from both; quadratic "
+        "kappa 0.700 (95 % interval 0.650 to 0.750)."
     )
     cells = shown(section.tables[0], "editor and llm")
     assert cells[0] == 1200
@@ -98,21 +98,21 @@ def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_ba
     assert shown(table, "RR")[4] == "no"
 
 
-def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_widest(section):
+def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(section):
     assert section.reading[1] == (
-        "With grades of editor, 1 of 3 metrics predict MeanRR better, with those of llm 1; for the rest it "
-        "cannot be told. The widest difference, of ERR, is \N{MINUS SIGN}0.080 (95 % interval "
-        "\N{MINUS SIGN}0.110 to \N{MINUS SIGN}0.050)."
+        "MeanRR is predicted significantly better with the grades of editor for 1 of 3 metrics, and with "
+        "those of llm for 1; for the rest, the difference is not significant. The largest difference is "
+        "that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to \N{MINUS SIGN}0.050)."
     )
-    assert section.reading[2].startswith("SS takes no part")
+    assert section.reading[2].startswith("SS is left out")
 
 
-def test_when_no_difference_is_sure_the_reading_says_so():
+def test_when_no_difference_is_significant_the_reading_says_so():
     rows = [compared("DCG", 0.05, 0.2), compared("ERR", -0.01, 1.0)]
-    (section,) = judges_sections(run_of(told(agreement=[AGREEMENT], judge_comparisons=rows)))
+    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_comparisons=rows)))
     assert section.reading[1].startswith(
-        "No metric can be said to predict MeanRR better with grades of editor than with those of llm, or the "
-        "other way round (2 were tested). The widest difference, of DCG, is 0.050 "
+        "No metric predicts MeanRR significantly better with the grades of editor than with those of llm, or "
+        "the other way round (2 were tested). The largest difference is that of DCG, 0.050 "
     )
 
 
@@ -132,13 +132,13 @@ def test_one_source_of_judgments_gives_no_section():
 
 
 def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
-    (section,) = judges_sections(run_of(told(agreement=[AGREEMENT])))
-    assert section.reading[1] == "On the configurations that both judged, no metric can be compared."
+    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT])))
+    assert section.reading[1] == "No metric can be compared on the configurations that both judged."
 
 
 def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
     hostile = {**AGREEMENT, "judge_a": HOSTILE, "kappa": None, "kappa_quadratic": None, "ci_low": None}
-    tables = told(agreement=[hostile], judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)])
+    tables = run_with(agreement=[hostile], judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)])
     page = html_report(build_report(tables, run_info()))
     assert "<script>alert" not in page
     write_report(tables, run_info(), tmp_path)
@@ -156,16 +156,16 @@ def influenced(share):
     return [*rows, influential("ERR", "lowers", 1, QUERY_TEXT, 0.6, share / 2)]
 
 
-def test_a_correlation_without_the_queries_that_move_it_most_is_shown_with_their_part_of_the_error():
-    section = influence_section(run_of(told(influence=influenced(0.1))))
+def test_a_correlation_without_its_most_influential_queries_is_shown_with_their_share_of_the_error():
+    section = influence_section(run_of(run_with(influence=influenced(0.1))))
     cells = shown(section.folded[0], "ERR")
     assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
     assert cells[4] == "no"
-    marked = influence_section(run_of(told(influence=influenced(0.2))))
-    assert shown(marked.folded[0], "ERR")[4] == "yes"  # it hangs on a handful
+    marked = influence_section(run_of(run_with(influence=influenced(0.2))))
+    assert shown(marked.folded[0], "ERR")[4] == "yes"  # it depends mostly on a few
 
 
-def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
+def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries():
     tables = run_tables()
     best = (
         tables["correlations"]
@@ -174,16 +174,16 @@ def test_the_reading_marks_the_headline_when_it_hangs_on_a_handful():
         .sort("correlation", descending=True)["editorial_metric"][0]
     )
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
-    marked = told(influence=rows)
+    marked = run_with(influence=rows)
     (reading,) = influence_section(run_of(marked)).reading
-    assert "It hangs on 5 queries." in build_report(marked, run_info()).findings[0].text
-    fewer = told(influence=[row | {"error_share": 0.1} for row in rows])
-    assert "hangs on" not in build_report(fewer, run_info()).findings[0].text
-    assert f"{best} would have a correlation of 0.100 with MeanRR instead of" in reading
-    assert reading.endswith("make up 75.0 % of its squared error: it hangs on a handful of queries.")
+    assert "It depends mostly on 5 queries." in build_report(marked, run_info()).findings[0].text
+    fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
+    assert "depends mostly" not in build_report(fewer, run_info()).findings[0].text
+    assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
+    assert reading.endswith("account for 75.0 % of its squared error: it depends mostly on a few queries.")
 
 
-def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it():
+def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_effect():
     best = "ERR"
     rows = [
         influential(best, "raises", 1, f"{NAMED_TEXT} 0", 0.5, 0.3),
@@ -191,7 +191,7 @@ def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it(
         influential(best, "lowers", 1, f"{NAMED_TEXT} w w 2", None, 0.1),
         influential("RR", "raises", 1, f"{NAMED_TEXT} 0", 0.1, 0.1),
     ]
-    table = influence_section(run_of(told(influence=rows))).folded[1]
+    table = influence_section(run_of(run_with(influence=rows))).folded[1]
     assert [(row.group, row.name) for row in table.rows] == [
         ("raises it", f"{NAMED_TEXT} 0"),
         ("raises it", digest_of("m1", f"{QUERY_TEXT} w 1")),
@@ -202,17 +202,17 @@ def test_the_queries_that_move_the_best_metric_are_listed_by_what_they_do_to_it(
         (10, Estimate(0.6), Share(0.2)),
         (10, Estimate(None, reason="no correlation is left"), Share(0.1)),
     ]
-    assert table.title.startswith("Queries that move the correlation of ERR with MeanRR most, market m1")
+    assert table.title.startswith("Most influential queries in the correlation of ERR with MeanRR, market m1")
     assert table.notes[0].startswith("A query is named only if at least 5 users issued it")
     assert table.data is None  # influence.csv holds the rows
 
 
 def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
-    data = influence_section(run_of(told(influence=influenced(0.1)))).folded[0].data
+    data = influence_section(run_of(run_with(influence=influenced(0.1)))).folded[0].data
     assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
     assert data.height == 4
     assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
 
 
 def test_a_run_without_a_correlation_says_so():
-    assert influence_section(run_of(empty_tables())).reading == ("There is no correlation to look at.",)
+    assert influence_section(run_of(empty_tables())).reading == ("There is no correlation to show.",)

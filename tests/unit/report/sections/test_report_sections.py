@@ -1,4 +1,4 @@
-"""Sections: the numbers that are told and drawn are those of the run's tables."""
+"""Sections: the numbers that are written and drawn are those of the run's tables."""
 
 import itertools
 
@@ -86,7 +86,7 @@ def test_the_funnel_draws_each_source_once_and_counts_every_sample(run):
     assert "Clicks kept, at depth 10" in groups
 
 
-def test_rows_that_leave_are_drawn_apart_from_rows_that_go_on(run):
+def test_rows_that_are_left_out_are_drawn_differently_from_rows_that_are_kept(run):
     values = {row["label"]: row["goes_on"] for row in funnel_section(run).figures[0].drawing.rows}
     assert values == {
         "read": True,
@@ -108,10 +108,10 @@ def test_the_heat_map_holds_each_correlation_with_its_interval_and_marks_the_hig
         assert [v for v in mine if v["best"]] == [max(mine, key=lambda v: v["value"])]
 
 
-def test_qctr_stands_last_and_the_report_says_why(run):
+def test_qctr_comes_last_and_the_report_says_why(run):
     section = correlations_section(run)
     assert [row.name for row in section.folded[0].rows][6] == "QCTR"
-    assert any("QCTR stands last" in text for text in section.reading)
+    assert any("QCTR comes last" in text for text in section.reading)
 
 
 def test_table_2_reading_counts_the_rows_that_its_leader_wins(tables, run):
@@ -122,7 +122,7 @@ def test_table_2_reading_counts_the_rows_that_its_leader_wins(tables, run):
     assert text.startswith(f"ERR has the highest correlation in {wins} of 56 rows")
 
 
-def test_table_3_puts_each_metric_beside_its_variant(tables, run):
+def test_table_3_puts_each_metric_next_to_its_variant(tables, run):
     table = good_section(run).tables[0]
     assert table.spanners == (("AP", 0, 2), ("RR", 2, 2))
     assert table.heads == ("good not relevant", "good relevant", "good not relevant", "good relevant")
@@ -136,7 +136,7 @@ def test_table_3_says_when_there_is_no_variant(tables):
     plain = tables["correlations"].filter(~pl.col("editorial_metric").str.contains("rel"))
     section = good_section(run_of({**tables, "correlations": plain}))
     assert section.reading == (
-        "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance.",
+        "There is nothing to show: the run has no variant of AP or RR with a lower relevance threshold.",
     )
     assert section.tables[0].rows == ()
 
@@ -148,7 +148,7 @@ def test_tables_by_class_are_in_the_order_of_the_paper(run):
     assert [row.name for row in tables["table5_navigational"].rows] == ["navigational", "not navigational"]
 
 
-def test_without_navigational_queries_click_entropy_stands_in_and_the_report_says_so():
+def test_without_navigational_queries_click_entropy_takes_their_place_and_the_report_says_so():
     run = read_run(
         run_tables(("m",), (5,), ("all",), n_queries=12, attribute="none"), run_info(has_navigational=False)
     )
@@ -190,7 +190,7 @@ def test_table_6_draws_closed_form_and_random_run(tables, run):
 def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):
     rows = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE).to_dicts()
     near = sum(abs(row["monte_carlo"] - row["exact"]) <= 2 * row["monte_carlo_se"] for row in rows)
-    assert f"it in {near} of 56 cases" in differences_section(run, None).reading[2]
+    assert f"standard errors of it in {near} of 56 cases" in differences_section(run, None).reading[2]
 
 
 def test_provenance_lists_settings_inputs_versions_seed_and_notes(run):
@@ -238,4 +238,4 @@ def test_a_single_sample_needs_no_tables_of_others():
     report = build_report(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
     names = [table.name for section in report.sections for table in section.every_table]
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
-    assert report.scope == "Headline numbers are of depth 5, and of the click metric MeanRR."
+    assert report.scope == "Headline numbers are for depth 5 and the click metric MeanRR."

@@ -1,1 +1,1 @@
-"""Sections on conventions, published numbers and provenance."""
+"""Sections on conventions of other tools, published results and provenance."""

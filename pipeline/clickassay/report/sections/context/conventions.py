@@ -1,4 +1,4 @@
-"""The same metric under the conventions of other tools: its mean, and how it goes with clicks."""
+"""The same metric under the conventions of other tools: its mean and its correlation with clicks."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row
 from clickassay.report.model import Run, Section, Table, estimate
 
-HEADS = ("Mean", "Correlation", "Against the run's own", "Reported by")
+HEADS = ("Mean", "Correlation", "Difference from the run's own", "Reported by")
 OWN_NOTE = (
     "The first row of a metric is the run's own convention. Conventions that give the same values on this "
-    "run share a row. Intervals of differences are each on their own, not adjusted for how many there are."
+    "run share a row. The intervals of differences are not adjusted for the number of differences."
 )
 
 
 def conventions_section(run: Run) -> Section:
     """Return what other tools would report of the headline sample."""
-    tables = tuple(_table(run, sample) for sample in run.own if _rows_of(run, sample).height)
-    return Section("conventions", "The same metric elsewhere", _reading(run), tables=tables)
+    tables = tuple(_table(run, sample) for sample in run.headline_samples if _rows_of(run, sample).height)
+    return Section("conventions", "The same metric in other tools", _reading(run), tables=tables)
 
 
 def _rows_of(run: Run, sample: SampleKey) -> pl.DataFrame:
@@ -33,7 +33,7 @@ def _table(run: Run, sample: SampleKey) -> Table:
     rows = _rows_of(run, sample)
     return Table(
         "conventions",
-        f"Mean and correlation with {HEADLINE_CLICK} by convention{run.at(sample)}",
+        f"Mean and correlation with {HEADLINE_CLICK} by convention{run.title_suffix(sample)}",
         "Convention",
         HEADS,
         tuple(
@@ -47,28 +47,32 @@ def _table(run: Run, sample: SampleKey) -> Table:
 
 
 def _cells(row: dict[str, Any], rows: pl.DataFrame) -> tuple[Cell, ...]:
-    alike = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
+    same_values = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
     gap = None if row["own"] else Estimate(row["gap"], row["gap_low"], row["gap_high"], row["reason"])
-    return (Estimate(row["mean"]), estimate(row), gap, "; ".join((row["tools"], *alike)))
+    return (Estimate(row["mean"]), estimate(row), gap, "; ".join((row["tools"], *same_values)))
 
 
 def _reading(run: Run) -> tuple[str, ...]:
     rows = None if run.headline is None else _rows_of(run, run.headline)
     if rows is None or rows.is_empty():
         return ("There is no number that another tool could report differently.",)
-    told = [_moved(rows.filter(quantity=name)) for name in rows["quantity"].unique(maintain_order=True)]
-    sure = rows.filter(pl.col("same_as").is_null() & ((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0)))
-    changed = listed(sure["convention"]) if sure.height else "none"
+    ranges = [
+        _range_text(rows.filter(quantity=name)) for name in rows["quantity"].unique(maintain_order=True)
+    ]
+    significant = rows.filter(
+        pl.col("same_as").is_null() & ((pl.col("gap_low") > 0) | (pl.col("gap_high") < 0))
+    )
+    changed = listed(significant["convention"]) if significant.height else "none"
     return (
-        "Tools give one name to numbers that differ. Means of the same lists, as far apart as conventions "
-        f"bring them: {'; '.join(words for words in told if words)}.",
-        f"Conventions whose correlation with {HEADLINE_CLICK} differs from the run's own beyond noise: "
-        f"{changed}. The command audit tells which conclusions that changes.",
+        "Tools give the same name to different numbers. Range of the mean over the same lists, by "
+        f"convention: {'; '.join(text for text in ranges if text)}.",
+        f"Conventions whose correlation with {HEADLINE_CLICK} differs from the run's own (the 95 % interval "
+        f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",
     )
 
 
-def _moved(rows: pl.DataFrame) -> str:
-    """Say between which means the conventions of one quantity lie."""
+def _range_text(rows: pl.DataFrame) -> str:
+    """Return the lowest and the highest mean among the conventions of one metric; '' without any."""
     ordered = rows.drop_nulls("mean").sort("mean", "place")
     if ordered.is_empty():
         return ""

@@ -1,4 +1,4 @@
-"""How the numbers were made: definitions, our choices, settings, inputs, versions, seed."""
+"""How the numbers were computed: definitions, our choices, settings, inputs, versions, seed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,34 +22,34 @@ CLICK_MEANINGS = {
 EDITORIAL_MEANINGS = {
     "DCG": "sum of (2^grade - 1) / log2(position + 1)",
     "NDCG": "DCG / DCG of the ideal order of {pool}",
-    "AP": "mean, over the relevant ones among {pool}, of the precision at their position; "
+    "AP": "mean, over the relevant ones among {pool}, of the precision at their positions; "
     "relevant: {relevant} or better; AP(rel=n): grade n or better",
     "RR": "1 / position of the first relevant result; RR(rel=n): of the first with grade n or better",
-    "ERR": "expected 1 / position at which a user stops who is satisfied by a result with probability "
+    "ERR": "expected 1 / position at which a user stops; each result satisfies the user with probability "
     "(2^grade - 1) / 2^{top}",
     "RBP": "(1 - p) times the sum of (2^grade - 1) / 2^{top} times p^(position - 1), p = {persistence}",
 }
 BASELINE_MEANINGS = {
-    "MeanGrade": "mean grade of the results, whatever their order",
+    "MeanGrade": "mean grade of the results, in any order",
     "MeanGrade@1": "grade of the first result",
     "P@1": "1 if the first result is relevant",
 }
 CHOICES = (
-    "A session has the results of its first search, and as clicks the distinct results clicked in any "
-    "of its searches.",
-    "A click belongs to its search when it lies within the idle limit of it, before or after; others "
-    "play no part.",
+    "A session has the results of its first search; its clicks are the distinct results clicked in any of "
+    "its searches.",
+    "A click belongs to its search if it lies within the idle limit before or after it; other clicks are "
+    "ignored.",
     "QCTR counts distinct clicked results.",
-    "The closed form is the limit of Algorithm 3 for endless iterations.",
-    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the interval "
-    "reaches Student's t times as far. Its degrees of freedom are few when few queries make up most of the "
-    "spread, so that the interval widens. Intervals of correlations are made on Fisher's scale (artanh), so "
-    "that they end within 1.",
-    "An interval is marked as not to be relied on with fewer than 50 queries, or when a handful of queries "
-    "decide.",
-    "Noise correction: a click metric of a configuration varies with its few sessions. The variance between "
-    "these sessions tells by how much; it is taken out of the variance of the click metric. The interval "
-    "(Fieller) has no end when this may leave nothing.",
+    "The closed form is the limit of Algorithm 3 for infinitely many iterations.",
+    "95 % intervals: leaving out one query at a time gives the standard error (jackknife); the half-width "
+    "of the interval is Student's t times this error. When few queries make up most of the variance, the "
+    "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
+    "Fisher's scale (artanh), so that they stay within -1 and 1.",
+    "An interval is marked as not to be relied on with fewer than 50 queries, or when a few "
+    "influential queries decide.",
+    "Noise correction: a click metric of a configuration is noisy because it has few sessions. The variance "
+    "between these sessions gives the variance of this noise, which is subtracted from the variance of the "
+    "click metric. The interval (Fieller) has no finite end when nothing may be left.",
     "Paired p-values are two-sided and adjusted by Holm's method. A family is all pairs of editorial "
     "metrics, baselines included, of one market, depth, judge and click metric.",
     "The baselines (mean grade, grade and relevance of the first result) and SS with clicks that ignore the "
@@ -75,7 +75,7 @@ def _reading(run: Run) -> tuple[str, ...]:
     seed = run.info.get("seed", run.settings.get("seed", 0))
     texts = [f"The same inputs and settings give the same bytes. Seed: {visible(seed)}."]
     texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
-    return (*texts, "Where this goes beyond Chapelle et al. (2009), the choice is ours:", *CHOICES)
+    return (*texts, "Where this report goes beyond Chapelle et al. (2009), the choices are ours:", *CHOICES)
 
 
 def command(run: Run) -> str:
@@ -85,7 +85,7 @@ def command(run: Run) -> str:
 
 def _definitions(run: Run) -> Table:
     values = {
-        "good": run.good,
+        "good": run.success_label,
         "pool": "all judged results"
         if run.settings.get("pool", "judged") == "judged"
         else "the shown results",
@@ -103,7 +103,9 @@ def _definitions(run: Run) -> Table:
         for group, texts in meanings.items()
         for name, text in texts.items()
     )
-    note = f"Without a click a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
+    note = (
+        f"In a session without a click, a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
+    )
     return Table(
         "definitions",
         "What the metrics are",
@@ -128,7 +130,7 @@ def _inputs(run: Run) -> Table:
         "inputs",
         "Inputs",
         "Input",
-        ("Files, the first three", "Number", "Bytes", "Digest of sizes, heads and tails"),
+        ("First three files", "Number of files", "Bytes", "Digest of sizes, beginnings and ends"),
         rows,
         for_papers=False,
     )

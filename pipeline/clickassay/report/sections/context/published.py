@@ -1,4 +1,4 @@
-"""Beside another log's numbers: what a paper published, in columns next to the run's own."""
+"""Published results of another log, in columns next to those of the run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import count, listed, number, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.findings import nothing_kept
+from clickassay.report.findings import nothing_kept_reason
 from clickassay.report.model import Run, Section, Table, estimate
 from clickassay.report.published.own import (
     KEY,
     Rows,
-    no_sample,
+    missing_reason,
+    no_sample_reason,
     own_key,
     own_rows,
     own_sample,
     own_sizes,
-    why_none,
 )
 from clickassay.report.published.read import (
-    Key,
-    OtherCounts,
-    OtherLog,
-    OtherTable,
-    OtherValue,
+    CorrelationKey,
+    PublishedLog,
+    PublishedSize,
+    PublishedTable,
+    PublishedValue,
     known,
-    other_log,
+    published_log,
 )
-from clickassay.report.sections.correlation.classes import CLASS_WORDS
+from clickassay.report.sections.correlation.classes import CLASS_LABELS
 
-__all__ = ["beside_section", "known"]
+__all__ = ["known", "published_section"]
 
 THIS_LOG = "This log"
 DEPTH = attrgetter("depth")
 TABLES_IN_VIEW = 2
-FEWEST_ORDERED = 3
-"""Metrics below which a rank correlation says nothing: two are either in the same order or not."""
+MIN_ORDERED = 3
+"""A rank correlation needs at least as many metrics: two are either in the same order or not."""
 
 SIZES = {
     "n_queries": ("Queries", "queries"),
@@ -49,7 +49,7 @@ SIZES = {
     "n_sessions": ("Sessions", "sessions"),
     "coverage": ("Coverage", "coverage"),
 }
-"""By column of `contracts.run.STATISTICS`: the words of a row, and the name in `OtherCounts`."""
+"""By column of `contracts.run.STATISTICS`: the name of a row, and the field of `PublishedSize`."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class _Column:
     """One column of a table of correlations: its head, and a cell for every key."""
 
     head: str
-    cells: Mapping[Key, Estimate]
+    cells: Mapping[CorrelationKey, Estimate]
 
 
-def beside_section(run: Run, name: str) -> Section:
-    """Show the published numbers of another log beside those of the run.
+def published_section(run: Run, name: str) -> Section:
+    """Show the published results of another log next to those of the run.
 
     Parameters
     ----------
@@ -75,20 +75,20 @@ def beside_section(run: Run, name: str) -> Section:
     ReportError
         If there are no published numbers of this name.
     """
-    log = other_log(name)
+    log = published_log(name)
     tables = (_counts_table(run, log), *(_table(run, log, table) for table in log.tables))
     folded = [table.number for table in log.tables][TABLES_IN_VIEW - 1 :]
     return Section(
-        "beside",
-        f"Beside another log: {log.label}",
+        "published",
+        f"Published results: {log.label}",
         _reading(run, log),
         tables=tables[:TABLES_IN_VIEW],
         folded=tables[TABLES_IN_VIEW:],
-        fold_words=f"{THIS_LOG} beside {'Table' if len(folded) == 1 else 'Tables'} {listed(folded)}",
+        fold_words=f"{THIS_LOG} next to {'Table' if len(folded) == 1 else 'Tables'} {listed(folded)}",
     )
 
 
-# ---- words ---------------------------------------------------------------------------------------
+# ---- texts ---------------------------------------------------------------------------------------
 
 
 def _own_head(run: Run, depth: int) -> str:
@@ -96,37 +96,35 @@ def _own_head(run: Run, depth: int) -> str:
     return f"{THIS_LOG}, {sample.label if sample else f'depth {depth}'}"
 
 
-def _their_head(log: OtherLog, market: str, depth: int) -> str:
+def _their_head(log: PublishedLog, market: str, depth: int) -> str:
     return f"{log.label}, {market}, depth {depth}"
 
 
-def _warning(log: OtherLog) -> str:
+def _warning(log: PublishedLog) -> str:
     return (
-        f"{log.label} is another log, with other users, results, judges and time: equal or different numbers "
-        "prove nothing by themselves."
+        f"{log.label} is another log, with other users, results, judges and dates: equal or different "
+        "numbers prove nothing by themselves."
     )
 
 
-def _title(log: OtherLog, place: str, title: str) -> str:
-    return f"{THIS_LOG} beside Table {place} of {log.label}: {title}"
+def _title(log: PublishedLog, place: str, title: str) -> str:
+    return f"{THIS_LOG} next to Table {place} of {log.label}: {title}"
 
 
 # ---- sizes ------------------------------------------------------------------------------------
 
 
-def _counts_table(run: Run, log: OtherLog) -> Table:
+def _counts_table(run: Run, log: PublishedLog) -> Table:
     columns: list[tuple[str, dict[str, Cell]]] = []
     for depth, theirs in groupby(sorted(log.counts.rows, key=DEPTH), key=DEPTH):
         columns.append((_own_head(run, depth), _own_cells(run, depth)))
         columns += [(_their_head(log, one.market, depth), _their_cells(one)) for one in theirs]
     return Table(
-        f"beside_{log.name}_table{log.counts.number}",
+        f"published_{log.name}_table{log.counts.number}",
         _title(log, log.counts.number, log.counts.title),
         "Size",
         tuple(head for head, _ in columns),
-        tuple(
-            Row("", words, tuple(cells[size] for _, cells in columns)) for size, (words, _) in SIZES.items()
-        ),
+        tuple(Row("", name, tuple(cells[size] for _, cells in columns)) for size, (name, _) in SIZES.items()),
         notes=(_warning(log), f"The figures are from {log.source}."),
         data=_counts_data(run, log),
     )
@@ -135,16 +133,16 @@ def _counts_table(run: Run, log: OtherLog) -> Table:
 def _own_cells(run: Run, depth: int) -> dict[str, Cell]:
     row = own_sizes(run, depth)
     if row is None:
-        return dict.fromkeys(SIZES, Estimate(None, reason=no_sample(run, depth)))
+        return dict.fromkeys(SIZES, Estimate(None, reason=no_sample_reason(run, depth)))
     return {size: Share(row[size]) if size == "coverage" else row[size] for size in SIZES}
 
 
-def _their_cells(one: OtherCounts) -> dict[str, Cell]:
+def _their_cells(one: PublishedSize) -> dict[str, Cell]:
     found = {size: getattr(one, theirs) for size, (_, theirs) in SIZES.items()}
     return found | {"coverage": Share(one.coverage)}
 
 
-def _counts_data(run: Run, log: OtherLog) -> pl.DataFrame:
+def _counts_data(run: Run, log: PublishedLog) -> pl.DataFrame:
     rows = []
     for one in log.counts.rows:
         own = own_sizes(run, one.depth) or {}
@@ -160,7 +158,7 @@ PLACE = ("paper", "table", "market_paper", "depth_paper", "market_run", "depth_r
 """Columns that every CSV file begins with; ``_run`` is this log, ``_paper`` the other one."""
 
 
-def _place(run: Run, log: OtherLog, table: str, one: OtherCounts | OtherValue) -> dict[str, Any]:
+def _place(run: Run, log: PublishedLog, table: str, one: PublishedSize | PublishedValue) -> dict[str, Any]:
     sample = own_sample(run, one.depth)
     own = (None, None, None) if sample is None else (sample.market, sample.depth, sample.judge)
     return dict(zip(PLACE, (log.label, table, one.market, one.depth, *own), strict=True))
@@ -174,16 +172,16 @@ def _frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, Any]) -> pl.Da
 # ---- correlations and differences -------------------------------------------------------------
 
 
-def _table(run: Run, log: OtherLog, table: OtherTable) -> Table:
+def _table(run: Run, log: PublishedLog, table: PublishedTable) -> Table:
     columns = tuple(_columns(run, log, table))
     keys = dict.fromkeys(value.key for value in table.values)
-    rows = [Row(*_row_words(table, key), tuple(column.cells[key] for column in columns)) for key in keys]
+    rows = [Row(*_row_names(table, key), tuple(column.cells[key] for column in columns)) for key in keys]
     groups = list(dict.fromkeys(row.group for row in rows))
     heads = ("Click metric", "Editorial metric")
     if any(key.split != EVERY for key in keys):
         heads = ("Editorial metric", "Queries")
     return Table(
-        f"beside_{log.name}_table{table.number}",
+        f"published_{log.name}_table{table.number}",
         _title(log, table.number, table.title),
         heads[1],
         tuple(column.head for column in columns),
@@ -194,15 +192,15 @@ def _table(run: Run, log: OtherLog, table: OtherTable) -> Table:
     )
 
 
-def _row_words(table: OtherTable, key: Key) -> tuple[str, str]:
+def _row_names(table: PublishedTable, key: CorrelationKey) -> tuple[str, str]:
     """Return group and name of a row: metrics by click metric, classes of queries by editorial metric."""
-    metric = table.words.get(key.editorial_metric, key.editorial_metric)
+    metric = table.descriptions.get(key.editorial_metric, key.editorial_metric)
     if key.split == EVERY:
         return key.click_metric, metric
-    return metric, CLASS_WORDS.get(key.split, {}).get(key.class_, key.class_)
+    return metric, CLASS_LABELS.get(key.split, {}).get(key.class_, key.class_)
 
 
-def _columns(run: Run, log: OtherLog, table: OtherTable) -> Iterator[_Column]:
+def _columns(run: Run, log: PublishedLog, table: PublishedTable) -> Iterator[_Column]:
     """Yield, depth by depth, the columns of the run and then those of the other log."""
     keys = tuple(dict.fromkeys(value.key for value in table.values))
     for depth, group in groupby(sorted(table.values, key=DEPTH), key=DEPTH):
@@ -216,20 +214,22 @@ def _columns(run: Run, log: OtherLog, table: OtherTable) -> Iterator[_Column]:
             yield _Column(head, {key: printed.get(key, unprinted) for key in keys})
 
 
-def _of(table: OtherTable, market: str, depth: int) -> tuple[OtherValue, ...]:
+def _of(table: PublishedTable, market: str, depth: int) -> tuple[PublishedValue, ...]:
     return tuple(value for value in table.values if (value.market, value.depth) == (market, depth))
 
 
 def _own_columns(
-    run: Run, log: OtherLog, table: OtherTable, keys: Sequence[Key], depth: int
+    run: Run, log: PublishedLog, table: PublishedTable, keys: Sequence[CorrelationKey], depth: int
 ) -> Iterator[_Column]:
     head = _own_head(run, depth)
     rows = own_rows(run, table, depth)
     found = {key: rows.get(own_key(run, log, key)) for key in keys}
 
-    def cells(column: str) -> dict[Key, Estimate]:
+    def cells(column: str) -> dict[CorrelationKey, Estimate]:
         return {
-            key: estimate(row, column) if row else Estimate(None, reason=why_none(run, depth, key, rows))
+            key: estimate(row, column)
+            if row
+            else Estimate(None, reason=missing_reason(run, depth, key, rows))
             for key, row in found.items()
         }
 
@@ -246,8 +246,8 @@ _ENDS = ("ci_low", "ci_high")
 _DRAWN = ("monte_carlo", "monte_carlo_se")
 
 
-def _data(run: Run, log: OtherLog, table: OtherTable) -> pl.DataFrame:
-    """Return one row per published value, with the run's value, interval and reason beside it."""
+def _data(run: Run, log: PublishedLog, table: PublishedTable) -> pl.DataFrame:
+    """Return one row per published value, with the run's value, interval and reason next to it."""
     by_depth = {depth: own_rows(run, table, depth) for depth in {value.depth for value in table.values}}
     rows = [_data_row(run, log, table, value, by_depth[value.depth]) for value in table.values]
     more = _DRAWN if table.measures == "difference" else ()
@@ -256,21 +256,25 @@ def _data(run: Run, log: OtherLog, table: OtherTable) -> pl.DataFrame:
     return _frame(rows, kinds | dict.fromkeys(("reason", "caution"), pl.String))
 
 
-def _data_row(run: Run, log: OtherLog, table: OtherTable, value: OtherValue, rows: Rows) -> dict[str, Any]:
-    own = rows.get(own_key(run, log, value.key)) or {"reason": why_none(run, value.depth, value.key, rows)}
+def _data_row(
+    run: Run, log: PublishedLog, table: PublishedTable, value: PublishedValue, rows: Rows
+) -> dict[str, Any]:
+    own = rows.get(own_key(run, log, value.key)) or {
+        "reason": missing_reason(run, value.depth, value.key, rows)
+    }
     column, drawn = ("correlation", ()) if table.measures == "correlation" else ("exact", _DRAWN)
-    beside = {"value_paper": value.value, "value_run": own.get(column)}
-    beside |= {name: own.get(name) for name in (*_ENDS, *drawn, "reason", "caution")}
-    return {**_place(run, log, table.number, value), **dict(zip(KEY, value.key, strict=True)), **beside}
+    values = {"value_paper": value.value, "value_run": own.get(column)}
+    values |= {name: own.get(name) for name in (*_ENDS, *drawn, "reason", "caution")}
+    return {**_place(run, log, table.number, value), **dict(zip(KEY, value.key, strict=True)), **values}
 
 
 # ---- the reading ------------------------------------------------------------------------------
 
 
-def _reading(run: Run, log: OtherLog) -> tuple[str, ...]:
+def _reading(run: Run, log: PublishedLog) -> tuple[str, ...]:
     """Compare the orders of the editorial metrics by their correlation with the headline click metric."""
     if run.headline is None:
-        return (sentence(f"There is nothing to set beside {log.label}: {nothing_kept(run)}"),)
+        return (sentence(f"There is nothing to compare with {log.label}: {nothing_kept_reason(run)}"),)
     table = next(table for table in log.tables if table.measures == "correlation")
     depths = sorted({value.depth for value in table.values})
     depth = next(
@@ -278,27 +282,29 @@ def _reading(run: Run, log: OtherLog) -> tuple[str, ...]:
     )
     if depth is None:
         either = listed(map(str, depths), "or")
-        return (f"There is nothing to set beside {log.label}: this log was not evaluated at depth {either}.",)
+        return (
+            f"There is nothing to compare with {log.label}: this log was not evaluated at depth {either}.",
+        )
     overall = [one for one in table.values if one.depth == depth and _is_headline(one)]
     return (*_orders(run, log, overall, own_rows(run, table, depth)), *_differing(run, log))
 
 
-def _is_headline(value: OtherValue) -> bool:
+def _is_headline(value: PublishedValue) -> bool:
     return (value.key.split, value.key.click_metric) == (EVERY, HEADLINE_CLICK)
 
 
-def _orders(run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows) -> Iterator[str]:
-    """Yield how both logs order the metrics; the other's markets of which the same is true, at once."""
+def _orders(run: Run, log: PublishedLog, values: Sequence[PublishedValue], own: Rows) -> Iterator[str]:
+    """Yield the order of the metrics in both logs; published markets with the same order share a sentence."""
     depth = values[0].depth
     this = _own_head(run, depth)
     found: dict[tuple[str, str, str], list[str]] = {}
     for market in dict.fromkeys(value.market for value in values):
         theirs, ours = _paired(run, log, [value for value in values if value.market == market], own)
         if ours:
-            verdict = f"{_firsts(theirs, ours)}; {_alike(theirs, ours)}"
-            found.setdefault((_in_turn(theirs), _in_turn(ours), verdict), []).append(market)
+            verdict = f"{_first_text(theirs, ours)}; {_rank_correlation_text(theirs, ours)}"
+            found.setdefault((_order_text(theirs), _order_text(ours), verdict), []).append(market)
     if not found:
-        yield f"{this}, has no correlation with {HEADLINE_CLICK} to set beside {log.label}."
+        yield f"{this}, has no correlation with {HEADLINE_CLICK} to compare with {log.label}."
     for (there, here, verdict), markets in found.items():
         yield (
             f"By correlation with {HEADLINE_CLICK}, highest first: {there} in "
@@ -307,7 +313,7 @@ def _orders(run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows) ->
 
 
 def _paired(
-    run: Run, log: OtherLog, values: Sequence[OtherValue], own: Rows
+    run: Run, log: PublishedLog, values: Sequence[PublishedValue], own: Rows
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the correlations there and here by editorial metric, of the metrics that have both."""
     rows = {value: own.get(own_key(run, log, value.key)) or {} for value in values}
@@ -316,13 +322,13 @@ def _paired(
     return theirs, {value.key.editorial_metric: float(here) for value, here in both.items()}
 
 
-def _in_turn(values: Mapping[str, float]) -> str:
-    """Return the metrics from the highest value to the lowest; equal ones are joined by a sign."""
+def _order_text(values: Mapping[str, float]) -> str:
+    """Return the metrics from the highest value to the lowest; equal ones are joined by an equals sign."""
     ranked = sorted(values, key=lambda name: -values[name])
     return ", ".join(" = ".join(tied) for _, tied in groupby(ranked, key=lambda name: values[name]))
 
 
-def _firsts(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
+def _first_text(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
     there, here = (
         listed(name for name, value in values.items() if value == max(values.values()))
         for values in (theirs, ours)
@@ -330,22 +336,24 @@ def _firsts(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
     return f"First is {here} in both" if there == here else f"First is {there} there, {here} here"
 
 
-def _alike(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
-    if len(ours) < FEWEST_ORDERED:
-        return f"a rank correlation needs at least {FEWEST_ORDERED} metrics with a value in both"
+def _rank_correlation_text(theirs: Mapping[str, float], ours: Mapping[str, float]) -> str:
+    if len(ours) < MIN_ORDERED:
+        return f"a rank correlation needs at least {MIN_ORDERED} metrics with a value in both"
     if min(len(set(values.values())) for values in (theirs, ours)) == 1:
         return "there is no rank correlation, as all values of one log are equal"
     both = pl.DataFrame({"theirs": list(theirs.values()), "ours": list(ours.values())})
-    alike = both.select(pl.corr("theirs", "ours", method="spearman")).item()
-    return f"Spearman's rank correlation of the two orders is {number(alike)} ({len(ours)} metrics)"
+    rank_correlation = both.select(pl.corr("theirs", "ours", method="spearman")).item()
+    return (
+        f"Spearman's rank correlation of the two orders is {number(rank_correlation)} ({len(ours)} metrics)"
+    )
 
 
 def _plain(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else visible(value)
 
 
-def _differing(run: Run, log: OtherLog) -> tuple[str, ...]:
-    """Say which settings give this run other definitions than the other log had."""
+def _differing(run: Run, log: PublishedLog) -> tuple[str, ...]:
+    """Return which settings give this run other definitions than those of the published results."""
     parts = [
         f"{name} is {_plain(run.settings[name])} here and {theirs:g} there"
         for name, theirs in log.settings.items()

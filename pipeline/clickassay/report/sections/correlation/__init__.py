@@ -1,1 +1,1 @@
-"""Sections on how metrics correlate with clicks."""
+"""Sections on the correlation of metrics with clicks."""

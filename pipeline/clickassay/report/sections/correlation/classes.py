@@ -10,9 +10,18 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.report.cells import Estimate, Row, absent
+from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import common_domain, decile_lines
-from clickassay.report.model import OWN_SPLITS, Figure, Run, Section, Table, estimate, in_order, others
+from clickassay.report.model import (
+    OWN_SPLITS,
+    Figure,
+    Run,
+    Section,
+    Table,
+    estimate,
+    in_order,
+    other_samples_table,
+)
 
 FREQUENCY = "frequency"
 SPLITS_SHOWN = 6
@@ -22,14 +31,14 @@ CLASS_ORDER = (
     *("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10"),
     *("low", "middle", "high", "true", "false", "unknown"),
 )
-CLASS_WORDS = {
+CLASS_LABELS = {
     "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more"},
     "navigational": {"true": "navigational", "false": "not navigational"},
     "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
     FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
 }
 PARADOX = (
-    "Values within classes can all lie below the overall one "
+    "The values within all classes can be lower than the overall one "
     "(the amalgamation paradox, Chapelle et al. 2009, 6.2)."
 )
 
@@ -40,13 +49,17 @@ def classes_section(run: Run) -> Section:
     more = [split for split in _splits(run) if split not in OWN_SPLITS]
     length, kind = f"Table 4. By {_kind('length')}", f"Table 5. By {_kind(navigational)}"
     tables = [
-        _table(run, "length", "table4_length", length, run.own),
-        _table(run, navigational, f"table5_{navigational}", kind, run.own),
+        _table(run, "length", "table4_length", length, run.headline_samples),
+        _table(run, navigational, f"table5_{navigational}", kind, run.headline_samples),
     ]
     tables += [_attribute_table(run, split, place) for place, split in enumerate(more, start=1)]
     rest = (
-        *others(replace(_table(run, "length", "table4_samples", length, run.rest), data=None)),
-        *others(replace(_table(run, navigational, "table5_samples", kind, run.rest), data=None)),
+        *other_samples_table(
+            replace(_table(run, "length", "table4_samples", length, run.other_samples), data=None)
+        ),
+        *other_samples_table(
+            replace(_table(run, navigational, "table5_samples", kind, run.other_samples), data=None)
+        ),
     )
     reading = [_reading(run, split) for split in ("length", navigational, *more[:SPLITS_SHOWN])]
     notes = [remark, *_skipped(run, more)]
@@ -65,8 +78,8 @@ def _navigational(run: Run) -> tuple[str, str]:
     if "navigational" in splits or (run.info.get("has_navigational") and "click_entropy" not in splits):
         return "navigational", ""
     return "click_entropy", (
-        "No input says which queries are navigational; instead queries are cut into three equal parts by "
-        "click entropy (low: all click the same result, as navigational queries do)."
+        "No input says which queries are navigational; instead, queries are split into three equal parts by "
+        "click entropy (low: all users click the same result, as for navigational queries)."
     )
 
 
@@ -87,7 +100,7 @@ def _attribute_table(run: Run, split: str, place: int) -> Table:
     # The attribute's name comes from the input: only harmless letters of it may reach a file name
     slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
     name = f"split{place}_{slug}" if slug else f"split{place}"
-    shown = run.own if place <= SPLITS_SHOWN else ()
+    shown = run.headline_samples if place <= SPLITS_SHOWN else ()
     return _table(run, split, name, f"By {_kind(split)}", shown)
 
 
@@ -96,7 +109,7 @@ def _table(run: Run, split: str, name: str, title: str, samples: Sequence[Sample
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
     return Table(
         name,
-        f"{title}: correlation with {HEADLINE_CLICK}{run.at(*samples)}",
+        f"{title}: correlation with {HEADLINE_CLICK}{run.title_suffix(*samples)}",
         "Queries",
         ("Number", *run.editorial),
         rows,
@@ -109,12 +122,12 @@ def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]
     numbers = {
         row["class"]: row["n_queries"] for row in _class_frame(run, sample, split).iter_rows(named=True)
     }
-    names = CLASS_WORDS.get(split, {})
+    labels = CLASS_LABELS.get(split, {})
     return [
         Row(
-            run.group(sample),
-            names.get(label, visible(label)),
-            (numbers[label], *(line.get(name, absent()) for name in metrics)),
+            run.group_heading(sample),
+            labels.get(label, visible(label)),
+            (numbers[label], *(line.get(name, not_computed()) for name in metrics)),
         )
         for label, line in found.items()
     ]
@@ -142,19 +155,19 @@ def _reading(run: Run, split: str) -> str:
         return (
             f"By {_kind(split)} there is nothing to show: no class has a correlation with {HEADLINE_CLICK}."
         )
-    words = CLASS_WORDS.get(split, {})
+    labels = CLASS_LABELS.get(split, {})
     names = list(dict.fromkeys(best.values()))
     if len(names) == 1:
         first, last = next(iter(best)), list(best)[-1]
-        ends = f"{number(found[first][names[0]].value)} ({words.get(first, visible(first))})"
+        ends = f"{number(found[first][names[0]].value)} ({labels.get(first, visible(first))})"
         if first != last:
-            ends += f" to {number(found[last][names[0]].value)} ({words.get(last, visible(last))})"
+            ends += f" to {number(found[last][names[0]].value)} ({labels.get(last, visible(last))})"
         where = {1: "the only class with a value", 2: "both classes"}.get(
             len(best), f"all {len(best)} classes"
         )
         return sentence(f"By {_kind(split)}, {names[0]} leads in {where}: {ends}")
     parts = [
-        f"{name} for {listed(words.get(label, visible(label)) for label in best if best[label] == name)}"
+        f"{name} for {listed(labels.get(label, visible(label)) for label in best if best[label] == name)}"
         for name in names
     ]
     return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
@@ -182,10 +195,13 @@ def frequency_section(run: Run) -> Section:
     title = "Rare and frequent queries"
     metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
     data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=HEADLINE_CLICK)
-    rows = tuple(row for sample in run.own for row in _sample_rows(run, sample, FREQUENCY, metrics))
+    rows = tuple(
+        row for sample in run.headline_samples for row in _sample_rows(run, sample, FREQUENCY, metrics)
+    )
     table = Table(
         "figure4_frequency",
-        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency decile{run.at(*run.own)}",
+        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency "
+        f"decile{run.title_suffix(*run.headline_samples)}",
         "Decile",
         ("Queries", *metrics),
         rows,
@@ -200,7 +216,7 @@ def frequency_section(run: Run) -> Section:
         Figure(
             f"frequency-{place}",
             name,
-            _line_words(name, line),
+            _line_text(name, line),
             decile_lines(lines, name, domain=domain),
             table.name,
         )
@@ -221,7 +237,7 @@ def _lines(run: Run, metrics: Sequence[str]) -> dict[str, dict[int, Estimate]]:
     return {name: line for name, line in lines.items() if any(one.value is not None for one in line.values())}
 
 
-def _line_words(name: str, line: Mapping[int, Estimate]) -> str:
+def _line_text(name: str, line: Mapping[int, Estimate]) -> str:
     parts = [f"{at}: {number(one.value)}" for at, one in line.items()]
     return f"Correlation of {name} with {HEADLINE_CLICK} by frequency decile, 1 = rarest: {', '.join(parts)}."
 
@@ -239,13 +255,13 @@ def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) ->
     sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
     most = plural(max(sizes, default=0), "query", "queries")
     size = f"Deciles are of equal size, {most} at most; 1 holds the rarest."
-    return (sentence(f"At {where}, {listed(parts)}"), size, *_doubtful(lines))
+    return (sentence(f"At {where}, {listed(parts)}"), size, *_cautions(lines))
 
 
-def _doubtful(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
+def _cautions(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
     every = {at for line in lines.values() for at in line}
     found = {at for line in lines.values() for at, one in line.items() if one.caution}
     if not found:
         return ()
     text = f"Do not rely on the intervals of {len(found)} of {plural(len(every), 'decile')}"
-    return (f"{text}: the notes under the numbers say why.",)
+    return (f"{text}: the notes below the table give the reasons.",)

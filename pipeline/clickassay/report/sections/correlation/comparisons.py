@@ -1,4 +1,4 @@
-"""Which editorial metrics can be told apart by how well they predict clicks."""
+"""Which editorial metrics differ significantly in how well they predict clicks."""
 
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase
@@ -12,50 +12,51 @@ from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, p_cell
 from clickassay.report.charts.marks import common_domain, intervals
 from clickassay.report.findings import (
-    MOST_QUERIES,
-    SURE,
+    ALPHA,
+    MAX_QUERIES_NEEDED,
     Lead,
     Ranking,
-    doubt,
-    lead_of,
-    needed_cell,
-    rounded,
-    tested_words,
-    told_apart,
-    turned,
+    approximate_count,
+    caution_sentence,
+    lead_from_row,
+    queries_needed_cell,
+    significance_text,
+    swap_sides,
+    test_text,
 )
 from clickassay.report.model import Figure, Run, Section, Table, estimate
 
-LEAD_LEGEND = (("dot", "told apart"), ("ring", "not told apart"))
-HEADS = ("Difference", "p-value", "Adjusted p", "Told apart", "Queries needed")
-LETTERS_NOTE = "Metrics that share a letter cannot be told apart from each other."
+LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
+HEADS = ("Difference", "p-value", "Adjusted p", "Significant", "Queries needed")
+LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
 NEEDED_NOTE = (
-    "Queries needed: as many judged queries detect a difference of this size 4 times out of 5. Fewer may "
-    "do, with luck."
+    "Queries needed: this many judged queries detect a difference of this size 4 times out of 5 (a power of "
+    "80 %). Fewer may be enough, with luck."
 )
 FAMILY = (
-    "Two metrics are told apart when the adjusted p-value (Holm) is below 0.05. This keeps the chance of any "
-    "false alarm at 5 % among all pairs of one market, depth, judge and click metric, baselines included. An "
-    "interval stands for its own pair only: it may leave out 0 and the pair still not be told apart."
+    "Two metrics are significantly different when the adjusted p-value (Holm) is below 0.05. This keeps the "
+    "probability of any false alarm at 5 % among all pairs of one market, depth, judge and click metric, "
+    "baselines included. An interval holds for its own pair only: it may exclude 0 although the pair is not "
+    "significantly different."
 )
 
 Group = tuple[str, ...]
 
 
 def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
-    """Which editorial metrics differ, for the headline click metric of the headline sample."""
+    """Compare the editorial metrics, for the headline click metric of the headline sample."""
     data = run.frames["comparisons"]
-    title = "Which metrics can be told apart"
-    rows = run.own_rows("comparisons").filter(click_metric=HEADLINE_CLICK)
+    title = "Which metrics are significantly different"
+    rows = run.headline_rows("comparisons").filter(click_metric=HEADLINE_CLICK)
     table = Table(
         "comparisons",
-        f"Differences of correlations with {HEADLINE_CLICK}{run.at(*run.own)}",
+        f"Differences of correlations with {HEADLINE_CLICK}{run.title_suffix(*run.headline_samples)}",
         "Pair",
         HEADS,
         tuple(_pair_row(row) for row in _pairs(run, rows)),
         notes=(NEEDED_NOTE,) if rows.height else (),
         # the baselines belong to the family, so the file holds their pairs too
-        data=COMPARISONS.canonical(pl.concat([data, run.plain["comparisons"]])),
+        data=COMPARISONS.canonical(pl.concat([data, run.baseline_frames["comparisons"]])),
     )
     if rows.is_empty():
         return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
@@ -77,18 +78,20 @@ def _pair_row(row: Mapping[str, Any]) -> Row:
         estimate(row, "difference"),
         p_cell(row["p_value"]),
         p_cell(row["p_adjusted"]),
-        told_apart(row["p_adjusted"]),
-        _needed_cell(lead_of(row)),
+        significance_text(row["p_adjusted"]),
+        _queries_cell(lead_from_row(row)),
     )
     return Row("", f"{row['metric_a']} {MINUS} {row['metric_b']}", cells)
 
 
-def _needed_cell(found: Lead) -> Cell:
-    return needed_cell(found.needed, "no difference to detect" if found.value == 0 else "not tested")
+def _queries_cell(found: Lead) -> Cell:
+    return queries_needed_cell(
+        found.queries_needed, "no difference to detect" if found.value == 0 else "not tested"
+    )
 
 
 def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows of `comparisons` in the order of reports."""
+    """Return rows of `comparisons` in the order of reports."""
     place = {name: at for at, name in enumerate(run.editorial)}
     return sorted(
         rows.iter_rows(named=True),
@@ -98,58 +101,63 @@ def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking | None) -> tuple[str, ...]:
     tested = [row for row in _pairs(run, rows) if row["p_adjusted"] is not None]
-    sure = [row for row in tested if row["p_adjusted"] < SURE]
+    significant = [row for row in tested if row["p_adjusted"] < ALPHA]
     where = run.headline.label if run.headline else ""
     if not tested:
         return (f"No two metrics can be compared at {where}: no difference has a value with an interval.",)
     untested = rows.height - len(tested)
-    text = f"At {where}, {len(sure)} of {plural(len(tested), 'pair')} can be told apart"
+    pairs = plural(len(tested), "pair")
+    text = f"At {where}, the difference is significant for {len(significant)} of {pairs}"
     text += f"; {count(untested)} more could not be tested." if untested else "."
     ties = () if ranking is None else _ties(ranking)
-    return (text, *_widest(sure), *ties, FAMILY)
+    return (text, *_largest_difference(significant), *ties, FAMILY)
 
 
-def _widest(sure: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Say the clearest difference in words."""
-    if not sure:
+def _largest_difference(significant: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return a sentence on the largest significant difference."""
+    if not significant:
         return ()
-    row = max(sure, key=lambda one: abs(one["difference"]))
-    better, worse, found = row["metric_a"], row["metric_b"], lead_of(row)
+    row = max(significant, key=lambda one: abs(one["difference"]))
+    better, worse, found = row["metric_a"], row["metric_b"], lead_from_row(row)
     if row["difference"] < 0:
-        better, worse, found = worse, better, turned(found)
-    widest = ", the widest difference of those" if len(sure) > 1 else ""
+        better, worse, found = worse, better, swap_sides(found)
+    largest = ", the largest of these differences" if len(significant) > 1 else ""
     return (
         f"{better} predicts {HEADLINE_CLICK} better than {worse} by {number(found.value)} "
-        f"({tested_words(found)}){widest}.{doubt(found)}",
+        f"({test_text(found)}){largest}.{caution_sentence(found)}",
     )
 
 
 def _ties(ranking: Ranking) -> tuple[str, ...]:
-    """Say how many judged queries would tell the best metric from those that it ties with."""
+    """Return how many judged queries would show a difference between the best metric and those tied."""
     leads = {name: ranking.leads[name] for name in ranking.tied}
-    needed = {name: one.needed for name, one in leads.items() if one.needed is not None}
-    within = {name: queries for name, queries in needed.items() if queries <= MOST_QUERIES}
+    needed = {name: one.queries_needed for name, one in leads.items() if one.queries_needed is not None}
+    within = {name: queries for name, queries in needed.items() if queries <= MAX_QUERIES_NEEDED}
     if not within:
         return ()
     fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
-    text = f"To settle the ties of {ranking.best} would take about {rounded(within[fewest])} judged queries "
-    text += f"(for {fewest})"
+    text = (
+        f"To show a difference between {ranking.best} and the metrics that are not significantly different "
+    )
+    text += f"from it would take about {approximate_count(within[fewest])} judged queries (for {fewest})"
     if most != fewest:
-        text += f" to {rounded(within[most])} (for {most})"
-    text += f"; there are {count(leads[fewest].queries)}. As many detect such a difference 4 times out of 5."
+        text += f" to {approximate_count(within[most])} (for {most})"
+    text += (
+        f"; there are {count(leads[fewest].n_queries)}. That many detect such a difference 4 times out of 5."
+    )
     return (text,)
 
 
 def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Table, ...]:
-    """Metrics from best to worst, with letters that show which cannot be told apart."""
+    """Return the metrics from best to worst; those that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
-    sure = rows.filter(pl.col("p_adjusted") < SURE)
-    apart = sure.select("metric_a", "metric_b").rows()
-    found = letters(groups(tuple(ranking.values), apart))
+    significant = rows.filter(pl.col("p_adjusted") < ALPHA)
+    different = significant.select("metric_a", "metric_b").rows()
+    found = letters(groups(tuple(ranking.values), different))
     table = Table(
         "letters",
-        f"Metrics by their correlation with {HEADLINE_CLICK}{run.at(*run.own)}",
+        f"Metrics by their correlation with {HEADLINE_CLICK}{run.title_suffix(*run.headline_samples)}",
         "Metric",
         ("Correlation", "Shared letters", f"Behind {ranking.best} by", "Adjusted p", "Queries needed"),
         tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),
@@ -162,25 +170,25 @@ def _letters_row(ranking: Ranking, name: str, letters: str) -> Row:
     lead = ranking.leads.get(name)
     more: tuple[Cell, ...] = (None, None, None)
     if lead is not None:
-        more = (lead, p_cell(lead.p_adjusted), _needed_cell(lead))
+        more = (lead, p_cell(lead.p_adjusted), _queries_cell(lead))
     return Row("", name, (ranking.values[name], letters, *more))
 
 
-def groups(ordered: Sequence[str], apart: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
-    """Return the largest sets of metrics of which no two are told apart; they may overlap.
+def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
+    """Return the largest sets of metrics of which no two are significantly different; they may overlap.
 
-    Begins with one set of all; each pair that is told apart splits the sets that hold both, and sets
-    within another are dropped (insert and absorb; Piepho 2004).
+    Begins with one set of all; each significantly different pair splits the sets that hold both,
+    and sets within another are dropped (insert and absorb; Piepho 2004).
 
     Parameters
     ----------
     ordered
         Metrics, in the order that members and sets are returned in.
-    apart
-        Pairs that are told apart.
+    different
+        Pairs that are significantly different.
     """
     found = [frozenset(ordered)]
-    for a, b in apart:
+    for a, b in different:
         split = {part for one in found for part in ([one - {a}, one - {b}] if {a, b} <= one else [one])}
         found = [one for one in split if not any(one < other for other in split)]
     places = sorted(sorted(ordered.index(name) for name in one) for one in found)
@@ -204,7 +212,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
     best = ranking.best
     domain = common_domain([*ranking.leads.values(), Estimate(0.0)])
     hollow = (*ranking.tied, *ranking.untested)
-    words = ", ".join(
+    values = ", ".join(
         f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
         for name, one in ranking.leads.items()
     )
@@ -212,7 +220,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
         Figure(
             "leads",
             f"How far {best} is ahead of each other metric, with 95 % interval",
-            f"{best} minus: {words}.",
+            f"{best} minus: {values}.",
             intervals(ranking.others, ranking.leads, domain=domain, hollow=hollow),
             "comparisons",
         ),

@@ -9,19 +9,21 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, listed, number, plural
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Estimate, Row, absent
+from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import heat_map
 from clickassay.report.findings import leaders
-from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, others
+from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, other_samples_table
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
-HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest of its row"))
+HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest in its row"))
 QCTR_NOTE = (
-    "QCTR stands last: Chapelle et al. (2009) found it slightly negative and left it out of their tables."
+    "QCTR comes last: Chapelle et al. (2009) found its correlations slightly negative and left it out of "
+    "their tables."
 )
-ENDLESS_NOTE = (
-    "The noise of clicks in few sessions lowers every correlation. Here it is taken out: this is what the "
-    "same configurations would show with endless sessions. It is an estimate, so it may pass 1."
+NOISE_CORRECTED_NOTE = (
+    "Clicks in few sessions are noisy, and this noise lowers every correlation. Here it is removed: these "
+    "are estimates of what the same configurations would show with infinitely many sessions. As estimates, "
+    "they may be above 1."
 )
 _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
@@ -41,15 +43,15 @@ def correlations_section(run: Run) -> Section:
     )
     return Section(
         "correlations",
-        "Which metric goes with which click",
+        "Which metric correlates with which click metric",
         _correlations_reading(run) if drawn else (NO_CORRELATIONS,),
         figures,
         legend=HEAT_LEGEND if figures else (),
-        folded=(table, _endless_table(run, tuple(drawn))),
+        folded=(table, _noise_corrected_table(run, tuple(drawn))),
     )
 
 
-def _endless_table(run: Run, samples: Sequence[SampleKey]) -> Table:
+def _noise_corrected_table(run: Run, samples: Sequence[SampleKey]) -> Table:
     """Return the noise-corrected correlations; the CSV of Table 2 holds them too."""
     rows = []
     for sample in samples:
@@ -59,18 +61,18 @@ def _endless_table(run: Run, samples: Sequence[SampleKey]) -> Table:
         }
         rows += _metric_rows(run, sample, found)
     return Table(
-        "table2_endless_sessions",
-        "Table 2 as endless sessions would show it (noise-corrected), with 95 % interval",
+        "table2_noise_corrected",
+        "Table 2, noise-corrected (as with infinitely many sessions), with 95 % interval",
         "Click metric",
         run.editorial,
         tuple(rows),
-        notes=(ENDLESS_NOTE,) if rows else (),
+        notes=(NOISE_CORRECTED_NOTE,) if rows else (),
     )
 
 
 def _metric_rows(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> list[Row]:
     return [
-        Row(sample.label, click, tuple(found.get((click, name), absent()) for name in run.editorial))
+        Row(sample.label, click, tuple(found.get((click, name), not_computed()) for name in run.editorial))
         for click in _present(run.clicks, found, 0)
     ]
 
@@ -81,7 +83,7 @@ def _heat_figure(
     return Figure(
         f"correlations-{place}",
         capital(sample.label),
-        _heat_words(run, sample, found),
+        _heat_map_text(run, sample, found),
         heat_map(found, _present(run.clicks, found, 0), _present(run.editorial, found, 1)),
         "table2_correlations",
     )
@@ -92,7 +94,7 @@ def _present(names: Sequence[str], found: Mapping[tuple[str, str], Estimate], si
     return tuple(name for name in names if name in there)
 
 
-def _heat_words(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> str:
+def _heat_map_text(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Estimate]) -> str:
     parts = [
         f"{click}: "
         + ", ".join(
@@ -106,7 +108,7 @@ def _heat_words(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], Est
 def _correlations_reading(run: Run) -> tuple[str, ...]:
     winners = leaders(run)
     if winners.is_empty():
-        return ("No correlation has a value; the reasons stand under the table.", QCTR_NOTE)
+        return ("No correlation has a value; the reasons are under the table.", QCTR_NOTE)
     wins = (
         winners["editorial_metric"]
         .value_counts()
@@ -118,38 +120,45 @@ def _correlations_reading(run: Run) -> tuple[str, ...]:
     return (
         f"{first['editorial_metric']} has the highest correlation in {first['count']} of "
         f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is "
-        f"{number(top['correlation'])}, {top['editorial_metric']} with {top['click_metric']} at {where}.",
+        f"{number(top['correlation'])}: {top['editorial_metric']} with {top['click_metric']} at {where}.",
         QCTR_NOTE,
     )
 
 
 def good_section(run: Run) -> Section:
-    """Table 3: AP and RR with the grade below `relevant_grade` counted not relevant or relevant."""
-    title = "Does the border of relevance matter?"
+    """Table 3: AP and RR with the grade below `relevant_grade` counted as not relevant or as relevant."""
+    title = "Does the relevance threshold matter?"
     pairs = _variants(run.frames["correlations"]["editorial_metric"].unique().to_list())
     data = run.frames["correlations"].filter(
         pl.col("editorial_metric").is_in([name for pair in pairs for name in pair]), split=EVERY
     )
     label = run.grade_label(int(run.settings.get("relevant_grade", 3)) - 1)
-    heads = tuple(word for _ in pairs for word in (f"{label} not relevant", f"{label} relevant"))
-    words = f"Table 3. AP and RR with “{label}” counted not relevant or relevant"
+    heads = tuple(head for _ in pairs for head in (f"{label} not relevant", f"{label} relevant"))
+    table_title = f"Table 3. AP and RR with “{label}” counted as not relevant or as relevant"
     spanners = tuple((pair[0], 2 * at, 2) for at, pair in enumerate(pairs))
     own = Table(
         "table3_good",
-        words + run.at(*run.own),
+        table_title + run.title_suffix(*run.headline_samples),
         "Click metric",
         heads,
-        _good_rows(run, run.own, pairs),
+        _good_rows(run, run.headline_samples, pairs),
         spanners,
         data=data,
     )
-    rest = Table("table3_samples", words, "Click metric", heads, _good_rows(run, run.rest, pairs), spanners)
+    rest = Table(
+        "table3_samples",
+        table_title,
+        "Click metric",
+        heads,
+        _good_rows(run, run.other_samples, pairs),
+        spanners,
+    )
     return Section(
         "good",
         title,
         (_good_reading(run, pairs, label),),
         tables=(own,),
-        folded=others(rest),
+        folded=other_samples_table(rest),
         fold_words="Other samples",
     )
 
@@ -157,7 +166,11 @@ def good_section(run: Run) -> Section:
 def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str, str]]) -> tuple[Row, ...]:
     names = [name for pair in pairs for name in pair]
     return tuple(
-        Row(run.group(sample), click, tuple(found.get((click, name), absent()) for name in names))
+        Row(
+            run.group_heading(sample),
+            click,
+            tuple(found.get((click, name), not_computed()) for name in names),
+        )
         for sample in samples
         if names and (found := by_pair(run.correlations(sample)))
         for click in _present(run.clicks, found, 0)
@@ -165,7 +178,7 @@ def _good_rows(run: Run, samples: Sequence[SampleKey], pairs: Sequence[tuple[str
 
 
 def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of a binary metric and its variant with a lower border, as present."""
+    """Return the pairs of a binary metric and its variant with another relevance threshold, as present."""
     found = [(match[1], name) for name in sorted(editorial) if (match := _VARIANT.match(name))]
     return tuple((base, variant) for base, variant in found if base in editorial)
 
@@ -173,17 +186,17 @@ def _variants(editorial: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str:
     if not pairs:
         return (
-            "There is nothing to show: the run has no variant of AP or RR with a lower border of relevance."
+            "There is nothing to show: the run has no variant of AP or RR with a lower relevance threshold."
         )
     found = {} if run.headline is None else by_pair(run.correlations(run.headline))
     changes = []
     for base, variant in pairs:
-        before, after = (found.get((HEADLINE_CLICK, name), absent()).value for name in (base, variant))
+        before, after = (found.get((HEADLINE_CLICK, name), not_computed()).value for name in (base, variant))
         if before is not None and after is not None:
             changes.append(f"{base} from {number(before)} to {number(after)}")
     if not changes or run.headline is None:
         return f"There is nothing to compare: AP and RR have no correlation with {HEADLINE_CLICK}."
     return (
-        f"Counting “{label}” as relevant takes the correlation with {HEADLINE_CLICK} at {run.headline.label} "
-        f"{listed(f'of {change}' for change in changes)}."
+        f"Counting “{label}” as relevant changes the correlation with {HEADLINE_CLICK} at "
+        f"{run.headline.label}: {listed(changes)}."
     )

@@ -1,4 +1,4 @@
-"""Two virtual rankers (Algorithm 3 of Chapelle et al. 2009): Table 6, faithful and exact."""
+"""Two virtual rankers (Algorithm 3 of Chapelle et al. 2009): Table 6, simulated and in closed form."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,24 +8,24 @@ import polars as pl
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Estimate, Row, Share, absent
+from clickassay.report.cells import Estimate, Row, Share, not_computed
 from clickassay.report.charts.marks import common_domain, intervals
-from clickassay.report.findings import Ranking, doubt, interval_words, nothing_kept
+from clickassay.report.findings import Ranking, caution_sentence, interval_text, nothing_kept_reason
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
-from clickassay.report.sections.correlation.ranker_draws import draws_figures, draws_table, planes
+from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
 
-EXACT_HEADS = ("Closed form", "Monte Carlo", "its standard error", "Noise-corrected", "Sign agreement")
-_WITHIN = 2.0
-"""Standard errors within which a random run should lie about 95 times in 100."""
+EXACT_HEADS = ("Closed form", "Monte Carlo", "Its standard error", "Noise-corrected", "Sign agreement")
+_MAX_ERRORS = 2.0
+"""Standard errors within which a simulated value should lie about 95 times in 100."""
 
 
 def differences_section(run: Run, ranking: Ranking | None) -> Section:
-    """Table 6: intervals around the closed form, the random run, noise correction, sign agreement."""
-    own = run.own_rows("differences")
+    """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
+    own = run.headline_rows("differences")
     tables = (
         Table(
             "table6_differences",
-            f"Table 6. Differences of two virtual rankers{run.at(*run.own)}",
+            f"Table 6. Differences of two virtual rankers{run.title_suffix(*run.headline_samples)}",
             "Editorial metric",
             EXACT_HEADS,
             _exact_rows(run, own),
@@ -42,15 +42,15 @@ def differences_section(run: Run, ranking: Ranking | None) -> Section:
         ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    found = planes(run, ranking)
-    figures = (*draws_figures(found), *_figures(run, known))
+    histograms = draw_histograms(run, ranking)
+    figures = (*draws_figures(histograms), *_figures(run, known))
     return Section(
         "differences",
         "Choosing between two rankings",
         _reading(run, own, known),
         figures,
         legend=_legend(run) if figures else (),
-        folded=(*tables, draws_table(run, found)),
+        folded=(*tables, draws_table(run, histograms)),
     )
 
 
@@ -59,8 +59,8 @@ def _beyond_one(own: pl.DataFrame) -> tuple[str, ...]:
     if not beyond:
         return ()
     return (
-        f"{plural(beyond, 'noise-corrected value')} beyond 1: there the log has too few sessions to tell the "
-        "noise of clicks from their differences.",
+        f"{plural(beyond, 'noise-corrected value')} beyond 1: there, the log has too few sessions to "
+        "separate the noise of clicks from real differences.",
     )
 
 
@@ -69,7 +69,7 @@ def _legend(run: Run) -> tuple[tuple[str, str], ...]:
     return (
         ("dot", "closed form, with 95 % interval"),
         ("diamond", f"{iterations} random iterations"),
-        ("bar-on", "the darker, the more of these iterations fall there"),
+        ("bar-on", "the darker, the more of these iterations lie there"),
     )
 
 
@@ -80,8 +80,8 @@ def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
             row["editorial_metric"],
             (
                 estimate(row, "exact"),
-                _plain(row, "monte_carlo"),
-                _plain(row, "monte_carlo_se"),
+                _value(row, "monte_carlo"),
+                _value(row, "monte_carlo_se"),
                 noise_corrected(row),
                 Share(row["sign_agreement"]),
             ),
@@ -90,7 +90,7 @@ def _exact_rows(run: Run, own: pl.DataFrame) -> tuple[Row, ...]:
     )
 
 
-def _plain(row: Mapping[str, Any], column: str) -> Estimate:
+def _value(row: Mapping[str, Any], column: str) -> Estimate:
     reason = None if row[column] is not None else visible(row["reason"] or "no value", limit=160)
     return Estimate(row[column], reason=reason)
 
@@ -108,7 +108,7 @@ def _ordered(run: Run, frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _sample_rows(run: Run) -> tuple[Row, ...]:
     def row(sample: SampleKey) -> Row:
         found = by_pair(sample.rows(run.frames["differences"]), "exact")
-        cells = tuple(found.get((HEADLINE_CLICK, name), absent()) for name in run.editorial)
+        cells = tuple(found.get((HEADLINE_CLICK, name), not_computed()) for name in run.editorial)
         return Row("", sample.label, cells)
 
     return tuple(row(sample) for sample in run.shown)
@@ -126,12 +126,12 @@ def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
 def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: tuple[float, float]) -> Figure:
     estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
     runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
-    words = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
-    drawing = intervals(tuple(estimates), estimates, domain=domain, others=runs)
+    values = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
+    drawing = intervals(tuple(estimates), estimates, domain=domain, diamonds=runs)
     return Figure(
         f"differences-{place}",
         click,
-        f"Differences in {click}, closed form: {words}.",
+        f"Differences in {click}, closed form: {values}.",
         drawing,
         "table6_differences",
     )
@@ -139,40 +139,41 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
 
 def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:
     if known.is_empty():
-        none = nothing_kept(run) if run.headline is None else "nothing was computed"
+        none = nothing_kept_reason(run) if run.headline is None else "nothing was computed"
         why = listed(sorted(map(visible, own["reason"].drop_nulls().unique()))) or none
         return (sentence(f"There is nothing to show: {why}"),)
     rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
     best = max(rows, key=lambda row: float(row["exact"]))
     found = estimate(best, "exact")
     text = (
-        f"{best['editorial_metric']} sees differences in {best['click_metric']} best: {number(found.value)} "
-        f"in the closed form ({interval_words(found)}).{doubt(found)} In the limit both prefer the same "
-        f"ranker in {percent(best['sign_agreement'])} of the cases."
+        f"Differences in {best['editorial_metric']} correlate best with differences in "
+        f"{best['click_metric']}: {number(found.value)} in the closed form "
+        f"({interval_text(found)}).{caution_sentence(found)} In the limit, both prefer the same ranker in "
+        f"{percent(best['sign_agreement'])} of the cases."
     )
-    return (text, _endless(noise_corrected(best)), _agreement(run, known))
+    return (text, _noise_corrected_sentence(noise_corrected(best)), _simulation_sentence(run, known))
 
 
-def _endless(found: Estimate) -> str:
+def _noise_corrected_sentence(found: Estimate) -> str:
     if found.value is None or abs(found.value) > 1 or not found.has_interval:
         return (
-            "How much higher the correlation would be with endless sessions cannot be told: the log has too "
-            "few sessions to tell the noise of clicks from their differences."
+            "How much higher the correlation would be with infinitely many sessions cannot be estimated: "
+            "the log has too few sessions to separate the noise of clicks from real differences."
         )
     return (
-        f"With endless sessions the correlation would be {number(found.value)} ({interval_words(found)}; it "
-        "may pass 1)."
+        f"With infinitely many sessions, the correlation would be {number(found.value)} "
+        f"({interval_text(found)}; as an estimate, it may be above 1)."
     )
 
 
-def _agreement(run: Run, known: pl.DataFrame) -> str:
+def _simulation_sentence(run: Run, known: pl.DataFrame) -> str:
     both = known.filter(pl.col("monte_carlo").is_not_null(), pl.col("monte_carlo_se") > 0)
     near = both.filter(
-        (pl.col("monte_carlo") - pl.col("exact")).abs() <= _WITHIN * pl.col("monte_carlo_se")
+        (pl.col("monte_carlo") - pl.col("exact")).abs() <= _MAX_ERRORS * pl.col("monte_carlo_se")
     ).height
     iterations = count(int(run.settings.get("iterations", 1000)))
     return (
-        f"Algorithm 3 with {iterations} random iterations estimates the closed form: it lies within two "
-        f"standard errors of it in {near} of {plural(both.height, 'case')}. All cases share the same draws, "
-        "so they tend to err together."
+        f"Algorithm 3 with {iterations} random iterations estimates the closed form: its value lies within "
+        f"two standard errors of it in {near} of {plural(both.height, 'case')}. All cases share the same "
+        "draws, so their errors are correlated."
     )

@@ -1,4 +1,4 @@
-"""What the log holds and what is left of it: Table 1 and the funnel."""
+"""The data: the sizes of the log (Table 1), and the funnel from raw rows to analysed sessions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
-from clickassay.report.findings import nothing_kept
+from clickassay.report.findings import nothing_kept_reason
 from clickassay.report.model import Figure, Run, Section, Table, in_order
 
 STEPS = (
@@ -22,11 +22,11 @@ STEPS = (
 
 SOURCES = ("searches", "clicks", "sessions", "judgments")
 WHOLE = ("read", "formed")
-"""Steps that count everything before anything leaves."""
+"""Steps that count all rows, before any is left out."""
 
 
 class FunnelRow(NamedTuple):
-    """Rows at one step: where they go or why they leave, and their part of the panel's whole."""
+    """Rows at one step: step and reason, number, share of the panel's whole, and whether they are kept."""
 
     label: str
     rows: int
@@ -36,7 +36,7 @@ class FunnelRow(NamedTuple):
 
 @dataclass(frozen=True)
 class FunnelPanel:
-    """Rows of one source, whose parts add up to its whole; `drawn` ones are also a picture."""
+    """Rows of one source by step: the parts add up to its whole. `drawn` panels are also a picture."""
 
     title: str
     rows: tuple[FunnelRow, ...]
@@ -44,11 +44,11 @@ class FunnelPanel:
 
 
 def data_line(run: Run) -> str:
-    """Return the data in one line."""
+    """Return the sizes of the data as one sentence."""
     funnel = run.frames["funnel"]
     read = {source: _rows(funnel, source, WHOLE) for source in SOURCES}
-    words = [plural(read["searches"], "search", "searches"), plural(read["clicks"], "click")]
-    text = f"{listed(words)} make {plural(read['sessions'], 'session')}{_several(run, 'market', ' in ')}"
+    parts = [plural(read["searches"], "search", "searches"), plural(read["clicks"], "click")]
+    text = f"{listed(parts)} make {plural(read['sessions'], 'session')}{_several(run, 'market', ' in ')}"
     text += f"; {plural(read['judgments'], 'judgment')}{_several(run, 'judge', ' by ')}"
     if run.headline is not None:
         row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
@@ -81,14 +81,14 @@ def statistics_section(run: Run) -> Section:
         for row in sample.rows(frame).iter_rows(named=True)
     ]
     table = Table(
-        "table1_statistics", "Table 1. What is left after the join with the judgments", "Sample",
+        "table1_statistics", "Table 1. Data left after the join with the judgments", "Sample",
         ("Queries", "Configurations", "Sessions", "All sessions", "Coverage"), tuple(rows), data=frame,
-        notes=_left_out(run),
+        notes=_samples_not_shown(run),
     )  # fmt: skip
     return Section("data", "The data", _statistics_reading(run), tables=(table,))
 
 
-def _left_out(run: Run) -> tuple[str, ...]:
+def _samples_not_shown(run: Run) -> tuple[str, ...]:
     left = run.n_samples - len(run.shown)
     text = f"{left} more of the {run.n_samples} samples are in the CSV files only, here and below."
     return (text,) if left > 0 else ()
@@ -98,7 +98,7 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
     frame = run.frames["statistics"]
     kept = frame.filter(pl.col("n_sessions") > 0)
     if kept.is_empty():
-        return (sentence(f"There is nothing to correlate: {nothing_kept(run)}"),)
+        return (sentence(f"There is nothing to correlate: {nothing_kept_reason(run)}"),)
     row = kept.sort("coverage", descending=True).row(0, named=True)
     best = SampleKey.of(row)
     text = f"Coverage at {best.label} is {percent(row['coverage'])}"
@@ -107,20 +107,20 @@ def _statistics_reading(run: Run) -> tuple[str, ...]:
     elif kept.height > 1:
         worst = kept.sort("coverage").row(0, named=True)
         label = SampleKey.of(worst).label
-        text = f"Coverage is highest at {best.label}, {percent(row['coverage'])}, and lowest at {label}, "
-        text += percent(worst["coverage"])
+        text = f"Coverage is highest at {best.label} ({percent(row['coverage'])}) and lowest at {label} "
+        text += f"({percent(worst['coverage'])})"
     per_query = row["n_configurations"] / max(1, row["n_queries"])
     return (f"{text}. A query has {per_query:.1f} configurations on average at {best.label}.",)
 
 
 def funnel_section(run: Run) -> Section:
-    """Show what was read, what left at which step and why, what was kept."""
+    """Show the rows that were read, left out at each step with the reason, and kept."""
     panels = funnel_panels(run)
     figures = tuple(
         Figure(
             f"funnel-{place}",
             panel.title,
-            _panel_words(panel),
+            _panel_text(panel),
             bars(panel.rows),
             "funnel",
         )
@@ -136,14 +136,16 @@ def funnel_section(run: Run) -> Section:
         ("Rows", "Share"),
         rows,
         data=run.frames["funnel"],
-        group_head="Part",
+        group_head="Source",
     )
     return Section(
         "funnel",
         "What was read, what was kept",
         _funnel_reading(panels),
         figures,
-        legend=(("bar-on", "goes on"), ("bar-off", "leaves, with the reason")) if figures else (),
+        legend=(("bar-on", "kept for the next step"), ("bar-off", "left out, with the reason"))
+        if figures
+        else (),
         folded=(table,),
     )
 
@@ -183,8 +185,8 @@ def _titled(source: str, market: str) -> str:
 
 def _samples(run: Run, special: pl.DataFrame) -> tuple[SampleKey, ...]:
     keys = special.select("market", "depth", "judge").unique().sort("market", "depth", "judge")
-    there = [SampleKey(*row) for row in keys.iter_rows()]
-    return tuple(sample for sample in run.shown if sample in there) or tuple(there[:1])
+    known = [SampleKey(*row) for row in keys.iter_rows()]
+    return tuple(sample for sample in run.shown if sample in known) or tuple(known[:1])
 
 
 def _session_panel(
@@ -215,7 +217,7 @@ def _step_label(step: str, reason: str) -> str:
     return visible(step) if not reason else f"{visible(step)}: {visible(reason)}"
 
 
-def _panel_words(panel: FunnelPanel) -> str:
+def _panel_text(panel: FunnelPanel) -> str:
     parts = [f"{row.label} {count(row.rows)} ({percent(row.share)})" for row in panel.rows]
     return sentence(f"{panel.title}: {', '.join(parts)}")
 
@@ -225,7 +227,7 @@ def _funnel_reading(panels: Sequence[FunnelPanel]) -> tuple[str, ...]:
         return ("The run counted no rows: there is no funnel to show.",)
     own = [panel for panel in panels if panel.title.startswith(("Searches", "Sessions"))]
     texts = [text for panel in own or panels if (text := _panel_reading(panel))]
-    return tuple(texts[:2]) or ("Nothing was lost on the way.",)
+    return tuple(texts[:2]) or ("No row was left out.",)
 
 
 def _panel_reading(panel: FunnelPanel) -> str:
@@ -235,7 +237,7 @@ def _panel_reading(panel: FunnelPanel) -> str:
     most = max(lost, key=lambda row: row.rows)
     total = sum(row.rows for row in lost)
     share = sum(row.share or 0.0 for row in lost)
-    text = f"{panel.title}: {count(total)} ({percent(share)}) {'leaves' if total == 1 else 'leave'}"
+    text = f"{panel.title}: {count(total)} ({percent(share)}) {'is' if total == 1 else 'are'} left out"
     if len(lost) > 1:
-        return sentence(f"{text}, most of them as {most.label} ({count(most.rows)})")
-    return sentence(f"{text} as {most.label}")
+        return sentence(f"{text}, most of them as “{most.label}” ({count(most.rows)})")
+    return sentence(f"{text} as “{most.label}”")

@@ -1,4 +1,4 @@
-"""Several judges: how far they agree, and whose grades make metrics predict clicks better."""
+"""Several judges: how far they agree, and with whose grades metrics predict clicks better."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,15 +10,29 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell
-from clickassay.report.findings import SURE, interval_words, needed_cell, told_apart
+from clickassay.report.findings import ALPHA, interval_text, queries_needed_cell, significance_text
 from clickassay.report.model import Run, Section, Table, estimate
 
 TITLE = "Whose grades?"
 PAIR = ("judge_a", "judge_b")
-AGREEMENT_HEADS = ("Results both judged", "Same grade", "Mean difference", "Plain", "Linear", "Quadratic")
-COMPARISON_HEADS = ("First judge", "Second judge", "Difference", "Adjusted p", "Told apart", "Queries needed")
-ONE_GRADE = "both judges always give one grade"
-NO_VOTE = "SS takes no part: it is made of the grades themselves."
+AGREEMENT_HEADS = (
+    "Results both judged",
+    "Same grade",
+    "Mean difference",
+    "Unweighted",
+    "Linear",
+    "Quadratic",
+)
+COMPARISON_HEADS = (
+    "First judge",
+    "Second judge",
+    "Difference",
+    "Adjusted p",
+    "Significant",
+    "Queries needed",
+)
+ONE_GRADE = "both judges always give the same single grade"
+SS_NOTE = "SS is left out: it is computed from the grades themselves."
 
 
 def judges_sections(run: Run) -> tuple[Section, ...]:
@@ -73,7 +87,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
     found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
     return Table(
         "judge_comparisons",
-        f"Correlation with {HEADLINE_CLICK} by whose grades are used, where both judged{_where(run)}",
+        f"Correlation with {HEADLINE_CLICK} by judge, on configurations that both judged{_where(run)}",
         "Editorial metric",
         COMPARISON_HEADS,
         tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
@@ -83,7 +97,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
 
 
 def _where(run: Run) -> str:
-    """Name the market and depth of the headline sample, whose judge plays no part here."""
+    """Return the market and depth of the headline sample; its judge does not matter here."""
     return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
 
 
@@ -94,8 +108,8 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         Estimate(row["correlation_b"], reason="no correlation"),
         estimate(row, "difference", reason="no difference"),
         p_cell(p),
-        told_apart(p),
-        needed_cell(row["queries_needed"], "no difference to detect"),
+        significance_text(p),
+        queries_needed_cell(row["queries_needed"], "no difference to detect"),
     )
 
 
@@ -110,7 +124,13 @@ def _confusion(run: Run) -> Table:
         rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
     heads = tuple(run.grade_label(grade) for grade in grades)
     return Table(
-        "confusion", "Which grade met which", "Grade", heads, tuple(rows), data=frame, group_head="Judges"
+        "confusion",
+        "Confusion matrix of the grades",
+        "Grade",
+        heads,
+        tuple(rows),
+        data=frame,
+        group_head="Judges",
     )
 
 
@@ -120,33 +140,34 @@ def _agreement_reading(pairs: pl.DataFrame) -> str:
     kappa = "no kappa" if found.value is None else f"quadratic kappa {number(found.value)}"
     return sentence(
         f"judges {_judges(widest)} both judged {plural(widest['n_results'], 'result')}; "
-        f"{percent(widest['equal'])} got the same grade; {kappa} ({interval_words(found)})"
+        f"{percent(widest['equal'])} got the same grade from both; {kappa} ({interval_text(found)})"
     )
 
 
 def _comparison_reading(rows: pl.DataFrame) -> tuple[str, ...]:
     tested = rows.filter(pl.col("p_adjusted").is_not_null())
     if tested.is_empty():
-        return ("On the configurations that both judged, no metric can be compared.",)
+        return ("No metric can be compared on the configurations that both judged.",)
     pairs = tested.group_by(*PAIR, maintain_order=True)
-    return (*(_pair_reading(pair.to_dicts()) for _, pair in pairs), NO_VOTE)
+    return (*(_pair_reading(pair.to_dicts()) for _, pair in pairs), SS_NOTE)
 
 
 def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
     first, second = visible(rows[0]["judge_a"]), visible(rows[0]["judge_b"])
-    sure = [row for row in rows if row["p_adjusted"] < SURE]
-    better = sum(row["difference"] > 0 for row in sure)
+    significant = [row for row in rows if row["p_adjusted"] < ALPHA]
+    better = sum(row["difference"] > 0 for row in significant)
     widest = max(rows, key=lambda row: abs(row["difference"]))
     found = estimate(widest, "difference")
-    if sure:
+    if significant:
         text = (
-            f"With grades of {first}, {better} of {plural(len(rows), 'metric')} predict {HEADLINE_CLICK} "
-            f"better, with those of {second} {len(sure) - better}; for the rest it cannot be told"
+            f"{HEADLINE_CLICK} is predicted significantly better with the grades of {first} for {better} of "
+            f"{plural(len(rows), 'metric')}, and with those of {second} for {len(significant) - better}; for "
+            "the rest, the difference is not significant"
         )
     else:
         text = (
-            f"No metric can be said to predict {HEADLINE_CLICK} better with grades of {first} than with "
+            f"No metric predicts {HEADLINE_CLICK} significantly better with the grades of {first} than with "
             f"those of {second}, or the other way round ({len(rows)} were tested)"
         )
     name, value = widest["editorial_metric"], number(found.value)
-    return f"{text}. The widest difference, of {name}, is {value} ({interval_words(found)})."
+    return f"{text}. The largest difference is that of {name}, {value} ({interval_text(found)})."

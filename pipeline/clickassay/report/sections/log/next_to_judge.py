@@ -1,4 +1,4 @@
-"""What to judge next: the queries whose judgments raise coverage, or narrow intervals, most for a label."""
+"""What to judge next: the queries that raise coverage, or narrow intervals, most per judgment."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,33 +12,42 @@ from clickassay.report.model import Run, Section, Table
 
 TITLE = "What to judge next"
 SHOWN = 10
-"""Queries of each aim that are shown."""
+"""Queries that are shown for each goal."""
 
-AIMS = {"coverage": "to raise coverage", "interval": "to narrow intervals"}
-HEADS = ("Results to judge", "Sessions completed", "Results so far", "Coverage so far", "Interval so far")
+GOALS = {"coverage": "to raise coverage", "interval": "to narrow intervals"}
+HEADS = (
+    "Results to judge",
+    "Sessions completed",
+    "Results so far",
+    "Coverage so far",
+    "Interval width so far",
+)
 NOTE = (
-    "Interval so far: width of the intervals of correlations, relative to now, if queries are alike but for "
-    "their sessions. Few queries with very many sessions raise coverage and widen intervals."
+    "So far: down to this row. Interval width so far: expected width of the intervals of correlations, "
+    "relative to the width now, if queries differ only in their number of sessions. A few queries with very "
+    "many sessions raise coverage but widen the intervals."
 )
 HOW = (
-    "The command plan --from writes the results to judge as a sheet, as many as a budget allows. They are "
-    "chosen for what they add, not drawn: to evaluate a ranking, draw queries with plan --ranking."
+    "The command plan --run writes a sheet of the results to judge, as many as a budget allows. They are "
+    "chosen for what they add, not drawn at random: to evaluate a ranking, draw queries with plan --ranking."
 )
 
 
 def next_judgments_section(run: Run) -> Section:
-    """Return the first queries to judge at the headline sample, for both aims."""
-    frame, own = run.frames["next_judgments"], run.own_rows("next_judgments")
+    """Return the first queries to judge in the headline sample, for both goals."""
+    frame, own = run.frames["next_judgments"], run.headline_rows("next_judgments")
     named = run.labels.relabel(own)
     table = Table(
         "next_judgments",
-        f"Queries that are worth most a label{run.at(*run.own)}",
+        f"Queries with the largest gain per judgment{run.title_suffix(*run.headline_samples)}",
         "Query",
         HEADS,
-        tuple(_row(row) for aim in AIMS for row in named.filter(aim=aim).head(SHOWN).iter_rows(named=True)),
+        tuple(
+            _row(row) for goal in GOALS for row in named.filter(aim=goal).head(SHOWN).iter_rows(named=True)
+        ),
         notes=(NOTE, run.labels.rule) if own.height else (),
         data=run.labels.relabel(frame.drop("urls")),
-        group_head="Aim",
+        group_head="Goal",
     )
     return Section("next_judgments", TITLE, _reading(run, own), tables=(table,) if frame.height else ())
 
@@ -48,21 +57,24 @@ def _row(row: Mapping[str, Any]) -> Row:
     cells: tuple[Cell, ...] = (
         row["labels"], row["sessions"], row["labels_so_far"], Share(row["coverage"]), width,
     )  # fmt: skip
-    return Row(AIMS[row["aim"]], visible(row["query"]), cells)
+    return Row(GOALS[row["aim"]], visible(row["query"]), cells)
 
 
 def _reading(run: Run, own: pl.DataFrame) -> tuple[str, ...]:
     if run.headline is None or own.is_empty():
-        return ("Nothing that is shown is left to judge in the queries of this log.",)
-    told = [_told(run.headline, run, own.filter(aim=aim), aim) for aim in AIMS if own.filter(aim=aim).height]
-    return (*told, HOW)
+        return ("No shown result is left to judge in the queries of this log.",)
+    by_goal = {goal: own.filter(aim=goal) for goal in GOALS}
+    sentences = [
+        _goal_sentence(run.headline, run, rows, goal) for goal, rows in by_goal.items() if rows.height
+    ]
+    return (*sentences, HOW)
 
 
-def _told(sample: SampleKey, run: Run, rows: pl.DataFrame, aim: str) -> str:
+def _goal_sentence(sample: SampleKey, run: Run, rows: pl.DataFrame, goal: str) -> str:
     last = rows.head(SHOWN).row(-1, named=True)
     now = sample.rows(run.frames["statistics"])["coverage"][0]
     results, queries = plural(last["labels_so_far"], "result"), plural(last["rank"], "query", "queries")
-    if aim == "coverage":
+    if goal == "coverage":
         return (
             f"At {sample.label}, judging {results} of {queries} would raise coverage from {percent(now)} to "
             f"{percent(last['coverage'])}."

@@ -1,4 +1,4 @@
-"""What becomes of coverage and correlations when results without a judgment get a grade."""
+"""Coverage and correlations when results without a judgment get a grade, by rule."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,37 +8,38 @@ import polars as pl
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
 from clickassay.metrics.clicks import HEADLINE_CLICK
-from clickassay.report.cells import Cell, Row, Share, absent
+from clickassay.report.cells import Cell, Row, Share, not_computed
 from clickassay.report.model import Run, Section, Table, estimate
 
 RULES = {
     "drop": "lists left out",
     "zero": "the worst grade",
     "best": "the highest grade",
-    "model": "grades told by clicks",
+    "model": "grades predicted from clicks",
 }
-"""What a rule gives to results without a judgment."""
+"""Treatment of results without a judgment, by rule."""
 
-HEADS = ("Coverage", "Filled", "Queries")
+HEADS = ("Coverage", "Grades filled in", "Queries")
 MODEL_NOTE = (
-    "Grades are drawn from judged results of like attraction, relevance and impressions, by the clicks of "
-    "users of fold 0. Their clicks are used for nothing else: every other number of this report is of the "
-    "other users."
+    "Grades are drawn from judged results of similar attraction, relevance and impressions, as estimated "
+    "from the clicks of the users of fold 0. These clicks are used for nothing else: all other numbers of "
+    "this report are from the other users."
 )
 BOUNDS_NOTE = (
-    "The worst and the best case fill every hole alike; where holes differ, a correlation may lie outside."
+    "The worst and the highest grade are given to all results without a judgment alike; if their grades "
+    "differ, a correlation may lie outside this range."
 )
 
 
 def filled_share(run: Run, sample: SampleKey) -> float | None:
-    """Return the share of the sample's grades that are no judgments; None where only judgments are used."""
+    """Return the share of the sample's grades that are filled in; None where only judgments are used."""
     rule = run.settings.get("unjudged", "drop")
     rows = sample.rows(run.frames["unjudged"]).filter(rule=rule)
     return None if rule not in {"zero", "model"} or rows.is_empty() else rows["filled"][0]
 
 
 def unjudged_sections(run: Run) -> tuple[Section, ...]:
-    """Return the section, if rules were tried."""
+    """Return the section, or nothing when no rule but dropping was tried."""
     frame = run.frames["unjudged"]
     if frame.is_empty():
         return ()
@@ -47,8 +48,8 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
     notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", BOUNDS_NOTE)) if rule in rules)
     table = Table(
         "unjudged",
-        f"Correlation with {HEADLINE_CLICK} by what results without a judgment are taken for",
-        "Taken for",
+        f"Correlation with {HEADLINE_CLICK} by treatment of results without a judgment",
+        "Treatment",
         (*HEADS, *run.editorial),
         rows,
         spanners=(("Correlation", len(HEADS), len(run.editorial)),),
@@ -70,7 +71,7 @@ def _rows(run: Run, sample: SampleKey) -> list[Row]:
 def _cells(run: Run, rows: pl.DataFrame) -> tuple[Cell, ...]:
     first = rows.row(0, named=True)
     found = {row["editorial_metric"]: estimate(row) for row in rows.iter_rows(named=True)}
-    values = (found.get(name, absent()) for name in run.editorial)
+    values = (found.get(name, not_computed()) for name in run.editorial)
     return (Share(first["coverage"]), Share(first["filled"]), first["n_queries"], *values)
 
 
@@ -81,11 +82,11 @@ def _reading(run: Run) -> tuple[str, ...]:
     rules = [rule for rule in RULES if own.filter(rule=rule).height]
     ranked = own.filter(rule=rules[0]).sort("correlation", descending=True, nulls_last=True)
     best = ranked["editorial_metric"][0]
-    told = [_told(own.filter(rule=rule, editorial_metric=best).row(0, named=True)) for rule in rules]
-    return (f"At {run.headline.label}, for {best}:", *told)
+    rows = [own.filter(rule=rule, editorial_metric=best).row(0, named=True) for rule in rules]
+    return (f"At {run.headline.label}, for {best}:", *map(_rule_sentence, rows))
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _rule_sentence(row: Mapping[str, Any]) -> str:
     found = estimate(row)
     value = found.reason if found.value is None else f"{number(found.value)} ({span(found.low, found.high)})"
     return sentence(

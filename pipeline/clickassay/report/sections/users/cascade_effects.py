@@ -1,4 +1,4 @@
-"""Results whose clicks collapse under a better one: Figure 2 of Chapelle et al. 2009 on this log."""
+"""The cascade effect: results with fewer clicks below a better one (Chapelle et al. 2009, Figure 2)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,35 +11,44 @@ from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import click_rates
 from clickassay.report.model import Figure, Run, Section, Table
 
-MOST_FOUND = 20
-"""Queries that a run keeps at most for each sample."""
+MAX_FOUND = 20
+"""Largest number of queries that a run keeps for each sample."""
 
 EXAMPLES = 3
-"""Examples that are drawn."""
+"""Largest number of examples that are drawn."""
 
-HEADS = ("Grade", "Position", "Better result above", "Its grade", "Sessions", "CTR", "Average there")
+HEADS = (
+    "Grade",
+    "Position",
+    "Better result above",
+    "Its grade",
+    "Sessions",
+    "CTR",
+    "Average of the position",
+)
 NONE = (
-    "No result of this log is seen both with and without a better one above it often enough (20 sessions "
-    "each) to show that its clicks collapse."
+    "No result of this log is shown often enough both with and without a better one above it (20 sessions "
+    "each) to show the cascade effect."
 )
 POINT = (
-    "A model of clicks that knows only the position cannot explain this, nor can a metric that discounts by "
-    "position alone; one in which a satisfied user stops reading, as behind ERR, can."
+    "A click model that knows only the position cannot explain this cascade effect, and neither can a "
+    "metric that discounts by position alone. A model in which a satisfied user stops looking can; ERR is "
+    "based on one."
 )
 
 Example = Mapping[str, Any]
 
 
 def cascade_effects_section(run: Run) -> Section:
-    """Show the clearest examples whose query may be named."""
-    title = "Clicks under a better result"
+    """Show the clearest examples of the cascade effect whose query may be named."""
+    title = "Cascade effect: clicks below a better result"
     data = run.frames["cascade_effects"]
     sample = _sample(run)
     own = data.head(0) if sample is None else sample.rows(data)
     named = _named(run, own)
     table = Table(
         "figure2_cascade_effects",
-        f"Figure 2 in numbers: the same result without and with a better one above it{_at(sample)}",
+        f"Figure 2 in numbers: the same result without and with a better one above it{_title_suffix(sample)}",
         "Result",
         HEADS,
         tuple(row for example in named for row in _rows(run, example)),
@@ -56,7 +65,7 @@ def cascade_effects_section(run: Run) -> Section:
     return Section(
         "cascade_effects",
         title,
-        (_reading(run, named[0]), POINT, _how_many(run, sample, own, named)),
+        (_reading(run, named[0]), POINT, _number_of_examples(run, sample, own, named)),
         tuple(_figure(place, example) for place, example in enumerate(named[:EXAMPLES])),
         legend=(
             ("bar-on", "no better result above"),
@@ -77,25 +86,25 @@ def _named(run: Run, own: pl.DataFrame) -> list[dict[str, Any]]:
     return run.labels.label(own).filter(~pl.col("hidden")).to_dicts()
 
 
-def _at(sample: SampleKey | None) -> str:
+def _title_suffix(sample: SampleKey | None) -> str:
     return "" if sample is None else f", {sample.label}"
 
 
 def _not_shown(run: Run, found: pl.DataFrame) -> str:
-    """Say why the examples that there are cannot be shown."""
+    """Return why no example can be shown although there are some."""
     rare = int(run.labels.label(found)["hidden"].sum())
-    words = plural(rare, "example of a rare query", "examples of rare queries")
-    texts = [f"{words} cannot be shown. {run.labels.rule}"] if rare else []
+    examples = plural(rare, "example of a rare query", "examples of rare queries")
+    texts = [f"{examples} cannot be shown. {run.labels.rule}"] if rare else []
     if found.height > rare:
         more = plural(found.height - rare, "example lies", "examples lie")
         texts.append(f"{more} in samples that are not on this page; the CSV file has them.")
     return " ".join(texts)
 
 
-def _how_many(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Example]) -> str:
+def _number_of_examples(run: Run, sample: SampleKey, own: pl.DataFrame, named: Sequence[Example]) -> str:
     found = f"At {sample.label}, {plural(own.height, 'query has', 'queries have')} such a result"
-    if own.height == MOST_FOUND:
-        found = f"These are from the {MOST_FOUND} clearest queries at {sample.label}"
+    if own.height == MAX_FOUND:
+        found = f"These are from the {MAX_FOUND} queries with the clearest effect at {sample.label}"
     rare = own.height - len(named)
     text = f"{found}, {count(rare)} of them too rare to be named" if rare else found
     text += f"; the first {EXAMPLES} are drawn" if len(named) > EXAMPLES else ""
@@ -109,7 +118,7 @@ def _reading(run: Run, row: Example) -> str:
         f"nothing better above it, and in {percent(row['ctr_below'])} at position {row['position_below']}, "
         f"below {visible(row['better_url'])} ({run.grade_label(row['better_grade'])}). "
         f"The averages of the positions are {percent(row['average_ctr_alone'])} and "
-        f"{percent(row['average_ctr_below'])}: against these, "
+        f"{percent(row['average_ctr_below'])}: relative to these, "
         f"its clicks fall to at most 1/{number(row['min_excess_ctr_ratio'], 1)}."
     )
 
@@ -133,12 +142,12 @@ def _rows(run: Run, row: Example) -> tuple[Row, Row]:
 def _figure(place: int, row: Example) -> Figure:
     better = visible(row["better_url"])
     places = {
-        "alone": f"at {row['position_alone']}, nothing better above",
-        "below": f"at {row['position_below']}, {better} above",
+        "alone": f"at position {row['position_alone']}, nothing better above",
+        "below": f"at position {row['position_below']}, {better} above",
     }
     values = [
         {
-            "label": words,
+            "label": label,
             "share": row[f"ctr_{side}"],
             "average": row[f"average_ctr_{side}"],
             "alone": side == "alone",
@@ -147,7 +156,7 @@ def _figure(place: int, row: Example) -> Figure:
             "usual": percent(row[f"average_ctr_{side}"]),
             "sessions": count(row[f"sessions_{side}"]),
         }
-        for side, words in places.items()
+        for side, label in places.items()
     ]
     titles = {
         "result": "Result", "label": "Shown", "rate": "CTR", "usual": "Average of the position",
