@@ -156,7 +156,7 @@ def compared(
     difference = minus(whole, click, names)
     spread = intervals.jackknife([minus(one, click, names) for one in left_out])
     error = intervals.of_difference(spread, queries)
-    width = None if difference is None or error is None else intervals.reach(error)
+    width = None if difference is None or error is None else intervals.margin(error)
     if difference == 0 and error == (0.0, None):  # the two are one
         width = 0.0
     low, high = (None, None) if width is None else (difference - width, difference + width)
