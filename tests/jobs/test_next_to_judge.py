@@ -1,4 +1,4 @@
-"""What to judge next: judging what is proposed does what is foretold."""
+"""What to judge next: judging what is proposed has the predicted effect."""
 
 import math
 
@@ -71,7 +71,7 @@ def analysed(log, judgments):
 
 @pytest.mark.parametrize("aim", ["coverage", "interval"])
 @pytest.mark.parametrize("rank", [1, 4, 15])
-def test_judging_what_is_proposed_brings_the_coverage_and_width_that_are_foretold(log, aim, rank):
+def test_judging_what_is_proposed_brings_the_coverage_and_width_that_are_predicted(log, aim, rank):
     known = pl.read_parquet(log[1] / "some.parquet")
     before = analysed(log, known)
     cell = {"market": "north", "depth": 3}

@@ -47,7 +47,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
     assert code == 1
     assert lines == [
         f"Report: {tmp_path / 'run' / 'report.html'}",
-        "FINDING Metrics cannot be held against these clicks: no list is judged in full.",
+        "FINDING Metrics cannot be compared with these clicks: no list is judged in full.",
         # a and b of three lists, of 3 + 3 + 3 + 2 results
         "54.5 % of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
         "  depth 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
@@ -76,11 +76,11 @@ def test_what_it_says_to_do_works(tmp_path):
     assert lines[3].endswith("1 has fewer results, 1 shows a result without a grade and 2 are judged in full")
     assert (code, lines[1].partition("(")[0]) == (
         1,
-        "FINDING Metrics cannot be held against these clicks: few lists are judged in full ",
+        "FINDING Metrics cannot be compared with these clicks: few lists are judged in full ",
     )
 
 
-def test_judgments_of_other_queries_are_told_and_all_is_left_to_judge(tmp_path):
+def test_judgments_of_other_queries_are_reported_and_all_is_left_to_judge(tmp_path):
     code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
     assert code == 1
     assert lines[2].startswith("0.0 % of the results shown have a grade: 0 of 11,")

@@ -1,4 +1,4 @@
-"""Results without a judgment: what each rule gives them, and that clicks never both make and try a number."""
+"""Results without a judgment: what each rule gives them, and that clicks never both make and evaluate a number."""
 
 import json
 
@@ -16,9 +16,15 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.strata import Parts, judgments_by_rule, parted
-from clickassay.judgments.join import cut_to_depth, look_up
+from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.unjudged import FEWEST_DONORS, always, drawn_from_clicks, filled, unjudged_results
+from clickassay.judgments.unjudged import (
+    MIN_DONORS,
+    constant_grade,
+    fill_unjudged,
+    hot_deck_from_clicks,
+    unjudged_results,
+)
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny_table import GRADES, judgment_rows, prepared, table_of
@@ -57,8 +63,8 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
 @pytest.mark.parametrize(("grade", "shown"), [(0, [2, 0]), (4, [2, 4])])
 def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
     table, judgments = table_of(), prepared()
-    whole = filled(judgments, unjudged_results(table, judgments, deepest=2), always(grade))
-    judged = cut_to_depth(look_up(table, whole, judge="all", deepest=2), depth=2, max_grade=4)
+    whole = fill_unjudged(judgments, unjudged_results(table, judgments, deepest=2), constant_grade(grade))
+    judged = cut_to_depth(look_up_grades(table, whole, judge="all", deepest=2), depth=2, max_grade=4)
     row = judged.rows["query"].to_list().index("r")
     assert judged.grades[row].tolist() == shown
     assert judged.filled[row].tolist() == [False, True]
@@ -120,7 +126,7 @@ def test_zero_is_as_if_every_hole_had_been_judged_the_worst(log):
     assert own.filter(rule="drop")["coverage"].max() < 0.6 < own.filter(rule="zero")["coverage"].min()
 
 
-def test_bounds_are_the_two_cases_beside_what_a_run_without_them_says(log):
+def test_bounds_are_the_two_cases_besides_the_numbers_of_a_run_without_them(log):
     found = analysed(log, log["some"], unjudged="bounds")
     plain = analysed(log, log["some"])
     for one in RUN_TABLES:
@@ -152,7 +158,7 @@ def test_collapses_are_never_of_filled_grades(log):
 # ---- clicks that fill are never clicks that try -----------------------------------------------
 
 
-def test_what_is_measured_is_the_log_of_the_users_that_fill_nothing(log):
+def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(log):
     whole_judged = judgments_in_full(log, 0)  # nothing is left to fill
     found = analysed(log, whole_judged, unjudged="model", folds=2)
     whole = table(log, folds=2)
@@ -224,7 +230,9 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
         .alias("grade")
     )
     known = type(graded)(graded_by_clicks.filter(~hidden).drop("rate"), by_market=False, funnel=graded.funnel)
-    given = drawn_from_clicks(parts.fitting, known, deepest=10, rng=rng)(clicked.filter(hidden).select(keys))
+    given = hot_deck_from_clicks(parts.fitting, known, deepest=10, rng=rng)(
+        clicked.filter(hidden).select(keys)
+    )
     truth = graded_by_clicks.filter(hidden)["grade"].to_numpy()
     near = np.corrcoef(given.to_numpy(), truth)[0, 1]
     assert near > 0.5
@@ -250,10 +258,10 @@ def test_without_the_lists_of_every_query_nothing_is_set_apart(log):
 
 def test_too_few_judged_results_give_no_grades():
     table = table_of()
-    assert len(GRADES) < FEWEST_DONORS
-    given = drawn_from_clicks(table, prepared(), deepest=3, rng=np.random.default_rng(0))
+    assert len(GRADES) < MIN_DONORS
+    given = hot_deck_from_clicks(table, prepared(), deepest=3, rng=np.random.default_rng(0))
     with pytest.raises(JudgmentError, match="judged 4 results"):
-        filled(prepared(), unjudged_results(table, prepared(), deepest=3), given)
+        fill_unjudged(prepared(), unjudged_results(table, prepared(), deepest=3), given)
 
 
 def test_without_a_rule_nothing_is_filled(log):

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
-from clickassay.core.records import Floats, Grades, Integers, Judged
+from clickassay.core.records import Floats, Grades, Integers, JudgedConfigurations
 
 MAX_QUERIES = 20
 """Queries that are kept for each market, depth and judge."""
@@ -32,7 +32,7 @@ DIGITS = 12
 EXPOSURE = ("market", "result", "position", "better", "better_position")
 
 
-def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
+def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
     """Find the results that lose most clicks when a better one stands above them.
 
     A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
@@ -76,7 +76,7 @@ def cascade_effects(judged: Judged, *, judge: str, depth: int) -> pl.DataFrame:
     return CASCADE_EFFECTS.canonical(ranked.filter(pl.col("rank") <= MAX_QUERIES))
 
 
-def _compared_places(judged: Judged) -> pl.DataFrame:
+def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
     """Return the places of judged configurations whose result is shown both alone, with a click, and below.
 
     Returns
@@ -105,7 +105,7 @@ def _compared_places(judged: Judged) -> pl.DataFrame:
     )
 
 
-def _counts(judged: Judged) -> tuple[Integers, Integers]:
+def _counts(judged: JudgedConfigurations) -> tuple[Integers, Integers]:
     """Return the (N,) sessions of the configurations, and the (N, k) clicks on their results."""
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     size, depth = judged.grades.shape
@@ -209,7 +209,7 @@ def _lower_bound(excess: pl.Expr, *variances: str) -> pl.Expr:
     return (excess - pl.col("quantile") * pl.sum_horizontal(variances).sqrt()).exp()
 
 
-def _with_texts(judged: Judged, pairs: pl.DataFrame) -> pl.DataFrame:
+def _with_texts(judged: JudgedConfigurations, pairs: pl.DataFrame) -> pl.DataFrame:
     """Replace codes by texts and grades, and clicks by CTRs."""
     alone, below, better = (pairs[name] for name in ("n", "n_below", "better_position"))
     lists, place = judged.rows["results"], pairs["position"]

@@ -172,7 +172,7 @@ Grades = NDArray[np.int8]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedConfigurations:
     """Configurations of one depth and judge whose top-k results all have a grade, over all markets.
 
     Attributes

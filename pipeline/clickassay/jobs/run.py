@@ -20,7 +20,7 @@ from clickassay.jobs.analyse import OF_THE_LOG, Frames, analyse_tables, as_the_l
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.too_few import nothing_told, without_judgments
+from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.places import DATABASE, Place, place_of
@@ -134,7 +134,7 @@ def _write_run(
 
 
 def _undecided(table: PatternTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
-    if not nothing_told(frames):
+    if not no_correlation(frames):
         return ()
     settings = as_the_log(table, settings)
     by_market = "market" in judgments.columns

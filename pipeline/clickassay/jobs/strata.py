@@ -16,15 +16,21 @@ from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
-from clickassay.core.records import Judged
+from clickassay.core.records import JudgedConfigurations
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations
-from clickassay.judgments.join import Looked, cut_to_depth, look_up
+from clickassay.judgments.join import GradedCandidates, cut_to_depth, look_up_grades
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.unjudged import RULES, always, drawn_from_clicks, filled, unjudged_results
+from clickassay.judgments.unjudged import (
+    RULES,
+    constant_grade,
+    fill_unjudged,
+    hot_deck_from_clicks,
+    unjudged_results,
+)
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
 from clickassay.metrics.scoring import Measured, SetApart, formed_sessions, measure
@@ -108,10 +114,10 @@ def judgments_by_rule(parts: Parts, graded: Judgments, settings: Settings) -> di
     for rule in rules:
         if rule == "model" and parts.fitting is not None:
             rng = child(np.random.default_rng(settings.seed), "unjudged")
-            given = drawn_from_clicks(parts.fitting, graded, deepest=deepest, rng=rng)
+            given = hot_deck_from_clicks(parts.fitting, graded, deepest=deepest, rng=rng)
         else:
-            given = always(settings.max_grade if rule == "best" else 0)
-        found[rule] = filled(graded, unjudged, given)
+            given = constant_grade(settings.max_grade if rule == "best" else 0)
+        found[rule] = fill_unjudged(graded, unjudged, given)
     return found
 
 
@@ -148,8 +154,8 @@ def measured_cells(
     for number, (judge, depth) in enumerate(cells):
         progress(Event(f"measuring depth {depth}, judge {judge}", number / len(cells)))
         if number % len(settings.depth) == 0:
-            looked, to_fit = _looked(parts, graded, judge, settings)
-        judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
+            candidates, to_fit = _graded_candidates(parts, graded, judge, settings)
+        judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
         models = _fitted(to_fit, depth, settings)
         set_apart = SetApart(apart, models)
         found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
@@ -159,23 +165,25 @@ def measured_cells(
     return found
 
 
-def _looked(parts: Parts, graded: Judgments, judge: str, settings: Settings) -> tuple[Looked, Looked | None]:
+def _graded_candidates(
+    parts: Parts, graded: Judgments, judge: str, settings: Settings
+) -> tuple[GradedCandidates, GradedCandidates | None]:
     deepest = max(settings.depth)
-    looked = look_up(parts.measured, graded, judge=judge, deepest=deepest)
+    candidates = look_up_grades(parts.measured, graded, judge=judge, deepest=deepest)
     if parts.fitting is None or not _model_names(settings):
-        return looked, None
-    return looked, look_up(parts.fitting, graded, judge=judge, deepest=deepest)
+        return candidates, None
+    return candidates, look_up_grades(parts.fitting, graded, judge=judge, deepest=deepest)
 
 
-def _fitted(looked: Looked | None, depth: int, settings: Settings) -> Mapping[str, Expectation]:
+def _fitted(candidates: GradedCandidates | None, depth: int, settings: Settings) -> Mapping[str, Expectation]:
     """Fit the models that are asked for as metrics, on lists of grades."""
-    if looked is None:
+    if candidates is None:
         return {}
-    judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
+    judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
     return {name: _expectation(judged, name, settings) for name in _model_names(settings)}
 
 
-def _expectation(judged: Judged, name: str, settings: Settings) -> Expectation:
+def _expectation(judged: JudgedConfigurations, name: str, settings: Settings) -> Expectation:
     (kind,) = click_models([name])
     if judged.patterns.is_empty():
         return lambda grades: np.zeros(len(grades))

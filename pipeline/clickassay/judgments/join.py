@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.records import Grades, Judged
+from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import judged_pool, judgment_rows, lists_with_sessions
 from clickassay.patterns.identity import configuration_ids
@@ -14,8 +14,8 @@ from clickassay.patterns.table import PatternTable
 
 
 @dataclass(frozen=True)
-class Looked:
-    """The lists of a pattern table with what one judge says of their results: the same for every depth.
+class GradedCandidates:
+    """The lists of a pattern table with one judge's grades of their results: the same for every depth.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Looked:
         (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
     grades
         The grade of each judgment; those that are filled in come last.
-    own
+    n_judgments
         How many of them are judgments.
     pools
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
@@ -40,49 +40,51 @@ class Looked:
     patterns: pl.DataFrame
     judgments: NDArray[np.int64]
     grades: Grades
-    own: int
+    n_judgments: int
     pools: pl.DataFrame
 
 
-def look_up(table: PatternTable, judgments: Judgments, *, judge: str, deepest: int) -> Looked:
+def look_up_grades(
+    table: PatternTable, judgments: Judgments, *, judge: str, deepest: int
+) -> GradedCandidates:
     """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
-    grades, own = judgments.of_judge(judge)
+    grades, n_judgments = judgments.of_judge(judge)
     on, stored = judgments.query_key, lists_with_sessions(table)
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
     places = candidates.select("configuration_id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
-    return Looked(
+    return GradedCandidates(
         stored=stored,
         candidates=candidates,
         patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
         judgments=judgment_rows(candidates, grades, on, deepest),
         grades=grades["grade"].to_numpy(),
-        own=own,
+        n_judgments=n_judgments,
         pools=grades.group_by(*on, "grade").len(),
     )
 
 
-def cut_to_depth(looked: Looked, *, depth: int, max_grade: int) -> Judged:
-    """Cut lists to `depth`, to which their grades were looked up, and keep those that are graded fully.
+def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> JudgedConfigurations:
+    """Cut lists to `depth`, to which their grades were graded up, and keep those that are graded fully.
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
-    judgments = looked.judgments[:, :depth]
+    judgments = graded.judgments[:, :depth]
     full = np.all(judgments >= 0, axis=1)
-    kept = looked.candidates.filter(pl.Series(full, dtype=pl.Boolean))
+    kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
     cut, index = _cut(kept, depth)
     urls = judgments[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
     long_enough = pl.col("results").list.len() >= depth
-    return Judged(
+    return JudgedConfigurations(
         rows=cut,
-        grades=looked.grades[urls],
+        grades=graded.grades[urls],
         urls=urls,
-        filled=urls >= looked.own,
-        pool=judged_pool(cut, looked.pools, max_grade),
-        patterns=_cut_patterns(looked.patterns, became, depth),
-        too_short=_sessions_by_market(looked.stored.filter(~long_enough)),
-        not_judged=_missing(looked.stored.filter(long_enough), kept),
+        filled=urls >= graded.n_judgments,
+        pool=judged_pool(cut, graded.pools, max_grade),
+        patterns=_cut_patterns(graded.patterns, became, depth),
+        too_short=_sessions_by_market(graded.stored.filter(~long_enough)),
+        not_judged=_missing(graded.stored.filter(long_enough), kept),
     )
 
 

@@ -11,7 +11,7 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import lists_with_sessions, results_shown
 from clickassay.patterns.table import PatternTable
 
-MOST_QUERIES = 200
+MAX_QUERIES = 200
 """Queries that are kept for each market, depth and judge."""
 
 
@@ -20,30 +20,30 @@ def next_judgments(
 ) -> pl.DataFrame:
     """Rank queries by what judging them would do, per label: to coverage, and to the width of intervals.
 
-    Of each query the most frequent lists are taken, as many as give most sessions for a label; what is
-    missing in them is to be judged. Its effect on intervals supposes that queries are alike but for their
-    sessions: then the squared width goes with sum w^2 / (sum w)^2 over judged queries, w being sessions. So a
-    query with very many sessions widens them.
+    Of each query the most frequent lists are taken, as many as complete most sessions per label; their
+    results without a judgment are to be judged. Its effect on intervals assumes that queries differ in their
+    sessions alone: then the squared width is proportional to sum w^2 / (sum w)^2 over judged queries, w being
+    sessions. So a query with very many sessions widens them.
 
     Parameters
     ----------
     table
         All lists of the log.
     judgments
-        Filled rows are not looked at.
+        Filled rows are ignored.
     formed
         All sessions by market, for coverage.
 
     Returns
     -------
-    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MOST_QUERIES` for each market and aim.
+    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and aim.
     """
     lists = _lists(table, depth)
     missing = _missing(lists, judgments, judge, depth)
-    wanted = _worth_most(lists, missing)
+    wanted = _best_lists(lists, missing)
     weights = _judged_weights(lists, missing)
     ranked = [
-        _ranked(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
+        _rank_queries(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
         for part in wanted.partition_by("market", maintain_order=True)
     ]
     if not ranked:
@@ -72,11 +72,11 @@ def _missing(lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int) 
     return shown.join(known, on=on, how="anti").sort("list", "url")
 
 
-def _worth_most(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     """Return (market, query, urls, labels, sessions) of each query with something missing.
 
-    Down the lists of a query, most frequent first, each brings results that were not judged before. A list is
-    complete with the last of those that it lacks, be it brought by itself or by another.
+    The lists of a query are taken in turn, the most frequent first; each adds its results that no list before
+    it had and that are not judged. A list is complete once all of its results are judged or added.
     """
     over = ["market", "query"]
     brought = missing.group_by(*over, "url").agg(pl.col("list").min().alias("step"))
@@ -105,12 +105,12 @@ def _worth_most(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged_weights(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
-    """Return (market, query, judged): sessions of the lists of each query that lack nothing."""
+    """Return (market, query, judged): sessions of the lists of each query whose results are all judged."""
     whole = lists.join(missing.select("list").unique(), on="list", how="anti")
     return whole.group_by("market", "query").agg(pl.col("sessions").sum().alias("judged"))
 
 
-def _ranked(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame:
+def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame:
     """Rank the queries of one market; add what judging all down to each does to coverage and intervals."""
     joined = wanted.join(own.select("query", "judged"), on="query", how="left").with_columns(
         pl.col("judged").fill_null(0)
@@ -120,7 +120,7 @@ def _ranked(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame
         "coverage": joined["sessions"].to_numpy().astype(np.float64),
         "interval": _narrowing(start, joined),
     }
-    return pl.concat(_for_an_aim(joined, aim, value, start, every) for aim, value in worth.items())
+    return pl.concat(_rank_for_aim(joined, aim, value, start, every) for aim, value in worth.items())
 
 
 def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
@@ -133,10 +133,10 @@ def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
     return np.asarray(np.log(squares) - 2 * np.log(total) - after)
 
 
-def _for_an_aim(joined: pl.DataFrame, aim: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
-    """Take the queries that are worth most a label to an aim, and add them up."""
+def _rank_for_aim(joined: pl.DataFrame, aim: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
+    """Return the queries that gain most per label for one aim, with running totals."""
     valued = joined.with_columns(pl.Series("worth", worth) / pl.col("labels")).filter(pl.col("worth") > 0)
-    top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MOST_QUERIES)
+    top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MAX_QUERIES)
     return top.with_columns(
         pl.int_range(1, pl.len() + 1, dtype=pl.Int32).alias("rank"),
         pl.col("labels").cum_sum().alias("labels_so_far"),

@@ -17,7 +17,7 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
 
 KEY = ("judge", "market", "query", "url")
-_SHOWN = 3  # examples in a message
+_MAX_EXAMPLES = 3  # examples in a message
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Judgments:
 
     @property
     def query_key(self) -> tuple[str, ...]:
-        """What names a query: its text, with the market where grades hold for one market only."""
+        """Columns that identify a query: its text, and the market where grades hold for one market only."""
         return ("market", "query") if self.by_market else ("query",)
 
     def of_judge(self, judge: str) -> tuple[pl.DataFrame, int]:
@@ -63,7 +63,7 @@ class Judgments:
 def prepare_judgments(
     rows: pl.DataFrame, log_queries: pl.DataFrame, settings: Settings, *, by_market: bool
 ) -> Judgments:
-    """Check grades, normalise queries and URLs, settle conflicts, keep the queries of the log.
+    """Check grades, normalise queries and URLs, resolve conflicts, keep the queries of the log.
 
     Parameters
     ----------
@@ -84,14 +84,14 @@ def prepare_judgments(
         If too many rows hold nulls.
     """
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
-    graded = _graded(rows.with_row_index("row"), settings)
+    graded = _parse_grades(rows.with_row_index("row"), settings)
     usable = _without_nulls(graded, counts, settings)
-    normal = _normalised(usable, settings)
-    settled = _settled(normal, settings.conflicts)
-    counts["repeated", "same judgment again"] = normal.height - settled.height
+    normal = _normalise(usable, settings)
+    resolved = _resolve_conflicts(normal, settings.conflicts)
+    counts["repeated", "same judgment again"] = normal.height - resolved.height
     on = ["market", "query"] if by_market else ["query"]
-    kept = settled.join(log_queries.select(on).unique(), on=on, how="semi")
-    counts["no query", "its query is not in the log"] = settled.height - kept.height
+    kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
+    counts["no query", "its query is not in the log"] = resolved.height - kept.height
     counts["kept", ""] = kept.height
     return Judgments(kept, by_market, _funnel(counts))
 
@@ -104,15 +104,15 @@ def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
     market (null = every market, where judgments have no markets), query.
     """
     named = rows.select("market", "query").drop_nulls().unique()
-    normal = _mapped(named, "query", named["query"].unique(), normalise_query)
+    normal = _map_values(named, "query", named["query"].unique(), normalise_query)
     market = pl.col("market") if by_market else pl.lit(None, dtype=pl.String).alias("market")
     return normal.select(market, "query").unique().sort("market", "query")
 
 
-def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     grade = rows["grade"]
     if isinstance(grade.dtype, (pl.String, pl.Categorical, pl.Enum)):
-        rows = _from_labels(rows, settings)
+        rows = _parse_labels(rows, settings)
     elif not (grade.dtype.is_numeric() or isinstance(grade.dtype, pl.Null)):
         raise JudgmentError(
             f"judgments: column grade is {grade.dtype}; expected integers or labels of the scale"
@@ -127,7 +127,7 @@ def _graded(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
 
 
-def _from_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+def _parse_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     text = rows["grade"].cast(pl.String).str.strip_chars()
     known = {label: float(grade) for grade, label in enumerate(settings.scale)}
     labelled = text.str.to_lowercase().replace_strict(known, default=None, return_dtype=pl.Float64)
@@ -158,15 +158,15 @@ def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], setting
     return rows
 
 
-def _normalised(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    rows = _mapped(rows, "query", rows["query"].unique(), normalise_query)
+def _normalise(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    rows = _map_values(rows, "query", rows["query"].unique(), normalise_query)
     if not settings.normalise_urls:
         return rows
-    odd = rows["url"].filter(rows["url"].str.contains(MAY_BE_UNNORMALISED)).unique()
-    return _mapped(rows, "url", odd, normalise_url)
+    unnormalised = rows["url"].filter(rows["url"].str.contains(MAY_BE_UNNORMALISED)).unique()
+    return _map_values(rows, "url", unnormalised, normalise_url)
 
 
-def _mapped(
+def _map_values(
     rows: pl.DataFrame, column: str, distinct: pl.Series, function: Callable[[str], str]
 ) -> pl.DataFrame:
     """Apply `function` to the `distinct` values of a text column, and leave all others alone."""
@@ -176,13 +176,13 @@ def _mapped(
     return joined.with_columns(pl.coalesce("normal", column).alias(column)).drop("normal")
 
 
-def _settled(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
+def _resolve_conflicts(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
     grouped = rows.group_by(KEY)
     if rule == "error":
-        spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("least"))
-        if (spans["least"] != spans["grade"]).any():
+        spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("lowest"))
+        if (spans["lowest"] != spans["grade"]).any():
             _refuse_conflicts(rows)
-        return spans.drop("least")
+        return spans.drop("lowest")
     if rule == "latest":
         return rows.sort("row").group_by(KEY, maintain_order=True).agg(pl.col("grade").last())
     if (
@@ -197,12 +197,12 @@ def _refuse_conflicts(rows: pl.DataFrame) -> None:
     found = rows.group_by(KEY).agg(pl.col("grade").unique().sort()).filter(pl.col("grade").list.len() > 1)
     shown = [
         f"({row['query']!r:.60}, {row['url']!r:.80}) has grades {', '.join(map(str, row['grade']))}"
-        for row in found.sort(KEY).head(_SHOWN).iter_rows(named=True)
+        for row in found.sort(KEY).head(_MAX_EXAMPLES).iter_rows(named=True)
     ]
-    more = f" and {found.height - _SHOWN:,} more" if found.height > _SHOWN else ""
+    more = f" and {found.height - _MAX_EXAMPLES:,} more" if found.height > _MAX_EXAMPLES else ""
     raise JudgmentError(
         f"judgments: {found.height:,} contradict each other: {'; '.join(shown)}{more}; "
-        "mend them, or choose a rule with --conflicts max|mean-rounded|latest"
+        "correct them, or choose a rule with --conflicts max|mean-rounded|latest"
     )
 
 

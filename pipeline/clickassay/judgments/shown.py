@@ -1,4 +1,4 @@
-"""Results that lists show, one row each, and where a judge's grade of each stands."""
+"""Results that lists show, one row each, and the row of each result's grade."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ def judgment_rows(lists: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...]
     grades
         One row per result of a query: the columns `on` and `url`.
     on
-        What names a query, as in `Judgments.query_key`.
+        Columns that identify a query, as in `Judgments.query_key`.
     """
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
     found = results_shown(lists.select(*on, "results"), deepest).join(rows, on=[*on, "url"])

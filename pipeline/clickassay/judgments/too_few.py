@@ -1,4 +1,4 @@
-"""What a run says when judgments are too few: why, what to judge first, and what clicks show alone."""
+"""The message of a run with too few judgments: why, what to judge first, and what clicks show alone."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,18 +13,18 @@ from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, 
 from clickassay.metrics.clicks import CLICKS
 from clickassay.patterns.table import PatternTable
 
-MOST_QUERIES = 5
+MAX_QUERIES = 5
 """Queries that are named; the table `next_judgments` has 200."""
 
-MOST_URLS = 3
+MAX_URLS = 3
 """URLs of each that are named."""
 
-MOST_POSITIONS = 10
-"""Positions of the curve: as many as stand side by side."""
+MAX_POSITIONS = 10
+"""Positions of the curve: as many as fit on a line."""
 
-_FINDING = "FINDING Metrics cannot be held against these clicks"
+_FINDING = "FINDING Metrics cannot be compared with these clicks"
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_LONGEST_TEXT = 32
+_MAX_TEXT = 32
 _STEPS = {
     "too short": ("has fewer results", "have fewer results"),
     "not judged": ("shows a result without a grade", "show a result without a grade"),
@@ -33,15 +33,15 @@ _STEPS = {
 }
 
 
-def nothing_told(frames: Mapping[str, pl.DataFrame]) -> bool:
-    """Tell whether no correlation has a value: at no depth, in no market, of no judge, under no rule."""
+def no_correlation(frames: Mapping[str, pl.DataFrame]) -> bool:
+    """Return whether no correlation has a value: at no depth, in no market, of no judge, under no rule."""
     return all(frames[name]["correlation"].is_null().all() for name in ("correlations", "unjudged"))
 
 
 def without_judgments(
     table: PatternTable, graded: Judgments, settings: Settings, frames: Mapping[str, pl.DataFrame]
 ) -> tuple[str, ...]:
-    """Say in one screen what there is when `nothing_told`.
+    """Return the lines of one screen for a run with `no_correlation`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _why(
 ) -> list[str]:
     every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
     deepest = max(settings.depth)
-    told = [
+    lines = [
         f"{_FINDING}: {_reason(frames)}.",
         f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of "
         f"{count(every)}, in the first {deepest} of the list of each session.",
@@ -97,8 +97,8 @@ def _why(
         own = own.filter(pl.col("judge") == pl.col("judge").min()).group_by("step").agg(pl.col("rows").sum())
         rows = dict(own.iter_rows())
         parts = [plural(rows[step], *words) for step, words in _STEPS.items() if rows.get(step)]
-        told.append(f"  depth {depth}{judge}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
-    return told
+        lines.append(f"  depth {depth}{judge}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
+    return lines
 
 
 def _reason(frames: Mapping[str, pl.DataFrame]) -> str:
@@ -116,11 +116,11 @@ def _weight(results: pl.DataFrame) -> int:
 def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
     depth = int(proposed["depth"].min() or 0)  # type: ignore[arg-type]
     own = proposed.filter(pl.col("aim") == "coverage", pl.col("depth") == depth)
-    own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MOST_QUERIES)
+    own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MAX_QUERIES)
     if own.is_empty():
         return []
     rows = [
-        f"  {visible(row['query'], limit=_LONGEST_TEXT)}: {_urls(row['urls'])}"
+        f"  {visible(row['query'], limit=_MAX_TEXT)}: {_urls(row['urls'])}"
         f" (completes {plural(row['sessions'], 'session')})"
         for row in own.iter_rows(named=True)
     ]
@@ -128,15 +128,15 @@ def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
 
 
 def _urls(urls: Sequence[str]) -> str:
-    named = ", ".join(visible(url, limit=_LONGEST_TEXT) for url in urls[:MOST_URLS])
-    return f"{named} and {count(len(urls) - MOST_URLS)} more" if len(urls) > MOST_URLS else named
+    named = ", ".join(visible(url, limit=_MAX_TEXT) for url in urls[:MAX_URLS])
+    return f"{named} and {count(len(urls) - MAX_URLS)} more" if len(urls) > MAX_URLS else named
 
 
 def _clicks_alone(table: PatternTable, deepest: int) -> list[str]:
     """Return clicks per session by position, and the click metrics that need no grades."""
     masks, sessions = (table.patterns[name].to_numpy() for name in ("click_mask", "sessions"))
     masks, total = masks & ((1 << deepest) - 1), int(sessions.sum())
-    positions = clicks_by_position(table, min(deepest, MOST_POSITIONS))
+    positions = clicks_by_position(table, min(deepest, MAX_POSITIONS))
     rates = [clicked / shown for shown, clicked in positions]
     metrics = (
         f"{metric.name} {np.average(metric.function(masks), weights=sessions):.3f}"
@@ -157,26 +157,26 @@ def _block(rate: float, highest: float) -> str:
 
 
 def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has_proposed: bool) -> list[str]:
-    told = ["What helps:"]
+    lines = ["What helps:"]
     untried = sorted(set(range(1, max(settings.depth))) - set(settings.depth))
     by_depth = {depth: _completed(shown, graded, depth) for depth in untried}
     found = [f"{depth} ({plural(sessions, 'session')})" for depth, sessions in by_depth.items() if sessions]
     if found:
-        told.append(f"  another --depth; judged in full are at depth {', '.join(found[-3:])}")
+        lines.append(f"  another --depth; judged in full are at depth {', '.join(found[-3:])}")
     first = shown.filter(pl.col("place") == min(settings.depth) - 1)
     asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:
-        told.append(
+        lines.append(
             f"  --unjudged zero (or bounds, model): grades by rule, in {plural(asked, 'session')} of queries "
             "with some judgment"
         )
     if graded.grades.is_empty():
-        told.append(
+        lines.append(
             "  judgments of these queries: those given name no query of the log; are they spelled alike?"
         )
     if has_proposed:
-        told.append("  judging these results; as a sheet: clickassay plan --from RUN --budget N --out SHEET")
-    return told
+        lines.append("  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET")
+    return lines
 
 
 def _completed(shown: pl.DataFrame, graded: Judgments, depth: int) -> int:

@@ -1,8 +1,8 @@
 """Results without a judgment: left out, or given a grade by a stated rule.
 
-`zero` takes them for the worst grade, `best` for the highest. `model` draws: an unjudged result gets the
-grade of a judged one that a click model finds alike (hot deck imputation). So grades keep their spread and
-their relation to clicks; the mean grade of such results would lack the first and exaggerate the second.
+`zero` gives them the worst grade, `best` the highest. `model` draws: an unjudged result gets the grade of a
+judged one with similar estimates of a click model (hot deck imputation). So grades keep their spread and
+their relation to clicks; the mean grade of such results would lose the first and exaggerate the second.
 """
 
 from collections.abc import Callable
@@ -22,36 +22,36 @@ from clickassay.judgments.shown import results_shown
 from clickassay.patterns.table import PatternTable
 
 RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "bounds": ("zero", "best")}
-"""By setting: the rules that are tried beside leaving lists with an unjudged result out."""
+"""By setting: the rules that are computed besides leaving out lists with an unjudged result."""
 
 NEIGHBOURS = 10
-"""Judged results among which one gives its grade to an unjudged one."""
+"""Judged results of which one, drawn at random, gives its grade to an unjudged one."""
 
-FEWEST_DONORS = 50
-"""With fewer judged results there is nothing to draw from."""
+MIN_DONORS = 50
+"""With fewer judged results none is drawn."""
 
-_SURE = 1e-3  # attraction and relevance of 0 or 1 have no finite log-odds
+_CLIP = 1e-3  # attraction and relevance of 0 or 1 have no finite log-odds
 
-Graded = Callable[[pl.DataFrame], pl.Series]
+GradeRule = Callable[[pl.DataFrame], pl.Series]
 """(judge, market, query, url) of unjudged results -> their grades."""
 
 
-def filled(judgments: Judgments, unjudged: pl.DataFrame, graded: Graded) -> Judgments:
+def fill_unjudged(judgments: Judgments, unjudged: pl.DataFrame, rule: GradeRule) -> Judgments:
     """Return judgments in which unjudged results have grades too.
 
     Parameters
     ----------
     unjudged
         Rows (judge, market, query, url), as `unjudged_results` gives them.
-    graded
-        Gives their grades.
+    rule
+        Computes their grades.
     """
-    grades = unjudged.with_columns(graded(unjudged).cast(pl.Int8).alias("grade"))
+    grades = unjudged.with_columns(rule(unjudged).cast(pl.Int8).alias("grade"))
     return replace(judgments, filled=grades.select(judgments.grades.columns))
 
 
-def always(grade: int) -> Graded:
-    """Return the rule that gives one grade to all."""
+def constant_grade(grade: int) -> GradeRule:
+    """Return the rule that gives all of them one grade."""
     return lambda unjudged: pl.Series("grade", np.full(unjudged.height, grade), dtype=pl.Int8)
 
 
@@ -61,7 +61,7 @@ def unjudged_results(table: PatternTable, judgments: Judgments, *, deepest: int)
     Returns
     -------
     Rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing are left
-    out: there is nothing to go by.
+    out.
     """
     shown = _shown(table.configurations, by_market=judgments.by_market, deepest=deepest)
     asked = judgments.grades.select("judge", "market", "query").unique()
@@ -75,10 +75,10 @@ def _shown(configurations: pl.DataFrame, *, by_market: bool, deepest: int) -> pl
     return results_shown(lists, deepest).select("market", "query", "url").unique()
 
 
-def drawn_from_clicks(
+def hot_deck_from_clicks(
     fitting: PatternTable, judgments: Judgments, *, deepest: int, rng: np.random.Generator
-) -> Graded:
-    """Return the rule `model`: grades drawn from judged results that clicks show alike.
+) -> GradeRule:
+    """Return the rule `model`: grades drawn from judged results with similar clicks.
 
     Parameters
     ----------
@@ -95,28 +95,28 @@ def drawn_from_clicks(
     Raises
     ------
     JudgmentError
-        If a judge has fewer than `FEWEST_DONORS` judged results that were shown.
+        If a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
     known = _features(fitting, judgments, deepest)
     donors = judgments.grades.join(known, on=["market", "query", "url"])
 
-    def graded(unjudged: pl.DataFrame) -> pl.Series:
+    def rule(unjudged: pl.DataFrame) -> pl.Series:
         rows = unjudged.with_row_index("row").join(
             known, on=["market", "query", "url"], how="left", maintain_order="left"
         )
         grades = np.zeros(unjudged.height, dtype=np.int8)
         for (judge,), own in rows.group_by("judge", maintain_order=True):
-            grades[own["row"].to_numpy()] = _donated(own, _of_judge(donors, str(judge)), rng)
+            grades[own["row"].to_numpy()] = _draw_grades(own, _donors_of(donors, str(judge)), rng)
         return pl.Series("grade", grades, dtype=pl.Int8)
 
-    return graded
+    return rule
 
 
-_PLACES = ("attraction", "relevance", "impressions")
+_FEATURES = ("attraction", "relevance", "impressions")
 
 
 def _features(fitting: PatternTable, judgments: Judgments, deepest: int) -> pl.DataFrame:
-    """Return what clicks say of each result of the queries that anybody judged."""
+    """Return the estimates from clicks for each result of the queries that any judge judged."""
     on = judgments.query_key
     lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
     if not judgments.by_market:
@@ -132,25 +132,25 @@ def _features(fitting: PatternTable, judgments: Judgments, deepest: int) -> pl.D
 
 
 def _log_odds(chances: Floats) -> Floats:
-    return np.asarray(logit(np.clip(chances, _SURE, 1 - _SURE)))
+    return np.asarray(logit(np.clip(chances, _CLIP, 1 - _CLIP)))
 
 
-def _of_judge(donors: pl.DataFrame, judge: str) -> pl.DataFrame:
+def _donors_of(donors: pl.DataFrame, judge: str) -> pl.DataFrame:
     own = donors.filter(pl.col("judge") == judge).sort(KEY)
-    if own.height < FEWEST_DONORS:
+    if own.height < MIN_DONORS:
         raise JudgmentError(
             f"--unjudged model: judge {judge!r} judged {own.height} results that users of fold 0 were shown; "
-            f"grades are drawn from {FEWEST_DONORS} or more: give more judgments, or --unjudged drop"
+            f"grades are drawn from {MIN_DONORS} or more: give more judgments, or --unjudged drop"
         )
     return own
 
 
-def _donated(unjudged: pl.DataFrame, donors: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
-    places = donors.select(_PLACES).to_numpy()
-    scale = np.maximum(places.std(axis=0), 1e-9)
+def _draw_grades(unjudged: pl.DataFrame, donors: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+    features = donors.select(_FEATURES).to_numpy()
+    scale = np.maximum(features.std(axis=0), 1e-9)
     seen = unjudged["attraction"].is_not_null().to_numpy()
-    known = unjudged.filter(seen).select(_PLACES).to_numpy()
-    near = np.asarray(KDTree(places / scale).query(known / scale, NEIGHBOURS)[1])
+    known = unjudged.filter(seen).select(_FEATURES).to_numpy()
+    near = np.asarray(KDTree(features / scale).query(known / scale, NEIGHBOURS)[1])
     chosen = rng.integers(donors.height, size=unjudged.height)
     one = rng.integers(NEIGHBOURS, size=len(near))
     chosen[seen] = near[np.arange(len(near)), one]

@@ -11,7 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
-from clickassay.core.records import Floats, Judged, Sample, SampleKey
+from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation
@@ -61,7 +61,7 @@ NONE_APART = SetApart({}, {})
 
 
 def measure(
-    judged: Judged,
+    judged: JudgedConfigurations,
     formed: dict[str, int],
     settings: Settings,
     *,
@@ -100,7 +100,7 @@ def measure(
     )
 
 
-def _filled(judged: Judged, sessions: NDArray[np.int64]) -> dict[str, float]:
+def _filled(judged: JudgedConfigurations, sessions: NDArray[np.int64]) -> dict[str, float]:
     shares = judged.rows.select("market").with_columns(
         sessions=sessions, filled=judged.filled.mean(axis=1, dtype=np.float64) * sessions
     )
@@ -108,7 +108,7 @@ def _filled(judged: Judged, sessions: NDArray[np.int64]) -> dict[str, float]:
 
 
 def _sample(
-    judged: Judged,
+    judged: JudgedConfigurations,
     clicks: ClickValues,
     good: NDArray[np.int64],
     names: tuple[str, ...],
@@ -138,7 +138,7 @@ def _sample(
     )
 
 
-def _null_success(judged: Judged, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
+def _null_success(judged: JudgedConfigurations, good: NDArray[np.int64], chosen: NDArray[np.int64]) -> Floats:
     """Return SS if clicks ignored grades, from the masks of all configurations of the market."""
     of_market = np.zeros(judged.rows.height, dtype=np.bool_)
     of_market[chosen] = True
@@ -154,7 +154,9 @@ def _numbered(queries: tuple[str, ...]) -> pl.DataFrame:
     )
 
 
-def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int) -> Floats:
+def _entropy(
+    judged: JudgedConfigurations, rows: pl.DataFrame, query_index: NDArray[np.int64], n_queries: int
+) -> Floats:
     """Entropy of the clicked URLs of each query; clicks on a repeated URL count at its first place."""
     code = judged.urls[rows["n"].to_numpy()]
     local = np.full(judged.rows.height, -1, dtype=np.int64)
@@ -174,7 +176,13 @@ def _entropy(judged: Judged, rows: pl.DataFrame, query_index: NDArray[np.int64],
 
 
 def _configurations(
-    judged: Judged, clicks: ClickValues, names: tuple[str, ...], editorial: Floats, *, judge: str, depth: int
+    judged: JudgedConfigurations,
+    clicks: ClickValues,
+    names: tuple[str, ...],
+    editorial: Floats,
+    *,
+    judge: str,
+    depth: int,
 ) -> pl.DataFrame:
     metrics = {name: clicks.means[:, i] for i, name in enumerate(CLICK_METRICS)}
     metrics |= {name: editorial[:, i] for i, name in enumerate(names)}
@@ -192,14 +200,14 @@ def _configurations(
     return whole[_by_id(judged)]
 
 
-def _by_id(judged: Judged) -> NDArray[np.int64]:
+def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:
     """Return the rows by market and the first digits of their id: tables sorted so far are sorted fast."""
     first = judged.rows["configuration_id"].str.head(15).str.to_integer(base=16, strict=False).fill_null(0)
     order: NDArray[np.int64] = np.lexsort((first.to_numpy(), judged.rows["market"].rle_id().to_numpy()))
     return order
 
 
-def _patterns(judged: Judged) -> pl.DataFrame:
+def _patterns(judged: JudgedConfigurations) -> pl.DataFrame:
     """Return the patterns, the ids in the order of `_by_id`."""
     order = _by_id(judged)
     rank = np.empty_like(order)
@@ -224,7 +232,7 @@ def _statistics(
 
 
 def _funnel(
-    judged: Judged,
+    judged: JudgedConfigurations,
     samples: tuple[Sample, ...],
     formed: dict[str, int],
     apart: SetApart,

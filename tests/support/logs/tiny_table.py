@@ -14,7 +14,7 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.settings import load_settings
-from clickassay.judgments.join import cut_to_depth, look_up
+from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.patterns.identity import configuration_id
 from clickassay.patterns.table import PatternTable
@@ -71,4 +71,6 @@ def judged_at(depth, table=None, rows=None, *, judge="all", by_market=False, **s
     """Return the judged configurations of the tiny table, or of another."""
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market, **settings)
-    return cut_to_depth(look_up(table, judgments, judge=judge, deepest=depth), depth=depth, max_grade=4)
+    return cut_to_depth(
+        look_up_grades(table, judgments, judge=judge, deepest=depth), depth=depth, max_grade=4
+    )

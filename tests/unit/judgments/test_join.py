@@ -31,7 +31,7 @@ def test_lists_that_the_cut_makes_the_same_become_one_configuration():
     assert patterns_of(judged) == [(0, 0, 5), (0, 1, 2), (0, 2, 4)]  # the click on third place is cut off
 
 
-def test_what_is_too_short_and_what_lacks_a_grade_is_counted_apart():
+def test_what_is_too_short_and_what_lacks_a_grade_is_counted_separately():
     judged = judged_at(2)
     assert judged.too_short == {"all": 5}
     assert judged.not_judged == {"all": 7}

@@ -65,7 +65,7 @@ def test_a_long_list_of_contradictions_is_cut():
     ("rule", "a", "b"),
     [("max", 2, 1), ("latest", 1, 1), ("mean-rounded", 2, 0)],  # means 1.5 and 1/3
 )
-def test_a_rule_settles_what_contradicts(rule, a, b):
+def test_a_rule_resolves_conflicts(rule, a, b):
     assert grades_of(prepared(CONFLICT, conflicts=rule)) == [("q", "a", a), ("q", "b", b)]
 
 

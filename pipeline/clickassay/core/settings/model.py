@@ -278,7 +278,7 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _a_list_may_be_one_text(cls, values: dict[str, Any]) -> dict[str, Any]:
-        given = {
+        given: dict[str, Any] = {
             name: _items(values[name], by) for name, by in _LISTS.items() if values.get(name) is not None
         }
         if isinstance(conf := values.get("spark_conf"), str):

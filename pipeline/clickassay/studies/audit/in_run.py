@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.conventions import CONVENTIONS
-from clickassay.core.records import Judged, Sample
+from clickassay.core.records import JudgedConfigurations, Sample
 from clickassay.core.settings import Settings
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.studies.audit.conventions import conventions
@@ -12,7 +12,9 @@ from clickassay.studies.audit.tables import audit_tables, lists_of, one_click, s
 from clickassay.studies.evaluation.lists import NO_GRADE
 
 
-def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Settings) -> pl.DataFrame:
+def conventions_table(
+    judged: JudgedConfigurations, samples: tuple[Sample, ...], settings: Settings
+) -> pl.DataFrame:
     """Compute every convention on the judged configurations of one depth and judge.
 
     Parameters
@@ -32,7 +34,7 @@ def conventions_table(judged: Judged, samples: tuple[Sample, ...], settings: Set
     return pl.concat([CONVENTIONS.empty(), *(_of_market(judged, sample, settings) for sample in samples)])
 
 
-def _of_market(judged: Judged, sample: Sample, settings: Settings) -> pl.DataFrame:
+def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings) -> pl.DataFrame:
     scale = scale_of(sample, settings)
     found = conventions(scale)
     rows = judged.rows.filter(market=sample.key.market)["n"].to_numpy()
