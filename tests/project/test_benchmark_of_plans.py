@@ -42,7 +42,7 @@ def curves(active, passive):
     return pl.DataFrame(
         [
             {"data": "simulated", "comparison": "forest", "measure": "ERR", "variant": variant}
-            | {"defence": 0.0, "budget": float(budget), "error": error, "selection_error": 0.0}
+            | {"defensive_share": 0.0, "budget": float(budget), "error": error, "selection_error": 0.0}
             for variant, budget, error in rows
         ]
     )
@@ -67,11 +67,11 @@ def test_savings_are_as_worked_by_hand(benchmark_module, active, passive, saved)
 def test_weights_of_ordered_logit_are_those_of_statsmodels(benchmark_module):
     collection = benchmark_module("collections_of_documents").simulated(20, np.random.default_rng(2))
     collection.features[:, 3:] = 0
-    chances = benchmark_module("relevance_models").ordered_logit(collection, 0)(collection.features).chances
+    model = benchmark_module("relevance_models").ordered_logit(collection, 0)
     fitted = OrderedModel(collection.grades, collection.features[:, :3].astype(float), distr="logit").fit(
         method="bfgs", disp=False
     )
-    assert chances == pytest.approx(fitted.predict(), abs=0.01)
+    assert model(collection.features).probabilities == pytest.approx(fitted.predict(), abs=0.01)
 
 
 def test_queries_have_the_stated_documents_grades_and_costs(benchmark_module):
@@ -92,7 +92,7 @@ def test_a_small_pool_is_measured_and_written_down(benchmark_module, tmp_path):
         "README.md", "errors.csv", "saved.csv", "costs.csv", "estimation.svg", "selection.svg", "updates.svg",
     }  # fmt: skip
     table = pl.read_csv(tmp_path / "errors.csv")
-    assert table.columns == ["data", "comparison", "measure", "variant", "defence", *POINT]
+    assert table.columns == ["data", "comparison", "measure", "variant", "defensive_share", *POINT]
     assert table.height == 7 * 2 * 6  # comparisons, measures, and plans at 25 queries, passive at 37.5 too
     assert set(table["repetitions"]) == {3}
     savings = pl.read_csv(tmp_path / "saved.csv")

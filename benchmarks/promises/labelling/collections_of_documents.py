@@ -20,7 +20,7 @@ SPREAD_OF_QUERIES = 0.5
 """Standard deviation of a feature's mean over queries, and of what features do not tell of a query."""
 
 NOISE = 0.7
-"""Standard deviation of what features do not tell of a document, whose told part has 1."""
+"""Standard deviation of the part of a document's relevance that is in no feature; the other part has 1."""
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ def simulated(queries: int, rng: np.random.Generator) -> Collection:
     of_query = np.repeat(np.arange(queries), sizes)
     features = rng.standard_normal((len(of_query), FEATURES), dtype=np.float32)
     features += rng.normal(0, SPREAD_OF_QUERIES, (queries, FEATURES)).astype(np.float32)[of_query]
-    untold = rng.normal(0, SPREAD_OF_QUERIES, queries)[of_query] + rng.normal(0, NOISE, len(of_query))
-    relevance = _told(features) + untold
+    noise = rng.normal(0, SPREAD_OF_QUERIES, queries)[of_query] + rng.normal(0, NOISE, len(of_query))
+    relevance = _relevance_signal(features) + noise
     grades = np.searchsorted(np.quantile(relevance, np.cumsum(SHARES)[:-1]), relevance)
     costs = np.bincount(of_query, np.log(rng.lognormal(6, 1, len(of_query)).clip(2)), queries)
     return Collection(features, grades, offsets, costs / costs.mean())
 
 
-def _told(features: NDArray[np.float32]) -> Floats:
+def _relevance_signal(features: NDArray[np.float32]) -> Floats:
     """Return (D,) what features tell of relevance, with mean 0 and standard deviation 1."""
     straight = features[:, :10] @ (0.8 ** np.arange(10))
     bent = np.maximum(features[:, 10], 0) + np.abs(features[:, 11]) + features[:, 12] * features[:, 13]
-    told = straight + bent
-    return np.asarray((told - told.mean()) / told.std(), dtype=np.float64)
+    signal = straight + bent
+    return np.asarray((signal - signal.mean()) / signal.std(), dtype=np.float64)
 
 
 def letor(folder: Path, name: str, *, features: int = 300) -> Collection:

@@ -16,7 +16,7 @@ from clickassay.studies.labelling.pool import Pool, Ranking, pool_of
 from clickassay.studies.labelling.sampling import VARIANTS, sampling_distribution
 
 PLANS = (*((variant, 0.0) for variant in VARIANTS), ("active", 0.1))
-"""Variants of q and the share of draws for defence."""
+"""Variants of q, each with its defensive share."""
 
 BEYOND = (1.5, 2, 3, 4)
 """Budgets of passive plans beyond the largest one, as multiples of it: what it takes to catch up. None is
@@ -38,13 +38,13 @@ class Comparison:
         What the tables call it.
     rankers
         Names of models; `outdated` is the first one without a tenth of the documents.
-    told_by
-        Models whose mean chances of grades the plans know.
+    informed_by
+        Models whose mean probabilities of grades the plans know.
     """
 
     name: str
     rankers: tuple[str, ...]
-    told_by: tuple[str, ...]
+    informed_by: tuple[str, ...]
 
 
 ESTIMATED = (
@@ -91,14 +91,14 @@ def measured(
 def _pool(
     collection: Collection, scored: Mapping[str, Scored], comparison: Comparison, rng: np.random.Generator
 ) -> Pool:
-    chances = np.mean([scored[name].chances for name in comparison.told_by], axis=0)
+    probabilities = np.mean([scored[name].probabilities for name in comparison.informed_by], axis=0)
     first = _sorted(collection, scored[comparison.rankers[0]].scores)
     rankings = [
         _outdated(first, rng) if name == "outdated" else _sorted(collection, scored[name].scores)
         for name in comparison.rankers
     ]
     names = [f"q{number}" for number in range(len(collection.costs))]
-    return pool_of(names, collection.offsets, chances, rankings, costs=collection.costs)
+    return pool_of(names, collection.offsets, probabilities, rankings, costs=collection.costs)
 
 
 def _sorted(collection: Collection, scores: Floats) -> Ranking:
@@ -121,13 +121,18 @@ def _points(
     pool: Pool, values: Floats, measure: str, budgets: Floats, repetitions: int, rng: np.random.Generator
 ) -> Iterator[Point]:
     moments = measure_moments(pool, measure)
-    for variant, defence in PLANS:
-        q = sampling_distribution(pool, measure, variant, defence=defence, moments=moments).q
+    for variant, defensive_share in PLANS:
+        q = sampling_distribution(pool, measure, variant, defensive_share=defensive_share, moments=moments).q
         spent = _with_more(budgets, pool.costs.sum() / 2) if variant == "passive" else budgets
-        own = child(rng, variant, str(defence))
+        own = child(rng, variant, str(defensive_share))
         found = repeated_estimates(values, pool.costs, q, spent, own, repetitions=repetitions)
         for budget, estimates in zip(spent, found.T, strict=True):
-            yield {"variant": variant, "defence": defence, "budget": float(budget), **_off(estimates, values)}
+            yield {
+                "variant": variant,
+                "defensive_share": defensive_share,
+                "budget": float(budget),
+                **_off(estimates, values),
+            }
 
 
 def _with_more(budgets: Floats, most: float) -> Floats:

@@ -85,7 +85,7 @@ def work(queries: int, lengths: Lengths, rankings: int, measure: str, runs: int)
     sizes = [ranking.lengths for ranking in pool.rankings]
     cpu = min(seconds(pool, measure) for _ in range(runs))
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Work(len(pool.chances), int(np.sum(sizes[0] * sizes[-1])), cpu, peak_mb)
+    return Work(len(pool.probabilities), int(np.sum(sizes[0] * sizes[-1])), cpu, peak_mb)
 
 
 def seconds(pool: Pool, measure: str) -> float:

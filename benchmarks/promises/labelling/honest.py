@@ -1,12 +1,12 @@
-"""Is the estimate unbiased, and do its intervals hold the truth? Repeated plans of simulated pools.
+"""Is the estimate unbiased, and do its intervals hold the true value? Repeated plans of simulated pools.
 
-    python -m benchmarks.promises.labelling.honest [--repetitions N] [--defence SHARE]
+    python -m benchmarks.promises.labelling.honest [--repetitions N] [--defensive-share SHARE]
 
-A pool of 2,000 queries, 14 documents each on average, labelled once, with chances that the model of grades
-has wrong: the truth is the mean over the pool by those labels. Each plan is drawn, looked up and estimated
-anew. A query costs 1 on average, so a budget is worth as many queries. The error of drawing as asked for
-(`passive`) at the same budget stands beside; the budget that it would need for the same error is
-(its error / error)^2 times as large.
+A pool of 2,000 queries, 14 documents each on average, is labelled once; the grade probabilities of the model
+are wrong. The true value is the mean over the pool by those labels. Each repetition draws a plan, looks up
+its labels and estimates. A query costs 1 on average, so that a budget buys as many queries. The error of
+`passive` drawing at the same budget is shown next to it; `passive` would need (its error / error)^2 times the
+budget for the same error.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.promises.labelling.pools import Floats, Lengths, chances_of, labels, simulated
+from benchmarks.promises.labelling.pools import Floats, Lengths, grade_probabilities, labels, simulated
 from clickassay.studies.labelling.draws import draw
 from clickassay.studies.labelling.estimate import Estimate, estimate
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
@@ -46,7 +46,7 @@ def main() -> None:
     for rankings in (1, 2):
         pool, values = labelled_pool(rankings, options.queries)
         for measure in MEASURES:
-            for row in rows(pool, values[measure], measure, options.repetitions, options.defence):
+            for row in rows(pool, values[measure], measure, options.repetitions, options.defensive_share):
                 print(row, flush=True)
 
 
@@ -56,7 +56,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--repetitions", type=int, default=5_000)
     parser.add_argument("--queries", type=int, default=QUERIES)
-    parser.add_argument("--defence", type=float, default=0.0)
+    parser.add_argument("--defensive-share", type=float, default=0.0)
     return parser.parse_args()
 
 
@@ -65,7 +65,7 @@ def labelled_pool(rankings: int, queries: int) -> tuple[Pool, dict[str, Floats]]
     rng = np.random.default_rng(rankings)
     pool, relevance = simulated(queries, LENGTHS, rankings, rng)
     other = 0.8 * relevance + rng.normal(0, 0.3, len(relevance))  # the model is wrong in slope and in detail
-    grades = labels(chances_of(other, noise=0.5), rng)
+    grades = labels(grade_probabilities(other, noise=0.5), rng)
     values = {}
     for measure in MEASURES:
         each = [performance(pool, ranking, grades, measure) for ranking in pool.rankings]
@@ -73,12 +73,12 @@ def labelled_pool(rankings: int, queries: int) -> tuple[Pool, dict[str, Floats]]
     return pool, values
 
 
-def rows(pool: Pool, values: Floats, measure: str, repetitions: int, defence: float) -> Iterator[str]:
+def rows(pool: Pool, values: Floats, measure: str, repetitions: int, defensive_share: float) -> Iterator[str]:
     """Yield the rows of a pool and a measure."""
     moments = measure_moments(pool, measure)
     of = "one ranking" if len(pool.rankings) == 1 else "difference of two"
     for variant in VARIANTS:
-        q = sampling_distribution(pool, measure, variant, defence=defence).q
+        q = sampling_distribution(pool, measure, variant, defensive_share=defensive_share).q
         for budget in BUDGETS:
             found = repeated(pool, values, q, budget, repetitions)
             expected = expected_error(pool, moments, q, budget).error

@@ -28,7 +28,7 @@ class Lengths:
 
 
 def simulated(queries: int, lengths: Lengths, rankings: int, rng: np.random.Generator) -> tuple[Pool, Floats]:
-    """Return a pool, and (D,) the relevance that its chances follow.
+    """Return a pool, and (D,) the relevance that its probabilities follow.
 
     A document's relevance is that of its query plus its own; rankings sort by it with errors, of which those
     of the second are larger. Costs are logarithms of the documents' lengths, and 1 on average.
@@ -44,17 +44,19 @@ def simulated(queries: int, lengths: Lengths, rankings: int, rng: np.random.Gene
         for error in (0.7, 0.9)[:rankings]
     ]
     names = [f"q{number}" for number in range(queries)]
-    chances = chances_of(relevance)
-    return pool_of(names, offsets, chances, lists, costs=costs / costs.mean()), relevance
+    probabilities = grade_probabilities(relevance)
+    return pool_of(names, offsets, probabilities, lists, costs=costs / costs.mean()), relevance
 
 
-def chances_of(relevance: Floats, noise: float = 0.6) -> Floats:
-    """Return (D, G) chances of grades: how often relevance plus logistic noise lies between two steps."""
+def grade_probabilities(relevance: Floats, noise: float = 0.6) -> Floats:
+    """Return (D, G) grade probabilities: that relevance plus logistic noise lies between two thresholds."""
     steps = np.arange(GRADES - 1) - 0.5
     below = 1 / (1 + np.exp(-(steps - relevance[:, None]) / noise))
     return np.diff(below, axis=1, prepend=0.0, append=1.0)
 
 
-def labels(chances: Floats, rng: np.random.Generator) -> Integers:
-    """Return a grade for each document, drawn with its chances."""
-    return np.asarray((rng.random((len(chances), 1)) > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1))
+def labels(probabilities: Floats, rng: np.random.Generator) -> Integers:
+    """Return a grade for each document, drawn with its probabilities."""
+    return np.asarray(
+        (rng.random((len(probabilities), 1)) > np.cumsum(probabilities, axis=1)[:, :-1]).sum(axis=1)
+    )

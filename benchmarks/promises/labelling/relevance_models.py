@@ -1,4 +1,4 @@
-"""Rankers that are learned from grades, and what they say of the chances of grades."""
+"""Rankers that are learned from grades, and their grade probabilities."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,24 +34,24 @@ RIDGE = 1.0
 
 @dataclass(frozen=True)
 class Scored:
-    """What a model says of documents: (D,) scores to rank by, (D, G) chances of grades, if it has any."""
+    """The predictions of a model: (D,) scores to rank by, (D, G) grade probabilities, if it has any."""
 
     scores: Floats
-    chances: Floats | None
+    probabilities: Floats | None
 
 
 Model = Callable[[Features], Scored]
 
 
 def forest(train: Collection, seed: int) -> Model:
-    """Random forest regression; chances by ordered logit of the predictions out of the bag."""
+    """Random forest regression; probabilities by ordered logit of the predictions out of the bag."""
     trees = RandomForestRegressor(oob_score=True, **_growth(train, seed))
     trees.fit(train.features, train.grades)
     logit = _calibrated(trees.oob_prediction_, train)
 
     def model(features: Features) -> Scored:
         scores = trees.predict(features)
-        return Scored(scores, logit.chances(scores))
+        return Scored(scores, logit.probabilities(scores))
 
     return model
 
@@ -62,13 +62,13 @@ def forest_on_half(train: Collection, seed: int) -> Model:
 
 
 def forest_classification(train: Collection, seed: int) -> Model:
-    """Random forest classification: chances from the leaves, documents sorted by the mean grade."""
+    """Random forest classification: probabilities from the leaves, documents sorted by the mean grade."""
     trees = RandomForestClassifier(**_growth(train, seed)).fit(train.features, train.grades)
 
     def model(features: Features) -> Scored:
-        chances = np.zeros((len(features), GRADES))
-        chances[:, trees.classes_] = trees.predict_proba(features)
-        return Scored(chances @ np.arange(GRADES), chances)
+        probabilities = np.zeros((len(features), GRADES))
+        probabilities[:, trees.classes_] = trees.predict_proba(features)
+        return Scored(probabilities @ np.arange(GRADES), probabilities)
 
     return model
 
@@ -85,13 +85,13 @@ def ordered_logit(train: Collection, _: int) -> Model:
 
     def model(features: Features) -> Scored:
         scores = ((features - centre) / spread).astype(np.float64) @ weights
-        return Scored(scores, last.chances(scores))
+        return Scored(scores, last.probabilities(scores))
 
     return model
 
 
 def linear(train: Collection, _: int) -> Model:
-    """Least squares of differences within queries, which is what pairs of documents tell; no chances."""
+    """Least squares of differences within queries, a pairwise model; it has no grade probabilities."""
     features, grades = _within(train, train.features), _within(train, train.grades[:, None])[:, 0]
     weights = _least_squares(features, grades)
     return lambda features: Scored(features.astype(np.float64) @ weights, None)
@@ -127,7 +127,7 @@ def _calibrated(scores: Floats, train: Collection) -> OrderedLogit:
 def _likeliest(own: Floats, train: Collection, logit: OrderedLogit, start: Floats) -> Floats:
     """Return the weights that make the grades likeliest, given the thresholds.
 
-    With F(u) and F(l) the chances of at most the grade and of less, d log(F(u) - F(l)) / d score is
+    With F(u) and F(l) the probabilities of at most the grade and of less, d log(F(u) - F(l)) / d score is
     F(u) + F(l) - 1.
     """
     edges = np.concatenate([[-np.inf], logit.thresholds, [np.inf]])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.promises.labelling.pools import Floats
-from clickassay.studies.labelling.draws import DRAWS_PER_QUERY
+from clickassay.studies.labelling.draws import MAX_DRAWS_PER_QUERY
 
 
 def repeated_estimates(
@@ -17,7 +17,7 @@ def repeated_estimates(
 ) -> Floats:
     """Return (repetitions, budgets) ratio estimates of the mean of values (m,); budgets ascend.
 
-    Each repetition draws with chances q (m,) as `studies.labelling.draws.draw` does, on and on: a query
+    Each repetition draws with probabilities q (m,) as `studies.labelling.draws.draw` does, on and on: a query
     drawn again costs nothing, and a budget ends before the first draw that would pass it, or with the draw
     that pays for the last query of q above 0. Raises ValueError for a budget below the largest cost, with
     which there may be no draw.
@@ -31,7 +31,7 @@ def repeated_estimates(
     spent, weighted, weights = np.zeros((3, repetitions))
     found = np.full((repetitions, len(budgets)), np.nan)
     starts = np.arange(repetitions) * len(q)
-    for _ in range(DRAWS_PER_QUERY * len(q)):
+    for _ in range(MAX_DRAWS_PER_QUERY * len(q)):
         drawn = np.searchsorted(reach / reach[-1], rng.random(repetitions), side="right")
         again = paid[starts + drawn]
         spent += np.where(again, 0.0, costs[drawn])

@@ -3,7 +3,7 @@
 import polars as pl
 
 KEYS = ("data", "comparison", "measure")
-PLAN = ("variant", "defence")
+PLAN = ("variant", "defensive_share")
 
 PAPER = {
     "forest": "20 %",

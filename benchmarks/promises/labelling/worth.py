@@ -134,8 +134,10 @@ def _cross_fitted(name: str, train: Collection, test: Collection, fold_of: np.nd
     parts.append(MODELS[name](train, seed)(test.features))
     folds_of_documents = np.append(fold_of[train.of_query], np.full(len(test.grades), FOLDS))
     order = np.argsort(np.argsort(folds_of_documents, kind="stable"))
-    chances = None if parts[0].chances is None else np.vstack([part.chances for part in parts])[order]
-    return Scored(np.concatenate([part.scores for part in parts])[order], chances)
+    scores, probabilities = np.concatenate([part.scores for part in parts])[order], None
+    if parts[0].probabilities is not None:
+        probabilities = np.vstack([part.probabilities for part in parts])[order]
+    return Scored(scores, probabilities)
 
 
 def _source(seed: int) -> np.random.Generator:

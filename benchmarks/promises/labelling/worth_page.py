@@ -21,7 +21,7 @@ def draw_pictures(out: Path) -> None:
     """Draw what corresponds to Figures 1 to 3 of the paper: errors of ERR over the budget."""
     errors, costs = pl.read_csv(out / "errors.csv"), pl.read_csv(out / "costs.csv")
     common = pl.col("budget") <= pl.col("budget").filter(pl.col("variant") == "active").max().over("data")
-    shown = errors.filter(common, pl.col("defence") == 0, measure="ERR")
+    shown = errors.filter(common, pl.col("defensive_share") == 0, measure="ERR")
     estimation = _rows(shown, ESTIMATED, "error", "absolute error")
     _save(alt.hconcat(_histogram(costs), estimation), out / "estimation.svg")
     _save(_rows(shown, SELECTED, "selection_error", "selection error"), out / "selection.svg")
@@ -92,11 +92,11 @@ def write_page(out: Path) -> None:
 def _saved_table(savings: pl.DataFrame, measure: str) -> str:
     """Return what each plan saves, one row for each comparison of each kind of data."""
     rows = savings.filter(measure=measure)
-    plans = list(rows.select("variant", "defence").unique(maintain_order=True).iter_rows())
-    names = [f"{variant}, defence {defence:g}" if defence else variant for variant, defence in plans]
+    plans = list(rows.select("variant", "defensive_share").unique(maintain_order=True).iter_rows())
+    names = [f"{variant}, defensive share {share:g}" if share else variant for variant, share in plans]
     lines = [["data", "comparison", *names, "paper, active"], ["---", "---", *(["--:"] * (len(plans) + 1))]]
     for (data, comparison), part in rows.group_by("data", "comparison", maintain_order=True):
-        found = {(row["variant"], row["defence"]): _saving(row) for row in part.iter_rows(named=True)}
+        found = {(row["variant"], row["defensive_share"]): _saving(row) for row in part.iter_rows(named=True)}
         lines.append([data, comparison, *(found[plan] for plan in plans), part["paper"][0]])
     return _markdown(lines)
 
@@ -112,7 +112,7 @@ def _saving(row: Row) -> str:
 
 def _errors_table(errors: pl.DataFrame) -> str:
     """Return errors of active and passive at the largest common budget, by ERR, with standard errors."""
-    rows = errors.filter(measure="ERR", defence=0.0)
+    rows = errors.filter(measure="ERR", defensive_share=0.0)
     lines = [
         ["data", "comparison", "truth", "budget", "active", "passive", "wrong, active", "wrong, passive"],
         ["---", "---", *(["--:"] * 6)],

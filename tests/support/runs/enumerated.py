@@ -8,9 +8,9 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Query:
-    """A query: chances of grades of each document, as fractions, and lists of places among them."""
+    """A query: probabilities of grades of each document, as fractions, and lists of places among them."""
 
-    chances: list
+    probabilities: list
     rankings: list
     cost: Fraction = Fraction(1)
     weight: Fraction = Fraction(1)
@@ -35,9 +35,9 @@ def performance(ranking, labels, measure, grades):
 
 def outcomes(query, measure):
     """Yield the chance of each vector of labels, and L1 or L1 - L2."""
-    grades = len(query.chances[0]) if query.chances else 2
-    for labels in itertools.product(range(grades), repeat=len(query.chances)):
-        chance = math.prod((query.chances[z][y] for z, y in enumerate(labels)), start=Fraction(1))
+    grades = len(query.probabilities[0]) if query.probabilities else 2
+    for labels in itertools.product(range(grades), repeat=len(query.probabilities)):
+        chance = math.prod((query.probabilities[z][y] for z, y in enumerate(labels)), start=Fraction(1))
         if chance:
             values = [performance(ranking, labels, measure, grades) for ranking in query.rankings]
             yield chance, values[0] - (values[1] if len(values) > 1 else 0)
@@ -51,7 +51,7 @@ def moments(query, measure):
 
 def uninformed(query):
     """The query with every grade as likely as any other."""
-    same = [[Fraction(1, len(row))] * len(row) for row in query.chances]
+    same = [[Fraction(1, len(row))] * len(row) for row in query.probabilities]
     return Query(same, query.rankings, query.cost, query.weight)
 
 

@@ -12,7 +12,7 @@ COSTS = st.integers(1, 9).map(lambda n: Fraction(n, 2))
 
 
 @st.composite
-def rows_of_chances(draw, grades):
+def probability_rows(draw, grades):
     """Chances of the grades of a document; some are 0."""
     counts = draw(st.lists(st.integers(0, 4), min_size=grades, max_size=grades).filter(any))
     return [Fraction(count, sum(counts)) for count in counts]
@@ -24,7 +24,7 @@ def queries_to_label(draw, grades, rankings, documents):
     size = draw(st.integers(0, documents))
     lists = [draw(st.permutations(range(size))) for _ in range(rankings)]
     return Query(
-        chances=[draw(rows_of_chances(grades)) for _ in range(size)],
+        probabilities=[draw(probability_rows(grades)) for _ in range(size)],
         rankings=[places[: draw(st.integers(0, size))] for places in lists],
         cost=draw(COSTS),
         weight=draw(st.integers(1, 3).map(Fraction)),
@@ -50,8 +50,9 @@ def flattened(lists, starts):
 
 def pool_from(queries, grades):
     """The pool of what the oracle is given."""
-    starts = np.concatenate([[0], np.cumsum([len(query.chances) for query in queries])]).astype(np.int64)
-    rows = [[float(chance) for chance in row] for query in queries for row in query.chances]
+    sizes = [len(query.probabilities) for query in queries]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    rows = [[float(one) for one in row] for query in queries for row in query.probabilities]
     return pool_of(
         [f"q{number}" for number in range(len(queries))],
         starts,

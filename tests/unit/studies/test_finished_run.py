@@ -8,7 +8,7 @@ from clickassay.core.contracts.run import LAYOUT, STATISTICS
 from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
 from clickassay.studies.finished_run import FinishedRun
-from clickassay.studies.labelling.next_sheet import proposed
+from clickassay.studies.labelling.next_sheet import propose_judgments
 from support.runs.sample_run import SAMPLE, copied_run
 
 INFO = {"inputs": {}, "layout": LAYOUT, "settings": {}, "versions": {}}
@@ -50,6 +50,6 @@ def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, r
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
     with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
-        proposed(SAMPLE, "coverage", 100, SampleChoice(market="west"))
+        propose_judgments(SAMPLE, "coverage", 100, SampleChoice(market="west"))
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
-        proposed(SAMPLE, "coverage", 0.5)
+        propose_judgments(SAMPLE, "coverage", 0.5)

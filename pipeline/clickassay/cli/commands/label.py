@@ -16,7 +16,7 @@ from clickassay.core.text import visible
 if TYPE_CHECKING:
     import polars as pl
 
-    from clickassay.studies.labelling.answer import Found
+    from clickassay.studies.labelling.answer import PlanEstimate
     from clickassay.studies.labelling.plan_folder import LabelPlan
 
 SHOWN = 10
@@ -136,8 +136,8 @@ def _made_plan(
 ) -> "LabelPlan":
     from clickassay.core.output import check_apart, check_free
     from clickassay.studies.labelling.inputs import Sources
-    from clickassay.studies.labelling.plan import continued, make_plan
-    from clickassay.studies.labelling.plan_folder import Aim, read_plan, write_plan
+    from clickassay.studies.labelling.plan import extend_plan, make_plan
+    from clickassay.studies.labelling.plan_folder import PlanOptions, read_plan, write_plan
 
     pool, draws, settings = asked
     budget, out = given
@@ -147,7 +147,7 @@ def _made_plan(
     check_free(out, force=force)
     with shown_progress(quiet=quiet) as progress:
         if go_on is not None:
-            made = continued(read_plan(go_on), budget)
+            made = extend_plan(read_plan(go_on), budget)
         else:
             sources = Sources(
                 rankings,
@@ -158,7 +158,7 @@ def _made_plan(
                 pool.log_cost,
                 pool.frequency,
             )
-            purpose = Aim(
+            purpose = PlanOptions(
                 draws.metric, draws.variant, budget, draws.depth, draws.defensive_share, settings.seed
             )
             made = make_plan(sources, purpose, settings, progress)
@@ -172,14 +172,14 @@ def _propose(
     """Write what to judge next for a run."""
     from clickassay.core.output import check_apart, check_free
     from clickassay.core.records import SampleChoice, SampleKey
-    from clickassay.studies.labelling.next_sheet import proposed, write_proposed
+    from clickassay.studies.labelling.next_sheet import propose_judgments, write_proposal
 
     options, depth = asked
     check_apart(out, run)
     check_free(out, force=force)
-    found = proposed(run, options.goal, budget, SampleChoice(options.market, depth, options.judge))
+    found = propose_judgments(run, options.goal, budget, SampleChoice(options.market, depth, options.judge))
     info = {"command": command_line(), "goal": options.goal, "budget": budget}
-    write_proposed(found, out, info, force=force)
+    write_proposal(found, out, info, force=force)
     last = found.queries.row(-1, named=True)
     sheet = out / "to_label.csv"
     if json:
@@ -223,11 +223,11 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
         say(f"Note: {note}")
     say(
         f"{made.draws.height:,} draws of {paid.height:,} queries, {sheet.height:,} documents to label, "
-        f"cost {made.spent:g} of {made.aim.budget:g}; the pool has {made.queries.height:,} queries."
+        f"cost {made.spent:g} of {made.options.budget:g}; the pool has {made.queries.height:,} queries."
     )
     if continues is not None:
         say(f"The draws of {continues} come first and are not paid again.")
-    what = f"difference in {made.aim.measure}" if made.compares else made.aim.measure
+    what = f"difference in {made.options.measure}" if made.compares else made.options.measure
     expected = made.expected
     if "error" in expected:
         say(
@@ -235,7 +235,7 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
             f"{expected['error']:.4f}."
         )
     if "passive_budget" in expected:
-        times = expected["passive_budget"] / made.aim.budget
+        times = expected["passive_budget"] / made.options.budget
         say(
             f"Queries drawn as often as they are issued would cost {expected['passive_budget']:,.0f} "
             f"for that error: {times:.2f} times as much."
@@ -255,7 +255,12 @@ def _cells(rows: "pl.DataFrame", times: "pl.DataFrame") -> list[tuple[str, ...]]
     return [
         (
             visible(row["query"], limit=48),
-            *(f"{row['documents']:,}", f"{row['cost']:g}", f"{row['drawn']:,}", f"{row['ratio']:.2f}"),
+            *(
+                f"{row['documents']:,}",
+                f"{row['cost']:g}",
+                f"{row['drawn']:,}",
+                f"{row['importance_weight']:.2f}",
+            ),
         )
         for row in rows.join(times, on="query", maintain_order="left").iter_rows(named=True)
     ]
@@ -299,15 +304,19 @@ def _on_scale_of(made: "LabelPlan", settings: Settings) -> Settings:
     )
 
 
-def _show_estimate(made: "LabelPlan", found: "Found") -> None:
-    what = f"{made.aim.measure} of the first ranking minus the second" if made.compares else made.aim.measure
-    at = "" if made.aim.depth is None else f" at depth {made.aim.depth}"
+def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
+    what = (
+        f"{made.options.measure} of the first ranking minus the second"
+        if made.compares
+        else made.options.measure
+    )
+    at = "" if made.options.depth is None else f" at depth {made.options.depth}"
     if found.in_part:
         say(f"Warning: {len(found.in_part):,} queries are labelled in part, as {found.in_part[0]!r:.80}.")
     if found.first_missing is not None:
         say(
             f"Draw {found.draws + 1:,} (query {found.first_missing!r:.80}) is not labelled in full: "
-            f"{found.draws:,} of {found.of:,} draws count, {found.waiting:,} labelled ones after it wait."
+            f"{found.draws:,} of {found.planned_draws:,} draws count, {found.waiting:,} labelled ones after it wait."
         )
     if found.exact is not None:
         say(f"{what}{at}: {found.exact:.4f}. Every query is labelled: nothing is estimated.")
@@ -319,8 +328,8 @@ def _show_estimate(made: "LabelPlan", found: "Found") -> None:
     if made.compares:
         say(f"The first ranking is better with confidence {one.above_zero:.1%}.")
     say(
-        f"From {one.draws:,} draws, worth {one.worth:,.0f} with equal weights; "
-        f"the heaviest has {one.heaviest:.1%} of the weight."
+        f"From {one.draws:,} draws, worth {one.effective_draws:,.0f} with equal weights; "
+        f"the heaviest has {one.largest_share:.1%} of the weight."
     )
     for caution in one.cautions:
         say(f"Warning: {caution}")

@@ -1,4 +1,4 @@
-"""What the labels of a plan say: the estimate, once they have come."""
+"""The estimate from a plan and its labels."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +10,18 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.studies.labelling.estimate import Estimate, estimate
-from clickassay.studies.labelling.inputs import KEY, places, read_labels
+from clickassay.studies.labelling.inputs import KEY, places, read_judgments
 from clickassay.studies.labelling.moments import performance
 from clickassay.studies.labelling.plan_folder import LabelPlan
 from clickassay.studies.labelling.pool import Pool
 
-FEWEST = 2
-"""Draws without which nothing is estimated."""
+MIN_DRAWS = 2
+"""Labelled draws that an estimate needs."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """What labels say.
+class PlanEstimate:
+    """The result of a plan with the labels so far.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class Found:
         The estimate; None where every query is labelled.
     exact
         The mean over the pool where every query is labelled; else None.
-    draws, of
-        Draws that are labelled without a gap from the first on, and all draws of the plan.
+    draws, planned_draws
+        Number of draws that are labelled without a gap from the first on, and of all draws of the plan.
     waiting
-        Later draws that are labelled too.
+        Number of later draws that are labelled too, which do not count yet.
     first_missing
-        Query of the first draw that lacks a label; None if all have theirs.
+        Query of the first draw that lacks a label; None if all draws are labelled.
     in_part
         Queries of which some documents are labelled and some are not.
     """
@@ -42,43 +42,43 @@ class Found:
     estimate: Estimate | None
     exact: float | None
     draws: int
-    of: int
+    planned_draws: int
     waiting: int
     first_missing: str | None
     in_part: tuple[str, ...]
 
 
-def estimate_plan(plan: LabelPlan, labels: Path, settings: Settings) -> Found:
+def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanEstimate:
     """Estimate the performance of a ranking, or the difference of two, from a plan and labels (equation 6).
 
-    Draws count up to the first whose query is not labelled in full: those after it were not left out by
-    chance.
+    Draws count up to the first whose query is not labelled in full: labels missing after it are not missing
+    at random.
 
     Raises
     ------
     ActiveError
-        If fewer than two draws are labelled, or they all say the same.
+        If fewer than two draws are labelled, or all labelled draws have the same value.
     """
-    grades = read_labels(labels, plan.queries.select("query"), settings, sheet=plan.to_label)
+    grades = read_judgments(judgments, plan.queries.select("query"), settings, sheet=plan.to_label)
     joined = plan.documents.join(grades, on=KEY, how="left", maintain_order="left")
     values = _values(plan, joined["grade"].fill_null(-1).to_numpy().astype(np.int64))
     of_draws = plan.draws.join(
         plan.queries.select("query", pl.Series("value", values)), on="query", maintain_order="left"
     )
-    value, ratio = (of_draws[name].to_numpy() for name in ("value", "ratio"))
+    value, ratio = (of_draws[name].to_numpy() for name in ("value", "importance_weight"))
     labelled = ~np.isnan(value)
     upto = len(value) if labelled.all() else int(np.argmin(labelled))
-    if upto < FEWEST and upto < len(value):
+    if upto < MIN_DRAWS and upto < len(value):
         raise ActiveError(
             f"only {upto} draws are labelled without a gap: draw {upto + 1} (query "
-            f"{of_draws['query'][upto]!r:.80}) lacks labels; label the sheet from its top"
+            f"{of_draws['query'][upto]!r:.80}) lacks labels; label the sheet from the top"
         )
     exact = float(plan.queries["weight"].to_numpy() @ values) if not np.isnan(values).any() else None
-    return Found(
+    return PlanEstimate(
         estimate=None if exact is not None else estimate(value[:upto], ratio[:upto]),
         exact=exact,
         draws=upto,
-        of=len(value),
+        planned_draws=len(value),
         waiting=int(labelled[upto:].sum()),
         first_missing=None if upto == len(value) else str(of_draws["query"][upto]),
         in_part=_in_part(joined),
@@ -94,9 +94,9 @@ def _in_part(joined: pl.DataFrame) -> tuple[str, ...]:
 
 
 def _values(plan: LabelPlan, grades: np.ndarray) -> Floats:
-    """Return (m,) performance, or the difference of two, by labels; NaN where one is missing."""
+    """Return (m,) performance, or the difference of two, from labels; NaN where one is missing."""
     pool = _pool(plan)
-    found = [performance(pool, ranking, grades, plan.aim.measure) for ranking in pool.rankings]
+    found = [performance(pool, ranking, grades, plan.options.measure) for ranking in pool.rankings]
     return found[0] if len(found) == 1 else np.asarray(found[0] - found[1])
 
 
@@ -107,7 +107,7 @@ def _pool(plan: LabelPlan) -> Pool:
     return Pool(
         queries=tuple(queries["query"]),
         offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        chances=np.full((plan.documents.height, grades), 1 / grades),
+        probabilities=np.full((plan.documents.height, grades), 1 / grades),
         costs=queries["cost"].to_numpy(),
         weights=queries["weight"].to_numpy(),
         rankings=tuple(

@@ -10,9 +10,9 @@ from clickassay.core.records import Floats, Integers
 from clickassay.studies.labelling.sampling import check_budget
 
 BLOCK = 4096
-"""Draws made at once."""
+"""Number of draws made at once."""
 
-DRAWS_PER_QUERY = 100
+MAX_DRAWS_PER_QUERY = 100
 """Most draws for each query of the pool, unless the caller says otherwise."""
 
 
@@ -29,8 +29,8 @@ class Draws:
     spent
         What the paid ones cost together; never above the budget.
     complete
-        Whether every query with q above 0 is paid. If that is every query with p above 0, the mean over the
-        pool is known without sampling.
+        Whether every query with q above 0 is paid. If q is above 0 wherever p is, the mean over the pool is
+        then known without sampling.
     """
 
     queries: Integers
@@ -40,17 +40,17 @@ class Draws:
 
 
 def draw(
-    costs: Floats, q: Floats, budget: float, rng: np.random.Generator, *, most_draws: int | None = None
+    costs: Floats, q: Floats, budget: float, rng: np.random.Generator, *, max_draws: int | None = None
 ) -> Draws:
-    """Draw queries with chances q (m,) until the budget is spent on their costs (m,).
+    """Draw queries with probabilities q (m,) until the budget is spent on their costs (m,).
 
-    It ends before the first draw whose labels would pass the budget, with the draw that pays for the last
-    query of q above 0, or after `most_draws` (100 for each query of the pool): whatever comes first. The
-    same generator gives the same draws, and a larger budget only adds to their end. Raises ActiveError for
-    a budget of 0 or below, or fewer draws than 1.
+    It ends before the first draw whose labels would exceed the budget, with the draw that pays for the last
+    query with q above 0, or after `max_draws` (default: 100 for each query of the pool), whichever is first.
+    The same generator gives the same draws; a larger budget adds draws at the end. Raises ActiveError for a
+    budget of 0 or below, or `max_draws` below 1.
     """
     check_budget(budget)
-    most = DRAWS_PER_QUERY * len(costs) if most_draws is None else most_draws
+    most = MAX_DRAWS_PER_QUERY * len(costs) if max_draws is None else max_draws
     if most < 1:
         raise ActiveError(f"at most {most} draws were asked for: give 1 or more")
     reach = np.cumsum(q)

@@ -1,4 +1,4 @@
-"""What labelled draws say of the pool: a ratio of weighted sums, and how far to trust it."""
+"""Estimate of the mean over a pool from labelled draws: a ratio of weighted sums, its error and interval."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from scipy.special import stdtr, stdtrit
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
 
-FEW = 30
-"""Draws, as many as the weights are worth, below which an interval is cautioned."""
+MIN_EFFECTIVE_DRAWS = 30
+"""Effective number of draws below which an interval carries a caution."""
 
-HEAVY = 0.2
-"""Share of all weight in one draw above which an interval is cautioned."""
+MAX_WEIGHT_SHARE = 0.2
+"""Share of all weight in one draw above which an interval carries a caution."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value estimated from draws with unequal chances.
+    """A value estimated from draws with unequal probabilities.
 
     Attributes
     ----------
@@ -31,12 +31,13 @@ class Estimate:
         Confidence that the true value is above 0, 0..1: of a difference, that the first ranking is better.
     draws
         n.
-    worth
-        (sum w)^2 / sum w^2: draws with equal weights that would tell as much, 1..n.
-    heaviest
-        Largest share of one draw in the weights, 1/n..1.
+    effective_draws
+        (sum w)^2 / sum w^2: Kish's effective sample size, the number of draws with equal weights that would
+        give the same error; 1..n.
+    largest_share
+        Largest share of one draw in the sum of weights, 1/n..1.
     cautions
-        Sentences about what makes the interval doubtful; mostly none.
+        Sentences on why the interval may be unreliable; none in most cases.
     """
 
     value: float
@@ -45,29 +46,29 @@ class Estimate:
     ci_high: float
     above_zero: float
     draws: int
-    worth: float
-    heaviest: float
+    effective_draws: float
+    largest_share: float
     cautions: tuple[str, ...]
 
 
-def estimate(values: Floats, ratios: Floats, *, level: float = 0.95) -> Estimate:
+def estimate(values: Floats, ratios: Floats, *, confidence_level: float = 0.95) -> Estimate:
     """Estimate the mean over the pool from draws with replacement.
 
-    `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is the
-    jackknife's of a ratio; the interval is Student's with `worth` - 1 degrees of freedom, at least 1.
-    benchmarks/promises/labelling/honest.py shows how often it holds the truth. Raises ActiveError for fewer
-    than two draws, values or ratios that are no numbers, values that are all the same, one draw that has all
-    the weight, or a level that is not between 0 and 1.
+    `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is that of
+    the jackknife for a ratio; the interval is Student's t with `effective_draws` - 1 degrees of freedom, at
+    least 1. benchmarks/promises/labelling/honest.py measures how often it holds the true value. Raises
+    ActiveError for fewer than two draws, values or ratios that are no numbers, values that are all the same,
+    one draw that has all the weight, or a confidence level that is not between 0 and 1.
     """
-    _check(values, ratios, level)
+    _check(values, ratios, confidence_level)
     share = np.asarray(ratios / ratios.sum())
     value = float(share @ values)
-    worth, heaviest = float(1 / (share @ share)), float(share.max())
-    if heaviest == 1:
-        raise ActiveError("one draw has all the weight, which gives no error: defend q with a share of p")
+    effective_draws, largest_share = float(1 / (share @ share)), float(share.max())
+    if largest_share == 1:
+        raise ActiveError("one draw has all the weight, which gives no error: raise the defensive share")
     error = _jackknife_error(values - value, share)
-    freedom = max(worth - 1, 1.0)
-    reach = float(stdtrit(freedom, (1 + level) / 2)) * error
+    freedom = max(effective_draws - 1, 1.0)
+    reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
     return Estimate(
         value=value,
         error=error,
@@ -75,15 +76,15 @@ def estimate(values: Floats, ratios: Floats, *, level: float = 0.95) -> Estimate
         ci_high=value + reach,
         above_zero=float(stdtr(freedom, value / error)),
         draws=len(values),
-        worth=worth,
-        heaviest=heaviest,
-        cautions=_cautions(worth, heaviest),
+        effective_draws=effective_draws,
+        largest_share=largest_share,
+        cautions=_cautions(effective_draws, largest_share),
     )
 
 
-def _check(values: Floats, ratios: Floats, level: float) -> None:
-    if not 0 < level < 1:
-        raise ActiveError(f"an interval of level {level:g} cannot be made: give one between 0 and 1")
+def _check(values: Floats, ratios: Floats, confidence_level: float) -> None:
+    if not 0 < confidence_level < 1:
+        raise ActiveError(f"a confidence level of {confidence_level:g}: give one between 0 and 1")
     if len(values) != len(ratios):
         raise ActiveError(f"{len(values)} values have {len(ratios)} ratios: give one for each draw")
     if len(values) < 2:
@@ -97,15 +98,17 @@ def _check(values: Floats, ratios: Floats, level: float) -> None:
 
 
 def _jackknife_error(deviations: Floats, share: Floats) -> float:
-    """Return the root of (n - 1) / n of the sum of squares by which the ratio moves without each draw."""
+    """Return the root of (n - 1) / n times the sum of squared changes of the ratio without each draw."""
     moves = share * deviations / (1 - share)
     return float(np.sqrt((1 - 1 / len(share)) * (moves @ moves)))
 
 
-def _cautions(worth: float, heaviest: float) -> tuple[str, ...]:
+def _cautions(effective_draws: float, largest_share: float) -> tuple[str, ...]:
     found = []
-    if worth < FEW:
-        found.append(f"The draws are worth {worth:.1f} with equal weights, fewer than {FEW}.")
-    if heaviest > HEAVY:
-        found.append(f"One draw has {heaviest:.0%} of the weight, more than {HEAVY:.0%}.")
+    if effective_draws < MIN_EFFECTIVE_DRAWS:
+        found.append(
+            f"The effective number of draws is {effective_draws:.1f}, fewer than {MIN_EFFECTIVE_DRAWS}."
+        )
+    if largest_share > MAX_WEIGHT_SHARE:
+        found.append(f"One draw has {largest_share:.0%} of the weight, more than {MAX_WEIGHT_SHARE:.0%}.")
     return tuple(found)

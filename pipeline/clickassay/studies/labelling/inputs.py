@@ -1,4 +1,4 @@
-"""What a labelling plan is made from: rankings, chances of grades, costs, frequencies."""
+"""Reads the inputs of a labelling plan: rankings, probabilities of grades, costs, frequencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,27 +32,28 @@ _URL = pl.col("url").map_elements(normalise_url, pl.String)
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the parts of a plan come from.
+    """The files of a plan, with their columns.
 
     Attributes
     ----------
     rankings
         One file to evaluate a ranking, two to compare: query, url, rank; or a run file of TREC.
     relevance
-        query, url, and p0, p1, ... for the chances of the grades, or `score`; None = all grades alike.
-    judged
-        Judgments that turn scores into chances.
+        query, url, and p0, p1, ... for the probabilities of the grades, or `score`; None = all grades equally
+        likely.
+    judgments
+        Judgments that scores are calibrated with.
     costs
-        query and a number, or query, url and a number; None = one for each document.
+        query and a number, or query, url and a number; None = 1 for each document.
     cost_column, log_cost
-        The column of costs, and whether a document costs the logarithm of 1 + its number.
+        The column of costs, and whether the cost is the logarithm of 1 + its number.
     frequencies
-        query and `sessions`: how often it is asked; None = all queries alike.
+        query and `sessions`: how often users issue it; None = all queries equally often.
     """
 
     rankings: tuple[Path, ...]
     relevance: Path | None = None
-    judged: Path | None = None
+    judgments: Path | None = None
     costs: Path | None = None
     cost_column: str = "cost"
     log_cost: bool = False
@@ -60,7 +61,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Told:
+class LabellingInputs:
     """A pool with the names of its documents.
 
     Attributes
@@ -68,9 +69,9 @@ class Told:
     pool
         The pool, rankings cut to the depth.
     documents
-        Rows (query, url, rank_1, perhaps rank_2) in the order of the pool; null = not in the list.
+        Rows (query, url, rank_1 and, with two rankings, rank_2) in the order of the pool; null = not listed.
     notes
-        What the user should know of the inputs.
+        Sentences for the user about the inputs.
     """
 
     pool: Pool
@@ -78,13 +79,13 @@ class Told:
     notes: tuple[str, ...]
 
 
-def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Told:
-    """Read rankings and all that is known of their documents.
+def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> LabellingInputs:
+    """Read rankings with the grade probabilities, costs and frequencies of their documents and queries.
 
     Raises
     ------
     ActiveError
-        If the parts do not fit each other.
+        If the files do not fit each other.
     InputError, JudgmentError
         If a file cannot be read, or a grade is off the scale.
     """
@@ -99,16 +100,16 @@ def read_pool(sources: Sources, settings: Settings, *, depth: int | None) -> Tol
     pool = pool_of(
         queries.to_list(),
         offsets,
-        _chances(sources, documents, settings),
+        _probabilities(sources, documents, settings),
         rankings,
         costs=_costs(sources, documents, queries),
         weights=_weights(sources, queries),
     )
-    return Told(pool, documents, tuple(_notes(documents, len(listed))))
+    return LabellingInputs(pool, documents, tuple(_notes(documents, len(listed))))
 
 
 def _ranking(path: Path, number: int, depth: int | None) -> pl.DataFrame:
-    """Return (query, url, rank_n), ranks from 1 without holes, best first; cut to the depth."""
+    """Return (query, url, rank_n), ranks from 1 without gaps, best first; cut to the depth."""
     rows = _trec_run(path) if path.is_file() and path.suffix not in FORMATS else _table(path)
     again = rows.filter(pl.struct(KEY).is_duplicated())
     if again.height:
@@ -127,20 +128,20 @@ def _ranking(path: Path, number: int, depth: int | None) -> pl.DataFrame:
 
 def _table(path: Path) -> pl.DataFrame:
     rows = collected(read_input("ranking", path, RANKING)).select(*KEY, "rank")
-    holes = [name for name in rows.columns if rows[name].has_nulls()]
-    if holes:
-        raise InputError(f"ranking {path}: null in {', '.join(holes)}; remove or mend these rows")
+    nulls = [name for name in rows.columns if rows[name].has_nulls()]
+    if nulls:
+        raise InputError(f"ranking {path}: null in {', '.join(nulls)}; remove or correct these rows")
     return rows.with_columns(_QUERY, _URL)
 
 
 def _trec_run(path: Path) -> pl.DataFrame:
-    """Read a run file: its order is that of trec_eval, whatever the rank says."""
+    """Read a run file, ordered by score as in trec_eval; its ranks are ignored."""
     run = ranked(read_run(path))
     return run.select("query", url="doc", rank=pl.int_range(pl.len())).with_columns(_QUERY, _URL)
 
 
 def _with_numbers(rows: pl.DataFrame, names: Sequence[str], what: str) -> pl.DataFrame:
-    """Return the rows with numbers in some columns; null and NaN stay for those who read on."""
+    """Return the rows with some columns as numbers; null and NaN stay, as the callers refuse them."""
     for name in names:
         numbers = rows[name].cast(pl.Float64, strict=False)
         wrong = rows.filter(numbers.is_null() & rows[name].is_not_null())
@@ -159,7 +160,7 @@ def places(documents: pl.DataFrame, number: int, m: int) -> Ranking:
     return Ranking(ordered["place"].cast(pl.Int64).to_numpy(), offsets)
 
 
-def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:
+def _probabilities(sources: Sources, documents: pl.DataFrame, settings: Settings) -> np.ndarray:
     size = settings.max_grade + 1
     if sources.relevance is None:
         return np.full((documents.height, size), 1 / size)
@@ -167,12 +168,12 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
     rows = rows.with_columns(_QUERY, _URL).unique(KEY, keep="first", maintain_order=True)
     names = [f"p{grade}" for grade in range(size)]
     if "score" in rows.columns and not set(names) <= set(rows.columns):
-        rows = _calibrated(rows, sources, settings)
+        rows = _calibrate(rows, sources, settings)
     missing = [name for name in names if name not in rows.columns]
     if missing:
         raise ActiveError(
-            f"relevance {sources.relevance}: no column {', '.join(missing)}; give one chance for each grade "
-            f"0..{size - 1}, or a column score and --judged"
+            f"relevance {sources.relevance}: no column {', '.join(missing)}; give one probability for each "
+            f"grade 0..{size - 1}, or a column score and --judgments"
         )
     rows = _with_numbers(rows, names, f"relevance {sources.relevance}")
     joined = documents.select(KEY).join(rows, on=KEY, how="left", maintain_order="left")
@@ -181,39 +182,39 @@ def _chances(sources: Sources, documents: pl.DataFrame, settings: Settings) -> n
         query, url = unknown.select(KEY).row(0)
         raise ActiveError(
             f"relevance {sources.relevance}: it lacks {unknown.height:,} of {documents.height:,} documents, "
-            f"as {url!r:.120} of query {query!r:.80}; add them"
+            f"e.g. {url!r:.120} of query {query!r:.80}; add them"
         )
     return joined.select(names).to_numpy()
 
 
-def _calibrated(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.DataFrame:
-    """Turn scores into chances of grades by ordered logit on judged documents."""
-    if sources.judged is None:
+def _calibrate(rows: pl.DataFrame, sources: Sources, settings: Settings) -> pl.DataFrame:
+    """Turn scores into probabilities of grades by ordered logit on judged documents."""
+    if sources.judgments is None:
         raise ActiveError(
-            f"relevance {sources.relevance}: scores become chances by judgments of some of the documents; "
-            "give --judged"
+            f"relevance {sources.relevance}: it has scores, and judgments of some documents are needed to "
+            "make probabilities of them; give --judgments"
         )
     rows = _with_numbers(rows, ["score"], f"relevance {sources.relevance}")
-    graded = read_labels(sources.judged, rows.select("query").unique(), settings)
+    graded = read_judgments(sources.judgments, rows.select("query").unique(), settings)
     known = rows.join(graded, on=KEY)
     model = fit_ordered_logit(
         known["score"].to_numpy(),
         known["grade"].to_numpy(),
         grades_of_scale=settings.max_grade + 1,
     )
-    chances = model.chances(rows["score"].to_numpy())
-    return rows.with_columns(pl.Series(f"p{grade}", column) for grade, column in enumerate(chances.T))
+    probabilities = model.probabilities(rows["score"].to_numpy())
+    return rows.with_columns(pl.Series(f"p{grade}", column) for grade, column in enumerate(probabilities.T))
 
 
-def read_labels(
+def read_judgments(
     path: Path, queries: pl.DataFrame, settings: Settings, *, sheet: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Return (query, url, grade) of judgments of these queries, each once.
+    """Return (query, url, grade) of the judgments of these queries, each once; ungraded rows are dropped.
 
-    Labels with a column `number` are those of a `sheet`, which has their texts: in a CSV file, texts that
-    look like formulas are defused. What has no grade is left out.
+    Rows with a column `number` are joined with the `sheet` that they were made from by it: in a CSV file,
+    texts that a spreadsheet would take for formulas have been changed.
     """
-    table = read_input("labels", path, JUDGMENTS, keep_others=True)
+    table = read_input("judgments", path, JUDGMENTS, keep_others=True)
     rows = collected(table).drop_nulls("grade").with_columns(judge=pl.lit("all"), market=pl.lit("all"))
     if sheet is not None and "number" in rows.columns:
         numbers = pl.col("number").cast(pl.Int64, strict=False)
@@ -223,7 +224,7 @@ def read_labels(
 
 
 def _costs(sources: Sources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
-    """Return (m,) what labelling all documents of each query costs."""
+    """Return (m,) costs of labelling all documents of each query."""
     each = documents.select(*KEY, pl.lit(1.0).alias("cost"))
     if sources.costs is not None:
         table = read_input("costs", sources.costs, BY_QUERY, keep_others=True)
@@ -254,7 +255,7 @@ def _of_queries(rows: pl.DataFrame, queries: pl.Series, what: str) -> np.ndarray
     if joined["cost"].has_nulls():
         missing = joined.filter(pl.col("cost").is_null())
         raise ActiveError(
-            f"{what}: nothing of {missing.height:,} queries, the first {missing['query'][0]!r:.80}"
+            f"{what}: {missing.height:,} queries are missing, the first is {missing['query'][0]!r:.80}"
         )
     return joined["cost"].to_numpy()
 

@@ -8,13 +8,13 @@ import numpy as np
 from clickassay.core.records import Floats, Integers
 from clickassay.studies.labelling.pool import Ranking
 
-CELLS = 1 << 16
-"""Cells of a batch, queries x ranks in the second list: they stay in the cache while the first is walked."""
+BATCH_SIZE = 1 << 16
+"""Array elements of a batch, queries x ranks in the second list: small enough to stay in the CPU's cache."""
 
 
 @dataclass(frozen=True)
-class Grading:
-    """What is known of the gain l(y) of each document.
+class GainMoments:
+    """Mean and variance of the gain l(y) of each document, by its grade probabilities.
 
     Attributes
     ----------
@@ -28,12 +28,12 @@ class Grading:
     variance: Floats
 
     @property
-    def with_nothing(self) -> "Grading":
-        """The same with one document more, D, that has no gain: what is not listed."""
-        return Grading(np.append(self.mean, 0.0), np.append(self.variance, 0.0))
+    def with_padding(self) -> "GainMoments":
+        """The same with one more document, number D, of gain 0: it pads lists."""
+        return GainMoments(np.append(self.mean, 0.0), np.append(self.variance, 0.0))
 
     @property
-    def spared_twice(self) -> Floats:
+    def unsatisfied_squared(self) -> Floats:
         """(D,) E[(1 - l)^2]."""
         return np.asarray((1 - self.mean) ** 2 + self.variance)
 
@@ -42,13 +42,13 @@ class Grading:
 class _Batch:
     """Lists of some queries, padded: rank x query for the first ranking, query x rank for the second.
 
-    `met` is where the second ranking has the documents of the first, from 0, or its width where it has them
-    not. Padding has a gain of 0, and is never met.
+    `position` is the rank from 0 that the second ranking gives the documents of the first, or its width where
+    it lacks them. Padding has gain 0, and is in no other list.
     """
 
     first: Integers
     second: Integers
-    met: Integers
+    position: Integers
 
 
 def shared_tops(one: Ranking, other: Ranking) -> Integers:
@@ -61,26 +61,26 @@ def shared_tops(one: Ranking, other: Ranking) -> Integers:
     return same
 
 
-def mean_product(one: Ranking, other: Ranking, grading: Grading) -> Floats:
+def mean_product(one: Ranking, other: Ranking, gains: GainMoments) -> Floats:
     """Return (m,) E[L1 L2] of ERR; O(|r1| |r2|) for each query, and memory for a batch of them.
 
-    Of `grading`, the last document is that of `with_nothing`, which may be in both lists at many ranks.
+    Of `gains`, the last document is that of `with_padding`, which may be in both lists at many ranks.
 
     The sum over ranks i of the first list and j of the second of t(i, j) / (i j), where S(i, j) is the
     product over documents before i or before j of E[(1 - l)^2] if before both, else E[1 - l], and
     t = S E[l^2] if both ranks hold the same document, else S times a factor for each of the two: E l, or
     E[l (1 - l)] / E[1 - l] if it stands before the other's rank in the other list. Gains are below 1.
     """
-    places = np.full(len(grading.mean), -1)
+    places = np.full(len(gains.mean), -1)
     places[other.documents] = other.ranks - 1
     places[-1] = -1
     products = np.zeros(len(one.offsets) - 1)
     for queries in _batches(one.lengths, other.lengths):
-        products[queries] = _products(_batch(one, other, queries, places), grading)
+        products[queries] = _products(_batch(one, other, queries, places), gains)
     return products
 
 
-def _products(batch: _Batch, grading: Grading) -> Floats:
+def _products(batch: _Batch, gains: GainMoments) -> Floats:
     """Return E[L1 L2] of the queries of a batch, one rank of the first list after the other.
 
     `row` is S(i, j) / j times the factor of the second list's document, for all j. From i to i + 1 it can
@@ -92,13 +92,13 @@ def _products(batch: _Batch, grading: Grading) -> Floats:
         E[(1 - l)^2] / E[1 - l] = (1 - m) + v / (1 - m).
     """
     total = np.zeros(len(batch.second))
-    row = _first_row(batch.second, grading)
+    row = _first_row(batch.second, gains)
     columns, lines = np.arange(row.shape[1]), np.arange(len(row))
-    for rank, (document, met) in enumerate(zip(batch.first, batch.met, strict=True), start=1):
-        mean, variance = grading.mean[document], grading.variance[document]
-        after = row * (columns > met[:, None])
-        at = np.minimum(met, row.shape[1] - 1)
-        same = row[lines, at] * np.where(met < row.shape[1], _share(variance, mean), 0)
+    for rank, (document, position) in enumerate(zip(batch.first, batch.position, strict=True), start=1):
+        mean, variance = gains.mean[document], gains.variance[document]
+        after = row * (columns > position[:, None])
+        at = np.minimum(position, row.shape[1] - 1)
+        same = row[lines, at] * np.where(position < row.shape[1], _share(variance, mean), 0)
         later = variance / (1 - mean)
         total += (mean * row.sum(axis=1) + same - later * after.sum(axis=1)) / rank
         row *= (1 - mean)[:, None]
@@ -107,9 +107,9 @@ def _products(batch: _Batch, grading: Grading) -> Floats:
     return total
 
 
-def _first_row(second: Integers, grading: Grading) -> Floats:
+def _first_row(second: Integers, gains: GainMoments) -> Floats:
     """Return the product of E[1 - l] before each rank j, times E l / j there."""
-    gain = grading.mean[second]
+    gain = gains.mean[second]
     before = np.ones_like(gain)
     np.cumprod(1 - gain[:, :-1], axis=1, out=before[:, 1:])
     return np.asarray(before * gain / np.arange(1, gain.shape[1] + 1))
@@ -125,9 +125,9 @@ def _batches(one: Integers, other: Integers) -> Iterator[Integers]:
     order = both[np.lexsort((one[both], other[both]))]
     at = 0
     while at < len(order):
-        fitting = max(1, CELLS // int(other[order[at]]))
+        fitting = max(1, BATCH_SIZE // int(other[order[at]]))
         wide = int(other[order[min(at + fitting, len(order)) - 1]])
-        end = at + max(1, min(fitting, CELLS // wide))
+        end = at + max(1, min(fitting, BATCH_SIZE // wide))
         yield order[at:end]
         at = end
 
@@ -143,5 +143,5 @@ def _padded(ranking: Ranking, queries: Integers, nothing: int) -> Integers:
 def _batch(one: Ranking, other: Ranking, queries: Integers, places: Integers) -> _Batch:
     nothing = len(places) - 1
     first, second = _padded(one, queries, nothing), _padded(other, queries, nothing)
-    met = places[first]
-    return _Batch(first.T.copy(), second, np.where(met < 0, second.shape[1], met).T.copy())
+    position = places[first]
+    return _Batch(first.T.copy(), second, np.where(position < 0, second.shape[1], position).T.copy())

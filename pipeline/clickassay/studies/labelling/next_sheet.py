@@ -1,4 +1,4 @@
-"""Results that a run proposes to judge, as a sheet to label."""
+"""The results that a run proposes to judge next, written as a sheet to label."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
 
 
 @dataclass(frozen=True)
-class Proposed:
-    """Results to judge for a run, chosen for what they add.
+class JudgmentProposal:
+    """Results to judge for a run, those that add most for their cost first.
 
     Attributes
     ----------
     queries
-        Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays, in their order.
+        Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays for, in their order.
     to_label
         Their results, in the form of `TO_LABEL`.
     """
@@ -31,20 +31,29 @@ class Proposed:
     to_label: pl.DataFrame
 
 
-def proposed(run: Path, aim: str, budget: float, wanted: SampleChoice = ANY_SAMPLE) -> Proposed:
-    """Take the results that a run proposes to judge, as many as labels are paid for.
+def propose_judgments(
+    run: Path, goal: str, budget: float, wanted: SampleChoice = ANY_SAMPLE
+) -> JudgmentProposal:
+    """Take the results that a run proposes to judge for a goal, as many as the budget pays for.
+
+    Parameters
+    ----------
+    goal
+        ``coverage`` (most sessions judged) or ``interval`` (narrowest intervals of correlations).
+    budget
+        Number of labels.
 
     Raises
     ------
     ActiveError
-        If the run proposes nothing of the kind, or the budget does not pay the first query.
+        If the run proposes nothing for the goal, or the budget does not pay for the first query.
     ReportError
         If there is no such run, or it is broken.
     """
-    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(aim=aim))
+    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(aim=goal))
     if own.is_empty():
-        asked = f" of {wanted.label}" if wanted.label else ""
-        raise ActiveError(f"{run} proposes nothing to judge for {aim}{asked}")
+        where = f" of {wanted.label}" if wanted.label else ""
+        raise ActiveError(f"{run} proposes nothing to judge for {goal}{where}")
     key = SampleKey(*own.sort("depth", "market", "judge").select(SAMPLE_COLUMNS).row(0))
     rows = key.rows(own).sort("rank")
     paid = rows.filter(pl.col("labels_so_far") <= budget)
@@ -54,11 +63,11 @@ def proposed(run: Path, aim: str, budget: float, wanted: SampleChoice = ANY_SAMP
         )
     sheet = paid.select("query", pl.col("urls").alias("url")).explode("url")
     numbered = sheet.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"))
-    return Proposed(paid, TO_LABEL.canonical(numbered))
+    return JudgmentProposal(paid, TO_LABEL.canonical(numbered))
 
 
-def write_proposed(found: Proposed, out: Path, info: Mapping[str, object], *, force: bool) -> None:
-    """Write what to judge into a folder, whole or not at all."""
+def write_proposal(found: JudgmentProposal, out: Path, info: Mapping[str, object], *, force: bool) -> None:
+    """Write a proposal and its sheet into a folder, whole or not at all."""
     with published_folder(out, force=force) as folder, writing_tables():
         write_table(found.queries, folder / "next_judgments.parquet")
         write_sheet(found.to_label, folder)

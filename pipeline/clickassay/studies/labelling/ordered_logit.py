@@ -1,4 +1,4 @@
-"""Ordered logit: chances of grades from a score (McCullagh 1980)."""
+"""Ordered logit: probabilities of grades from a score (McCullagh 1980)."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from scipy.special import expit, log_expit
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats, Integers
 
-FEWEST = 20
+MIN_JUDGED = 20
 """Judged documents below which nothing is fitted."""
 
 RIDGE = 1e-3
-"""Weight of the squared slope and of the squared logarithms of the steps: keeps what is not told finite."""
+"""Weight of the squared slope and squared logarithms of the steps: keeps them finite where data lack."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class OrderedLogit:
     slope: float
     thresholds: Floats
 
-    def chances(self, scores: Floats) -> Floats:
-        """Return (N, G) chances of the grades."""
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return (N, G) probabilities of the grades."""
         at_most = expit(self.thresholds - self.slope * scores[:, None])
         edges = np.hstack([np.zeros((len(scores), 1)), at_most, np.ones((len(scores), 1))])
         return np.asarray(np.diff(edges, axis=1))
@@ -49,7 +49,8 @@ def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int)
     Raises
     ------
     ActiveError
-        If fewer than `FEWEST` documents are judged, a score is no number, or all scores or grades are alike.
+        If fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or all grades are
+        the same.
     """
     _check(scores, grades)
     centre, spread = float(scores.mean()), float(scores.std())
@@ -85,14 +86,14 @@ def _log_likelihood(scores: Floats, grades: Integers, slope: float, thresholds: 
 
 
 def _check(scores: Floats, grades: Integers) -> None:
-    if len(scores) < FEWEST:
+    if len(scores) < MIN_JUDGED:
         raise ActiveError(
-            f"{len(scores)} scored documents are judged; ordered logit takes {FEWEST}: judge more, or give "
-            "chances of grades"
+            f"{len(scores)} scored documents are judged; ordered logit needs {MIN_JUDGED}: judge more, or "
+            "give probabilities of grades"
         )
     if not np.isfinite(scores).all():
         raise ActiveError("a score is missing or infinite; give a number for each document")
     if scores.min() == scores.max() or grades.min() == grades.max():
         raise ActiveError(
-            "all judged documents have the same score or grade, which tells nothing of the others"
+            "all judged documents have the same score or the same grade: judge others, or give probabilities"
         )

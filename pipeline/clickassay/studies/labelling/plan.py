@@ -1,4 +1,4 @@
-"""Labelling plans: made, and continued with a larger budget."""
+"""Makes labelling plans, and extends them with a larger budget."""
 
 from dataclasses import asdict, replace
 
@@ -10,63 +10,76 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.studies.labelling.draws import draw
-from clickassay.studies.labelling.inputs import Sources, Told, read_pool
+from clickassay.studies.labelling.inputs import LabellingInputs, Sources, read_pool
 from clickassay.studies.labelling.moments import measure_moments
-from clickassay.studies.labelling.plan_folder import PLAN_DOCUMENTS, PLAN_DRAWS, PLAN_QUERIES, Aim, LabelPlan
-from clickassay.studies.labelling.sampling import Expected, expected_error, sampling_distribution
+from clickassay.studies.labelling.plan_folder import (
+    PLAN_DOCUMENTS,
+    PLAN_DRAWS,
+    PLAN_QUERIES,
+    LabelPlan,
+    PlanOptions,
+)
+from clickassay.studies.labelling.sampling import ExpectedEstimate, expected_error, sampling_distribution
+
+_NO_SPREAD = "All queries have the same expected value: they are drawn by their frequencies."
 
 
-def make_plan(sources: Sources, aim: Aim, settings: Settings, progress: Progress = silent) -> LabelPlan:
-    """Read rankings and what is known of their documents, and draw queries to label.
+def make_plan(
+    sources: Sources, options: PlanOptions, settings: Settings, progress: Progress = silent
+) -> LabelPlan:
+    """Read the inputs of a plan, and draw queries to label.
 
     Raises
     ------
     ActiveError
-        If the parts do not fit each other, or the budget buys no query.
+        If the inputs do not fit each other, or the budget buys no query.
     """
     progress(Event("reading rankings"))
-    told = read_pool(sources, settings, depth=aim.depth)
+    inputs = read_pool(sources, settings, depth=options.depth)
     progress(Event("weighing queries"))
-    moments = measure_moments(told.pool, aim.measure)
+    moments = measure_moments(inputs.pool, options.measure)
     sampling = sampling_distribution(
-        told.pool, aim.measure, aim.variant, defence=aim.defence, moments=moments
+        inputs.pool,
+        options.measure,
+        options.variant,
+        defensive_share=options.defensive_share,
+        moments=moments,
     )
-    expected = expected_error(told.pool, moments, sampling.q, aim.budget)
-    sizes = np.diff(told.pool.offsets)
+    expected = expected_error(inputs.pool, moments, sampling.q, options.budget)
+    sizes = np.diff(inputs.pool.offsets)
     queries = PLAN_QUERIES.canonical(
         pl.DataFrame(
             {
-                "query": told.pool.queries, "weight": told.pool.weights, "chance": sampling.q,
-                "cost": told.pool.costs, "documents": sizes, "expected": moments.mean,
+                "query": inputs.pool.queries, "weight": inputs.pool.weights, "draw_probability": sampling.q,
+                "cost": inputs.pool.costs, "documents": sizes, "expected": moments.mean,
                 "spread": sampling.spreads,
             }
         )
     )  # fmt: skip
     plan = LabelPlan(
-        queries, _documents(told), PLAN_DRAWS.empty(), aim, settings.max_grade, _finite(expected), 0.0,
-        (*told.notes, *(("All queries are expected to say the same: they are drawn as they are asked.",)
-                        if sampling.flat else ())),
+        queries, _documents(inputs), PLAN_DRAWS.empty(), options, settings.max_grade, _finite(expected), 0.0,
+        (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
     )  # fmt: skip
-    return _drawn(plan, told.pool.costs, sampling.q)
+    return _with_draws(plan, inputs.pool.costs, sampling.q)
 
 
-def _documents(told: Told) -> pl.DataFrame:
-    frame = told.documents
+def _documents(inputs: LabellingInputs) -> pl.DataFrame:
+    frame = inputs.documents
     return PLAN_DOCUMENTS.canonical(
         frame if "rank_2" in frame.columns else frame.with_columns(pl.lit(None, pl.Int32).alias("rank_2"))
     )
 
 
-def _finite(expected: Expected) -> dict[str, float]:
+def _finite(expected: ExpectedEstimate) -> dict[str, float]:
     return {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
 
 
-def _drawn(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
-    found = draw(costs, q, plan.aim.budget, np.random.default_rng(plan.aim.seed))
+def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
+    found = draw(costs, q, plan.options.budget, np.random.default_rng(plan.options.seed))
     if not len(found.queries):
         raise ActiveError(
-            f"a budget of {plan.aim.budget:g} buys no query: the first drawn costs more, and the cheapest "
-            f"{costs[q > 0].min():g}; raise --budget"
+            f"a budget of {plan.options.budget:g} buys no query: the first drawn costs more, and the "
+            f"cheapest {costs[q > 0].min():g}; raise --budget"
         )
     rows = plan.queries[found.queries]
     draws = PLAN_DRAWS.canonical(
@@ -74,30 +87,30 @@ def _drawn(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("draw"),
             "query",
             pl.Series("paid", found.paid),
-            (pl.col("weight") / pl.col("chance")).alias("ratio"),
+            (pl.col("weight") / pl.col("draw_probability")).alias("importance_weight"),
         )
     )
     return replace(plan, draws=draws, spent=found.spent)
 
 
-def continued(plan: LabelPlan, budget: float) -> LabelPlan:
-    """Go on drawing with a larger budget: the draws so far stay, and what was paid is not paid again.
+def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:
+    """Continue a plan with a larger budget: its draws stay the first ones, and none is paid twice.
 
     Raises
     ------
     ActiveError
         If the budget is not above that of the plan.
     """
-    if budget <= plan.aim.budget:
+    if budget <= plan.options.budget:
         raise ActiveError(
-            f"a budget of {budget:g} is not above that of the plan, {plan.aim.budget:g}; give what all "
-            "labels may cost, those of the plan with them"
+            f"a budget of {budget:g} is not above that of the plan, {plan.options.budget:g}; give the cost "
+            "of all labels, with those of the plan"
         )
-    q = plan.queries["chance"].to_numpy()
-    scale = budget / plan.aim.budget
+    q = plan.queries["draw_probability"].to_numpy()
+    scale = budget / plan.options.budget
     expected = dict(plan.expected)
     for name, power in (("draws", 1.0), ("error", -0.5), ("passive_budget", 1.0)):
         if name in expected:
             expected[name] *= scale**power
-    grown = replace(plan, aim=replace(plan.aim, budget=budget), expected=expected)
-    return _drawn(grown, plan.queries["cost"].to_numpy(), q)
+    larger = replace(plan, options=replace(plan.options, budget=budget), expected=expected)
+    return _with_draws(larger, plan.queries["cost"].to_numpy(), q)

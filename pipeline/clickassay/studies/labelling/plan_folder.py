@@ -21,13 +21,13 @@ PLAN_QUERIES = Table(
     (
         QUERY,
         Column("weight", pl.Float64, "p(x): share of the query among all that are asked; they add up to 1"),
-        Column("chance", pl.Float64, "q(x): chance to be the next query drawn; they add up to 1"),
-        Column("cost", pl.Float64, "what labelling all its documents costs; above 0"),
-        Column("documents", pl.Int64, "documents to label, each once"),
+        Column("draw_probability", pl.Float64, "q(x): probability to be drawn next; they add up to 1"),
+        Column("cost", pl.Float64, "cost of labelling all its documents; above 0"),
+        Column("documents", pl.Int64, "number of documents to label, each counted once"),
         Column(
-            "expected", pl.Float64, "performance, or difference of two, that the chances of grades foretell"
+            "expected", pl.Float64, "expected performance, or difference of two, by the grade probabilities"
         ),
-        Column("spread", pl.Float64, "root of the expected squared distance to the mean of the pool"),
+        Column("spread", pl.Float64, "root of the expected squared difference from the mean of the pool"),
     ),
     ("query",),
 )
@@ -50,8 +50,8 @@ PLAN_DRAWS = Table(
     (
         Column("draw", pl.Int64, "number of the draw; 1 = first"),
         QUERY,
-        Column("paid", pl.Boolean, "whether it is the first draw of its query: later ones look labels up"),
-        Column("ratio", pl.Float64, "weight / chance of the query: what the draw counts for; above 0"),
+        Column("paid", pl.Boolean, "whether it is the first draw of its query, whose labels are paid once"),
+        Column("importance_weight", pl.Float64, "weight / draw_probability of the query; above 0"),
     ),
     ("draw",),
 )
@@ -69,19 +69,19 @@ TO_LABEL = Table(
 
 
 @dataclass(frozen=True)
-class Aim:
-    """What a plan is for.
+class PlanOptions:
+    """The options of a plan.
 
     Attributes
     ----------
     measure, variant
         Names in `moments.MEASURES` and `sampling.VARIANTS`.
     budget
-        In the unit of costs; above 0.
+        Cost of all labels, in the unit of costs; above 0.
     depth
-        Rankings are cut there; None = as deep as they are.
-    defence
-        Share of the draws made as often as queries are asked; 0..1.
+        Cut of the rankings; None = not cut.
+    defensive_share
+        Share of the draws that is made with p, the frequencies of queries; 0..1.
     seed
         The same seed draws the same queries.
     """
@@ -90,34 +90,34 @@ class Aim:
     variant: str
     budget: float
     depth: int | None = None
-    defence: float = 0.1
+    defensive_share: float = 0.1
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """A plan as it is written.
+    """A labelling plan.
 
     Attributes
     ----------
     queries, documents, draws
         In the forms of the tables above.
-    aim
-        What it is for; the budget is that of all labels so far.
+    options
+        Its options; the budget is that of all labels so far.
     max_grade
         Highest grade of the scale.
     expected
-        What the budget was expected to buy.
+        Finite attributes of `sampling.ExpectedEstimate` by name.
     spent
-        What the labels cost.
+        Cost of the labels; at most the budget.
     notes
-        What the user should know.
+        Sentences for the user.
     """
 
     queries: pl.DataFrame
     documents: pl.DataFrame
     draws: pl.DataFrame
-    aim: Aim
+    options: PlanOptions
     max_grade: int
     expected: Mapping[str, float]
     spent: float
@@ -141,19 +141,19 @@ class LabelPlan:
 def write_plan(plan: LabelPlan, out: Path, info: Mapping[str, object], *, force: bool) -> None:
     """Write a plan into a folder, whole or not at all: tables, `to_label.csv` for editors, settings.json."""
     frames = {"queries": plan.queries, "documents": plan.documents, "draws": plan.draws}
-    told = {
-        **info, "aim": asdict(plan.aim), "max_grade": plan.max_grade, "expected": dict(plan.expected),
+    record = {
+        **info, "options": asdict(plan.options), "max_grade": plan.max_grade, "expected": dict(plan.expected),
         "spent": plan.spent, "notes": list(plan.notes),
     }  # fmt: skip
     with published_folder(out, force=force) as folder, writing_tables():
         for name, frame in frames.items():
             write_table(frame, folder / f"{name}.parquet")
         write_sheet(plan.to_label, folder)
-        write_json(folder / SETTINGS_FILE, told)
+        write_json(folder / SETTINGS_FILE, record)
 
 
 def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
-    """Write the sheet for editors; the Parquet file beside it has texts as they are, for programs."""
+    """Write the sheet as CSV for editors, and as Parquet, which has the texts unchanged, for programs."""
     write_table(to_label, folder / "to_label.parquet")
     sheet = to_label.with_columns(pl.lit(None, pl.String).alias("grade"))
     (folder / "to_label.csv").write_text(as_csv(sheet), encoding="utf-8")
@@ -165,22 +165,32 @@ def read_plan(folder: Path) -> LabelPlan:
     Raises
     ------
     ActiveError
-        If there is none, or a file of it is broken.
+        If there is none, a file of it is broken, or it has the layout of an earlier version.
     """
     try:
-        told = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
+        _check_layout(info, folder)
         forms = {form.name: form for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS)}
         frames = {
             name: form.canonical(pl.read_parquet(folder / f"{name}.parquet")) for name, form in forms.items()
         }
         return LabelPlan(
-            **frames, aim=Aim(**told["aim"]), max_grade=int(told["max_grade"]), expected=told["expected"],
-            spent=float(told["spent"]), notes=tuple(told["notes"]),
+            **frames, options=PlanOptions(**info["options"]), max_grade=int(info["max_grade"]),
+            expected=info["expected"], spent=float(info["spent"]), notes=tuple(info["notes"]),
         )  # fmt: skip
     except _BROKEN as error:
         raise ActiveError(
             f"{folder} is no plan, or a broken one ({type(error).__name__}); make it with `clickassay plan`"
         ) from error
+
+
+def _check_layout(info: Mapping[str, object], folder: Path) -> None:
+    """Refuse a plan of an earlier version; it can be made again: the draws follow from options and seed."""
+    if "aim" in info:
+        raise ActiveError(
+            f"{folder} is a plan of an earlier version; make it again with `clickassay plan`: the inputs, "
+            f"options and --seed in its {SETTINGS_FILE} give the same sheet to label"
+        )
 
 
 _BROKEN: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError)

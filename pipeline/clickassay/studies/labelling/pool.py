@@ -1,4 +1,4 @@
-"""A pool of queries to label from: rankings, chances of grades, costs, weights (Sawade et al. 2012, 2, 4)."""
+"""A pool of queries to label: rankings, grade probabilities, costs, weights (Sawade et al. 2012, 2, 4)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +10,19 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats, Integers
 
 TOLERANCE = 1e-6
-"""How far the chances of a document may add up from 1 before they are refused."""
+"""Largest difference from 1 that the sum of a document's probabilities may have."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """One list of documents for each of m queries, one behind the other.
+    """One list of documents for each of m queries, concatenated.
 
     Attributes
     ----------
     documents
-        (E,) places in the documents of the pool, best first within a query.
+        (E,) indices into the documents of the pool, best first within a query.
     offsets
-        (m + 1,) where the list of each query begins, and E. A list may be empty: its performance is 0.
+        (m + 1,) where the list of each query begins, and E. An empty list has a performance of 0.
     """
 
     documents: Integers
@@ -48,14 +48,14 @@ class Ranking:
         return self.cut_each(np.full(len(self.lengths), k))
 
     def cut_each(self, k: Integers) -> "Ranking":
-        """Return the first k (m,) documents of each list, of each another number."""
+        """Return the first documents of each list: k (m,) is their number, for each list its own."""
         kept = np.minimum(self.lengths, k)
         return Ranking(self.documents[self.ranks <= k[self.queries]], np.append(0, np.cumsum(kept)))
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Queries that may be labelled, and what is known of them before. Made by `pool_of`, which checks it.
+    """Queries that may be labelled, with grade probabilities and costs. Made by `pool_of`, which checks it.
 
     Attributes
     ----------
@@ -63,10 +63,10 @@ class Pool:
         m names.
     offsets
         (m + 1,) where the documents of each query begin, and D.
-    chances
+    probabilities
         (D, G) p(y|x, z) of the grades 0..G-1 of each document.
     costs
-        (m,) of labelling all documents of a query, above 0, in any unit.
+        (m,) costs of labelling all documents of a query, above 0, in any unit.
     weights
         (m,) p(x); they add up to 1.
     rankings
@@ -75,13 +75,13 @@ class Pool:
 
     queries: tuple[str, ...]
     offsets: Integers
-    chances: Floats
+    probabilities: Floats
     costs: Floats
     weights: Floats
     rankings: tuple[Ranking, ...]
 
     def cut(self, k: int) -> "Pool":
-        """Return the pool with rankings cut at k; costs stay what they are.
+        """Return the pool with rankings cut at k; costs do not change.
 
         Raises ActiveError for k below 1.
         """
@@ -90,14 +90,14 @@ class Pool:
         return replace(self, rankings=tuple(ranking.cut(k) for ranking in self.rankings))
 
     def uninformed(self) -> "Pool":
-        """Return the pool with every grade of every document as likely as any other."""
-        return replace(self, chances=np.full(self.chances.shape, 1 / self.chances.shape[1]))
+        """Return the pool with all grades of every document equally likely."""
+        return replace(self, probabilities=np.full(self.probabilities.shape, 1 / self.probabilities.shape[1]))
 
 
 def pool_of(
     queries: Sequence[str],
     offsets: ArrayLike,
-    chances: ArrayLike,
+    probabilities: ArrayLike,
     rankings: Sequence[Ranking],
     *,
     costs: ArrayLike,
@@ -105,8 +105,8 @@ def pool_of(
 ) -> Pool:
     """Return a checked pool; arguments as the attributes of `Pool`.
 
-    Chances that add up to 1 within 1e-6 are made to do so; weights are divided by their sum, and are equal
-    if there are none. Raises ActiveError, which names the query or document at fault.
+    Probabilities that add up to 1 within 1e-6 are divided by their sum; weights are divided by their sum, and
+    are equal if None. Raises ActiveError, which names the query or document at fault.
     """
     names = tuple(queries)
     if not names:
@@ -116,7 +116,7 @@ def pool_of(
     pool = Pool(
         queries=names,
         offsets=np.asarray(offsets, dtype=np.int64),
-        chances=np.asarray(chances, dtype=np.float64),
+        probabilities=np.asarray(probabilities, dtype=np.float64),
         costs=np.asarray(costs, dtype=np.float64),
         weights=np.asarray(np.ones(len(names)) if weights is None else weights, dtype=np.float64),
         rankings=tuple(rankings),
@@ -125,13 +125,17 @@ def pool_of(
     _check_numbers(pool)
     for number, ranking in enumerate(pool.rankings, start=1):
         _check_ranking(pool, ranking, f"ranking {number}")
-    return replace(pool, chances=_sound_chances(pool), weights=pool.weights / pool.weights.sum())
+    return replace(
+        pool, probabilities=_normalised_probabilities(pool), weights=pool.weights / pool.weights.sum()
+    )
 
 
 def _check_shapes(pool: Pool) -> None:
     m = len(pool.queries)
-    if pool.chances.ndim != 2 or pool.chances.shape[1] < 2:
-        raise ActiveError(f"chances have the shape {pool.chances.shape}: give documents x grades, 2 or more")
+    if pool.probabilities.ndim != 2 or pool.probabilities.shape[1] < 2:
+        raise ActiveError(
+            f"probabilities have the shape {pool.probabilities.shape}: give documents x grades, 2 or more"
+        )
     for name, values, size in (
         ("costs", pool.costs, m),
         ("weights", pool.weights, m),
@@ -139,7 +143,7 @@ def _check_shapes(pool: Pool) -> None:
     ):
         if values.shape != (size,):
             raise ActiveError(f"{name} have the shape {values.shape}: give {size} for {m} queries")
-    _check_offsets(pool.offsets, len(pool.chances), "the documents")
+    _check_offsets(pool.offsets, len(pool.probabilities), "the documents")
 
 
 def _check_offsets(offsets: Integers, size: int, what: str) -> None:
@@ -148,16 +152,16 @@ def _check_offsets(offsets: Integers, size: int, what: str) -> None:
 
 
 def _check_numbers(pool: Pool) -> None:
-    for values, sound, told in (
+    for values, sound, message in (
         (pool.costs, pool.costs > 0, "labelling query {!r} costs {:g}: give a number above 0"),
-        (pool.weights, pool.weights >= 0, "query {!r} weighs {:g}: give a number from 0 up"),
+        (pool.weights, pool.weights >= 0, "query {!r} has the weight {:g}: give a number from 0 up"),
     ):
         wrong = ~(np.isfinite(values) & sound)
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise ActiveError(told.format(pool.queries[at], values[at]))
+            raise ActiveError(message.format(pool.queries[at], values[at]))
     if not 0 < pool.weights.sum() < np.inf:
-        raise ActiveError("the weights of all queries add up to nothing finite above 0: weigh one more")
+        raise ActiveError("the weights of the queries have no finite sum above 0: give one a weight above 0")
 
 
 def _check_ranking(pool: Pool, ranking: Ranking, name: str) -> None:
@@ -171,7 +175,7 @@ def _check_ranking(pool: Pool, ranking: Ranking, name: str) -> None:
     if stray.any():
         query = pool.queries[queries[np.argmax(stray)]]
         raise ActiveError(
-            f"{name} lists a document of no or another query for {query!r}: add it, with its chances"
+            f"{name} lists a document for {query!r} that the query lacks: add it, with its probabilities"
         )
     again = np.bincount(ranking.documents, minlength=1)[ranking.documents] > 1
     if again.any():
@@ -179,16 +183,17 @@ def _check_ranking(pool: Pool, ranking: Ranking, name: str) -> None:
         raise ActiveError(f"{name} lists {document} more than once: keep its best rank")
 
 
-def _sound_chances(pool: Pool) -> Floats:
-    total = pool.chances.sum(axis=1)
-    wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.chances < 0).any(axis=1)
+def _normalised_probabilities(pool: Pool) -> Floats:
+    total = pool.probabilities.sum(axis=1)
+    wrong = ~(np.abs(total - 1) <= TOLERANCE) | (pool.probabilities < 0).any(axis=1)
     if wrong.any():
         at = int(np.argmax(wrong))
-        found = ", ".join(f"{chance:g}" for chance in pool.chances[at])
+        found = ", ".join(f"{probability:g}" for probability in pool.probabilities[at])
         raise ActiveError(
-            f"the chances of {_document(pool, at)} are {found}: give one of 0 or more a grade, 1 in all"
+            f"the probabilities of {_document(pool, at)} are {found}: give one of 0 or more for each grade, "
+            "with a sum of 1"
         )
-    sound: Floats = pool.chances / total[:, None]
+    sound: Floats = pool.probabilities / total[:, None]
     return sound
 
 

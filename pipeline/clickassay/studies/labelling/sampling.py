@@ -1,4 +1,4 @@
-"""How often to draw each query: the distributions of Derivation 1 and their variants (Sawade et al. 2012)."""
+"""Sampling distributions of queries: those of Derivation 1 and their variants (Sawade et al. 2012)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,37 +14,37 @@ from clickassay.studies.labelling.pool import Pool
 
 VARIANTS: Mapping[str, str] = MappingProxyType(
     {
-        "active": "chances and costs",
-        "uniform relevance": "costs alone: every grade is as likely as any other",
-        "uniform cost": "chances alone: every query costs the same",
-        "passive": "neither: queries are drawn as often as they are asked",
+        "active": "grade probabilities and costs",
+        "uniform relevance": "costs alone: all grades are equally likely",
+        "uniform cost": "grade probabilities alone: all queries cost the same",
+        "passive": "neither: queries are drawn by their frequencies",
     }
 )
-"""What each sampling distribution makes use of."""
+"""The inputs that each sampling distribution uses."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How likely each query is to be the next one drawn.
+    """The sampling distribution of queries.
 
     Attributes
     ----------
     q
-        (m,) chances of the queries; they add up to 1.
+        (m,) probabilities of the queries; they add up to 1.
     spreads
         (m,) sqrt(E[(L - R)^2|x]) by the model of the variant, with R its own mean over the pool.
-    flat
-        Whether no spread is above 0, so that all distributions are as good, and q is p.
+    no_spread
+        Whether all spreads are 0: then all distributions are equally good, and q is p.
     """
 
     q: Floats
     spreads: Floats
-    flat: bool
+    no_spread: bool
 
 
 @dataclass(frozen=True)
-class Expected:
-    """What a budget is expected to buy, by the model of grades, when many queries are drawn.
+class ExpectedEstimate:
+    """Expected value and error of the estimate from a budget, by the model of grades, for many draws.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Expected:
     error
         sigma / sqrt(n*), the standard error.
     passive_budget
-        What drawing with q = p would cost for the same error; NaN if there is no error at all.
+        Budget that drawing with q = p would need for the same error; NaN if the error is 0.
     """
 
     value: float
@@ -68,43 +68,51 @@ class Expected:
 
 
 def sampling_distribution(
-    pool: Pool, measure: str, variant: str = "active", *, defence: float = 0.0, moments: Moments | None = None
+    pool: Pool,
+    measure: str,
+    variant: str = "active",
+    *,
+    defensive_share: float = 0.0,
+    moments: Moments | None = None,
 ) -> Sampling:
     """Return q proportional to p sqrt(E[(L - R)^2] / cost) for one ranking, the same with L1 - L2 for two.
 
-    A share `defence` of the draws, 0..1, is made with p: it keeps q above 0 wherever p is, and no weight
-    p / q is above 1 / defence. Without it, a query of which the model is sure that it has the mean of the
-    pool is never drawn, however wrong the model: as one whose two lists are the same, when Delta is 0.
+    q is a defensive mixture: a share `defensive_share`, 0..1, of the draws is made with p. This keeps q above
+    0 wherever p is, and importance weights p / q at most 1 / defensive_share. Without it, q is 0 for a query
+    whose expected squared difference from R is 0, e.g. one whose two lists are the same when Delta is 0, and
+    the estimate is biased where the model is wrong.
     `moments` are those of the pool by `measure_moments`, if they are known.
     Raises ActiveError for an unknown measure or variant, or a share out of range.
     """
     if variant not in VARIANTS:
         raise ActiveError(f"variant {variant!r} is unknown: give one of {', '.join(VARIANTS)}")
-    if not 0 <= defence <= 1:
-        raise ActiveError(f"a share of {defence:g} of the draws for defence: give 0..1")
+    if not 0 <= defensive_share <= 1:
+        raise ActiveError(f"a defensive share of {defensive_share:g}: give a number from 0 to 1")
     if variant == "uniform relevance":
         moments = measure_moments(pool.uninformed(), measure)
     spreads = _spreads(pool, moments or measure_moments(pool, measure))
-    best = pool.weights * _pulls(variant, spreads, pool.costs)
+    best = pool.weights * _relative_rates(variant, spreads, pool.costs)
     total = float(best.sum())
     if total <= 0:
-        return Sampling(pool.weights, spreads, flat=True)
-    return Sampling((1 - defence) * best / total + defence * pool.weights, spreads, flat=False)
+        return Sampling(pool.weights, spreads, no_spread=True)
+    return Sampling(
+        (1 - defensive_share) * best / total + defensive_share * pool.weights, spreads, no_spread=False
+    )
 
 
-def expected_error(pool: Pool, moments: Moments, q: Floats, budget: float) -> Expected:
-    """Return what a budget buys with (m,) chances q, and what it would take with q = p.
+def expected_error(pool: Pool, moments: Moments, q: Floats, budget: float) -> ExpectedEstimate:
+    """Return the expected error with (m,) probabilities q, and the budget that q = p would need for it.
 
-    `moments` are those of the pool by `measure_moments`: what is expected is as good as the chances of
-    grades. Labels that are looked up again make it cheaper than this. Raises ActiveError for a budget of 0
-    or below.
+    `moments` are those of the pool by `measure_moments`: the expectation is as good as the probabilities of
+    grades. Repeated draws of a query are free, so that a budget buys more draws than this. Raises ActiveError
+    for a budget of 0 or below.
     """
     check_budget(budget)
     squares = _spreads(pool, moments) ** 2
     variance = _asymptotic(pool.weights, q, squares)
     draws = budget / float(q @ pool.costs)
     passive = _asymptotic(pool.weights, pool.weights, squares) * float(pool.weights @ pool.costs)
-    return Expected(
+    return ExpectedEstimate(
         value=introspective(pool, moments),
         sigma=sqrt(variance),
         draws=draws,
@@ -120,7 +128,7 @@ def check_budget(budget: float) -> None:
 
 
 def introspective(pool: Pool, moments: Moments) -> float:
-    """Return R or Delta by the model of grades (Derivation 1); 0 if it is what rounding leaves of 0."""
+    """Return R or Delta by the model of grades (Derivation 1); 0 where it is only rounding."""
     value = float(pool.weights @ moments.mean)
     return value if abs(value) > ROUNDING * sqrt(pool.weights @ moments.second) else 0.0
 
@@ -130,15 +138,15 @@ def _spreads(pool: Pool, moments: Moments) -> Floats:
 
 
 def _asymptotic(p: Floats, q: Floats, squares: Floats) -> float:
-    """Return sum p^2 / q E[(L - R)^2]: infinite if a query that matters is never drawn."""
+    """Return sum p^2 / q E[(L - R)^2]: infinite if a query with a positive term has q = 0."""
     matters = (p > 0) & (squares > 0)
     if (q[matters] <= 0).any():
         return inf
     return float(np.sum(p[matters] ** 2 / q[matters] * squares[matters]))
 
 
-def _pulls(variant: str, spreads: Floats, costs: Floats) -> Floats:
-    """Return by how much more often than p a variant draws each query."""
+def _relative_rates(variant: str, spreads: Floats, costs: Floats) -> Floats:
+    """Return (m,) factors by which a variant draws each query more often than p, up to a constant."""
     if variant == "passive":
         return np.ones_like(spreads)
     return spreads if variant == "uniform cost" else spreads / np.sqrt(costs)

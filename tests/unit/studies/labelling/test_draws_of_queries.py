@@ -24,7 +24,7 @@ PLANS = st.lists(st.tuples(st.integers(1, 8), st.integers(0, 5)), min_size=1, ma
 def test_algorithm_1_one_draw_after_the_other(rows, budget, seed):
     costs = np.array([cost / 2 for cost, _ in rows])
     q = np.array([pull for _, pull in rows]) / sum(pull for _, pull in rows)
-    found = draw(costs, q, budget, rng(seed), most_draws=500)
+    found = draw(costs, q, budget, rng(seed), max_draws=500)
     paid, spent = set(), 0.0
     for place, first in zip(found.queries, found.paid, strict=True):
         assert q[place] > 0
@@ -36,7 +36,7 @@ def test_algorithm_1_one_draw_after_the_other(rows, budget, seed):
     if found.complete:
         assert found.paid[-1]
     elif len(found.queries) < 500:  # the next draw of the same generator would have passed the budget
-        following = draw(costs, q, 10_000, rng(seed), most_draws=500)
+        following = draw(costs, q, 10_000, rng(seed), max_draws=500)
         place = following.queries[len(found.queries)]
         assert place not in paid
         assert spent + costs[place] > budget
@@ -54,7 +54,7 @@ def test_a_larger_budget_only_adds_draws(rows, budget, more):
 
 def test_draws_of_several_blocks_follow_q():
     q = np.array([0.5, 0.3, 0.2, 1e-12, 0])  # the fourth keeps the pool from being complete
-    found = draw(np.array([1, 1, 1, 1, 1], dtype=float), q, 3, rng(), most_draws=5 * BLOCK).queries
+    found = draw(np.array([1, 1, 1, 1, 1], dtype=float), q, 3, rng(), max_draws=5 * BLOCK).queries
     counts = np.bincount(found, minlength=5)
     assert counts[3:].tolist() == [0, 0]
     assert stats.chisquare(counts[:3], np.array([0.5, 0.3, 0.2]) * 5 * BLOCK).pvalue > 0.001
@@ -62,7 +62,7 @@ def test_draws_of_several_blocks_follow_q():
 
 def test_draws_are_independent_of_each_other():
     q = np.array([0.25, 0.75, 1e-12])
-    found = draw(np.array([1, 1, 1], dtype=float), q, 2, rng(), most_draws=20_000).queries
+    found = draw(np.array([1, 1, 1], dtype=float), q, 2, rng(), max_draws=20_000).queries
     pairs = np.bincount(2 * found[:-1:2] + found[1::2], minlength=4)
     expected = np.outer(q[:2], q[:2]).ravel()
     assert stats.chisquare(pairs, expected / expected.sum() * pairs.sum()).pvalue > 0.001
@@ -91,4 +91,4 @@ def test_empty_budgets_and_no_draws_are_refused():
     with pytest.raises(ActiveError, match="a budget of 0 buys no label"):
         draw(np.array([1], dtype=float), np.array([1.0]), 0, rng())
     with pytest.raises(ActiveError, match="at most 0 draws were asked for: give 1 or more"):
-        draw(np.array([1], dtype=float), np.array([1.0]), 1, rng(), most_draws=0)
+        draw(np.array([1], dtype=float), np.array([1.0]), 1, rng(), max_draws=0)

@@ -21,7 +21,7 @@ VALUES = st.lists(st.integers(-50, 50), min_size=2, max_size=40).filter(lambda v
 
 @given(values=VALUES)
 def test_with_q_equal_to_p_it_is_the_plain_mean_and_its_t_interval(values):
-    found = estimate(np.array(values) / 7, np.ones(len(values)), level=0.9)
+    found = estimate(np.array(values) / 7, np.ones(len(values)), confidence_level=0.9)
     mean, error = np.mean(values) / 7, stats.sem(np.array(values) / 7)
     low, high = stats.t.interval(0.9, max(len(values) - 1, 1), mean, error)
     assert found.value == pytest.approx(mean, abs=1e-12)
@@ -29,8 +29,8 @@ def test_with_q_equal_to_p_it_is_the_plain_mean_and_its_t_interval(values):
     assert (found.ci_low, found.ci_high) == pytest.approx((low, high))
     against = stats.ttest_1samp(np.array(values) / 7, 0, alternative="greater")
     assert found.above_zero == pytest.approx(1 - against.pvalue)
-    assert found.worth == pytest.approx(len(values))
-    assert found.heaviest == pytest.approx(1 / len(values))
+    assert found.effective_draws == pytest.approx(len(values))
+    assert found.largest_share == pytest.approx(1 / len(values))
 
 
 @given(values=VALUES, data=st.data(), scale=st.sampled_from([0.01, 1, 7]))
@@ -52,10 +52,10 @@ def test_cautions_name_few_draws_and_a_heavy_one():
     values = np.arange(40.0)
     assert estimate(values, np.ones(40)).cautions == ()
     few = estimate(values[:29], np.ones(29)).cautions
-    assert few == ("The draws are worth 29.0 with equal weights, fewer than 30.",)
-    heavy = estimate(values, np.append(np.ones(39), 13)).cautions  # 13 of 52; worth 52^2 / (39 + 169) = 13
+    assert few == ("The effective number of draws is 29.0, fewer than 30.",)
+    heavy = estimate(values, np.append(np.ones(39), 13)).cautions  # 13 of 52; 52^2 / (39 + 169) = 13
     assert heavy == (
-        "The draws are worth 13.0 with equal weights, fewer than 30.",
+        "The effective number of draws is 13.0, fewer than 30.",
         "One draw has 25% of the weight, more than 20%.",
     )
 
@@ -69,7 +69,7 @@ FAULTS = {
     "an endless ratio": (([1, 2], [1, math.inf]), {}, "a ratio p / q is not above 0"),
     "a ratio too few": (([1, 2], [1]), {}, "2 values have 1 ratios: give one for each draw"),
     "one weight": (([1, 2], [1e-20, 1]), {}, "one draw has all the weight"),
-    "a level of 1": (([1, 2], [1, 1]), {"level": 1}, "an interval of level 1 cannot be made"),
+    "a level of 1": (([1, 2], [1, 1]), {"confidence_level": 1}, "a confidence level of 1: give one between"),
 }
 
 
@@ -104,7 +104,7 @@ def labelled(honest):
 @pytest.mark.parametrize("rankings", [1, 2])
 def test_estimates_are_unbiased_and_intervals_hold_the_truth(honest, labelled, rankings, measure, variant):
     pool, values = labelled[rankings]
-    q = sampling_distribution(pool, measure, variant, defence=0.1).q
+    q = sampling_distribution(pool, measure, variant, defensive_share=0.1).q
     found = honest.repeated(pool, values[measure], q, 120, 400)
     # 400 intervals of 95 %: 3.5 errors of 1.1 points either way
     assert 0.912 <= found.held <= 0.988

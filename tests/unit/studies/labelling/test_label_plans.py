@@ -113,43 +113,45 @@ def test_a_plan_is_written_in_its_forms_and_pays_for_each_query_once(world, tmp_
     )
     with (tmp_path / "plan" / "to_label.csv").open() as file:
         assert [row["url"] for row in csv.DictReader(file)] == sheet["url"].to_list()
-    assert queries["chance"].sum() == pytest.approx(1)
-    assert json.loads((tmp_path / "plan" / "settings.json").read_text())["aim"]["depth"] == 4
+    assert queries["draw_probability"].sum() == pytest.approx(1)
+    assert json.loads((tmp_path / "plan" / "settings.json").read_text())["options"]["depth"] == 4
 
 
-def test_all_that_is_known_of_documents_comes_into_the_pool(world):
+def test_scores_costs_and_frequencies_are_in_the_pool(world):
     sources = Sources(
         (world / "first.parquet", world / "second.parquet"), world / "scores.csv", world / "judged.csv",
         world / "scores.csv", "length", log_cost=True, frequencies=world / "asked.csv",
     )  # fmt: skip
-    told = read_pool(sources, SCALE, depth=None)
+    inputs = read_pool(sources, SCALE, depth=None)
     scores = pl.read_csv(world / "scores.csv").sort("query", "url")
     costs = scores.group_by("query").agg((pl.col("length") + 1).log().sum()).sort("query")["length"]
-    assert told.pool.costs == pytest.approx(costs.to_numpy())
+    assert inputs.pool.costs == pytest.approx(costs.to_numpy())
     asked = pl.read_csv(world / "asked.csv").sort("query")["sessions"]
-    assert told.pool.weights == pytest.approx((asked / asked.sum()).to_numpy())
-    assert told.pool.chances.sum(axis=1) == pytest.approx(1)
+    assert inputs.pool.weights == pytest.approx((asked / asked.sum()).to_numpy())
+    assert inputs.pool.probabilities.sum(axis=1) == pytest.approx(1)
     order = np.argsort(scores["score"].to_numpy())
-    assert (np.diff(told.pool.chances[order, -1]) >= -1e-12).all()  # a higher score is more often perfect
-    assert told.documents["query"].to_list() == scores["query"].to_list()
+    assert (
+        np.diff(inputs.pool.probabilities[order, -1]) >= -1e-12
+    ).all()  # a higher score is more often perfect
+    assert inputs.documents["query"].to_list() == scores["query"].to_list()
 
 
 def test_a_run_file_is_in_the_order_of_falling_scores_and_ties_of_falling_names(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 b 1 0.5 r\nq Q0 c 2 0.5 r\nq Q0 a 3 0.9 r\n\n")
-    told = read_pool(Sources((tmp_path / "a.run",)), SCALE, depth=None)
-    ranked = told.documents.sort("rank_1")["url"].to_list()
+    inputs = read_pool(Sources((tmp_path / "a.run",)), SCALE, depth=None)
+    ranked = inputs.documents.sort("rank_1")["url"].to_list()
     assert ranked == ["a", "c", "b"]
-    assert told.pool.rankings[0].documents.tolist() == [0, 2, 1]
+    assert inputs.pool.rankings[0].documents.tolist() == [0, 2, 1]
 
 
-def test_queries_in_one_ranking_only_are_told(world, tmp_path):
+def test_queries_in_one_ranking_only_are_noted(world, tmp_path):
     first = pl.read_parquet(world / "first.parquet").filter(pl.col("query") != "q 7")
     first.write_parquet(tmp_path / "first.parquet")
-    told = read_pool(Sources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
-    assert told.notes == (
+    inputs = read_pool(Sources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
+    assert inputs.notes == (
         "1 of 120 queries are in one ranking only, the first 'q 7': in the other their performance is 0.",
     )
-    assert len(told.pool.queries) == 120
+    assert len(inputs.pool.queries) == 120
 
 
 # ---- on with a larger budget, and back with labels --------------------------------------------
@@ -197,18 +199,20 @@ def test_the_labels_of_the_sheet_give_the_ratio_estimate(world, tmp_path):
     labelled = of_the_sheet(world, tmp_path / "plan", tmp_path)
     found = json.loads(estimated(tmp_path / "plan", labelled, "--json"))
     draws = pl.read_parquet(tmp_path / "plan" / "draws.parquet")
-    assert found["draws"] == found["of"] == draws.height
+    assert found["draws"] == found["planned_draws"] == draws.height
     none = {f"q {n}": 0.0 for n in range(120)}
     values = {query: true_difference(world, 5, none | {query: 1.0}) for query in draws["query"].unique()}
-    above = sum(ratio * values[query] for query, ratio in draws.select("query", "ratio").iter_rows())
-    assert found["estimate"]["value"] == pytest.approx(above / draws["ratio"].sum())
+    above = sum(
+        ratio * values[query] for query, ratio in draws.select("query", "importance_weight").iter_rows()
+    )
+    assert found["estimate"]["value"] == pytest.approx(above / draws["importance_weight"].sum())
     assert found["estimate"]["ci_low"] < true_difference(world, 5) < found["estimate"]["ci_high"]
     said = estimated(tmp_path / "plan", labelled)
     assert "ERR of the first ranking minus the second at depth 5" in said
     assert "The first ranking is better with confidence" in said
 
 
-def test_draws_count_up_to_the_first_gap_and_parts_are_told(world, tmp_path):
+def test_draws_count_up_to_the_first_gap_and_queries_labelled_in_part_are_named(world, tmp_path):
     planned(world, tmp_path / "plan", budget=200)
     plan = tmp_path / "plan"
     whole = pl.read_csv(of_the_sheet(world, plan, tmp_path))
@@ -231,7 +235,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
     planned(world, tmp_path / "plan")
     labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
     said = refused("estimate", tmp_path / "plan", "--judgments", labelled)
-    assert "label the sheet from its top" in said
+    assert "label the sheet from the top" in said
 
 
 # ---- what cannot be planned -------------------------------------------------------------------
@@ -244,7 +248,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--budget", "0"), "a budget of 0 buys no label"),
         (("--cost", "zero.csv"), "has the cost 0.0; give a number above 0"),
         (("--cost", "scores.csv"), "no column cost; name it by --cost-column"),
-        (("--relevance", "wrong.csv"), "give one of 0 or more a grade, 1 in all"),
+        (("--relevance", "wrong.csv"), "give one of 0 or more for each grade, with a sum of 1"),
         (("--relevance", "some.csv"), "it lacks"),
         (("--relevance", "scores.csv"), "give --judgments"),
         (("--relevance", "first.parquet"), "no column p0"),
@@ -255,7 +259,7 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
         (("--frequency", "scores.csv"), "no column sessions"),
         (("--frequency", "many.csv"), "sessions is 'many'; give a number"),
         (("--relevance", "words.csv"), "p0 is 'often'; give a number"),
-        (("--defensive-share", "2"), "a share of 2 of the draws for defence: give 0..1"),
+        (("--defensive-share", "2"), "a defensive share of 2: give a number from 0 to 1"),
     ],
     ids=" ".join,
 )
@@ -264,9 +268,9 @@ def test_what_does_not_fit_is_refused_in_one_line(world, tmp_path, options, mess
     scores.with_columns(cost=pl.when(pl.col("score") > 0).then(1).otherwise(0)).write_csv(
         tmp_path / "zero.csv"
     )
-    chances = scores.select("query", "url", *(pl.lit(0.3).alias(f"p{grade}") for grade in range(5)))
-    chances.write_csv(tmp_path / "wrong.csv")
-    sound = chances.with_columns(pl.lit(0.2).alias(f"p{grade}") for grade in range(5))
+    probabilities = scores.select("query", "url", *(pl.lit(0.3).alias(f"p{grade}") for grade in range(5)))
+    probabilities.write_csv(tmp_path / "wrong.csv")
+    sound = probabilities.with_columns(pl.lit(0.2).alias(f"p{grade}") for grade in range(5))
     sound.head(9).write_csv(tmp_path / "some.csv")
     sound.with_columns(p0=pl.lit("often")).write_csv(tmp_path / "words.csv")
     (tmp_path / "many.csv").write_text("query,sessions\nq 1,many\n")
@@ -293,6 +297,19 @@ def test_a_folder_that_is_no_plan_is_refused(world, tmp_path):
         assert "is no plan, or a broken one" in refused(*command)
 
 
+def test_a_plan_of_an_earlier_version_is_refused_in_one_line_with_the_remedy(world, tmp_path):
+    plan = tmp_path / "plan"
+    planned(world, plan)
+    record = json.loads((plan / "settings.json").read_text())
+    record["aim"] = record.pop("options")
+    (plan / "settings.json").write_text(json.dumps(record))
+    goes_on = ("plan", "--continue", plan, "--budget", 90, "--out", tmp_path / "x")
+    for command in (("estimate", plan, "--judgments", world / "labels.parquet"), goes_on):
+        said = refused(*command)
+        assert "is a plan of an earlier version; make it again with `clickassay plan`" in said
+        assert said.count("\n") == 1
+
+
 def test_a_smaller_budget_is_no_continuation(world, tmp_path):
     planned(world, tmp_path / "plan")
     said = refused("plan", "--continue", tmp_path / "plan", "--budget", 60, "--out", tmp_path / "x")
@@ -306,7 +323,7 @@ def test_a_missing_file_is_named(tmp_path):
     pl.DataFrame({"query": ["q"], "url": ["a"], "rank": [1], "score": [0.5], "grade": [1]}).write_parquet(
         file
     )
-    with pytest.raises(ActiveError, match="ordered logit takes 20"):
+    with pytest.raises(ActiveError, match="ordered logit needs 20"):
         read_pool(Sources((file,), file, file), SCALE, depth=3)
 
 

@@ -44,8 +44,8 @@ def test_moments_are_those_of_all_vectors_of_labels(measure, rankings, data):
 @pytest.mark.parametrize("grades", [2, 5])
 def test_moments_of_six_documents_are_those_of_all_vectors_of_labels(measure, grades):
     rows = np.random.default_rng(3).integers(1, 5, (6, grades))
-    chances = [[Fraction(int(n), int(row.sum())) for n in row] for row in rows]
-    query = Query(chances, [[3, 0, 5, 1], [2, 5, 0, 4, 3]])
+    probabilities = [[Fraction(int(n), int(row.sum())) for n in row] for row in rows]
+    query = Query(probabilities, [[3, 0, 5, 1], [2, 5, 0, 4, 3]])
     agree(difference_moments(pool_from([query], grades), measure), [query], measure)
 
 
@@ -54,7 +54,7 @@ def test_moments_of_six_documents_are_those_of_all_vectors_of_labels(measure, gr
 @settings(max_examples=40)
 def test_a_cut_off_leaves_the_moments_of_shorter_lists(measure, data, k):
     grades, queries = data.draw(small_pools(2))
-    shorter = [Query(q.chances, [places[:k] for places in q.rankings]) for q in queries]
+    shorter = [Query(q.probabilities, [places[:k] for places in q.rankings]) for q in queries]
     agree(difference_moments(pool_from(queries, grades).cut(k), measure), shorter, measure)
 
 
@@ -64,7 +64,7 @@ def test_a_cut_off_leaves_the_moments_of_shorter_lists(measure, data, k):
 def test_performance_by_labels_is_its_definition_and_nan_where_a_label_lacks(measure, data):
     grades, queries = data.draw(small_pools(1))
     pool = pool_from(queries, grades)
-    size = len(pool.chances)
+    size = len(pool.probabilities)
     drawn = data.draw(st.lists(st.integers(-1, grades - 1), min_size=size, max_size=size))
     labels = np.array(drawn, dtype=int)
     found = performance_by_labels(pool, pool.rankings[0], labels, measure)
@@ -85,8 +85,8 @@ def long_pool(lists, copies=1):
     offsets = 1200 * np.arange(copies + 1)
     orders = [np.argsort(np.arange(1200) + rng.normal(0, 20, 1200)) for _ in range(lists)]
     rankings = [Ranking((order + offsets[:-1, None]).ravel(), offsets) for order in orders]
-    chances = np.tile(row, (copies, 1))
-    return pool_of(range(copies), offsets, chances, rankings, costs=np.ones(copies))
+    probabilities = np.tile(row, (copies, 1))
+    return pool_of(range(copies), offsets, probabilities, rankings, costs=np.ones(copies))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -95,8 +95,8 @@ def test_lists_of_1200_documents_have_the_moments_of_drawn_labels(measure, lists
     found = measure_moments(long_pool(lists), measure)
     assert np.isfinite([found.mean, found.variance]).all()
     pool = long_pool(lists, copies=1000)
-    chance = np.random.default_rng(12).random((len(pool.chances), 1))
-    labels = (chance > np.cumsum(pool.chances, axis=1)[:, :-1]).sum(axis=1)
+    chance = np.random.default_rng(12).random((len(pool.probabilities), 1))
+    labels = (chance > np.cumsum(pool.probabilities, axis=1)[:, :-1]).sum(axis=1)
     each = [performance_by_labels(pool, ranking, labels, measure) for ranking in pool.rankings]
     drawn = each[0] - each[1] if lists == 2 else each[0]
     for power, expected in ((1, found.mean), (2, found.second)):
@@ -106,9 +106,9 @@ def test_lists_of_1200_documents_have_the_moments_of_drawn_labels(measure, lists
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_certain_labels_leave_no_variance(measure):
-    chances = np.eye(5)[[4, 0, 2, 4, 3]]
+    probabilities = np.eye(5)[[4, 0, 2, 4, 3]]
     one, other = (Ranking(np.array(z), np.array([0, 5])) for z in ([0, 1, 2, 3, 4], [4, 2, 3, 1, 0]))
-    pool = pool_of(["a"], [0, 5], chances, [one, other], costs=[1])
+    pool = pool_of(["a"], [0, 5], probabilities, [one, other], costs=[1])
     labels = np.array([4, 0, 2, 4, 3])
     each = [performance_by_labels(pool, ranking, labels, measure) for ranking in pool.rankings]
     found = difference_moments(pool, measure)
@@ -119,18 +119,18 @@ def test_certain_labels_leave_no_variance(measure):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_ranking_does_not_differ_from_itself(measure):
     pool = long_pool(1)
-    pool = pool_of(pool.queries, pool.offsets, pool.chances, pool.rankings * 2, costs=pool.costs)
+    pool = pool_of(pool.queries, pool.offsets, pool.probabilities, pool.rankings * 2, costs=pool.costs)
     found = difference_moments(pool, measure)
     assert found.mean.tolist() == [0]
     assert found.variance.tolist() == [0]
 
 
-def difference_of_the_last_two(chances, size):
+def difference_of_the_last_two(probabilities, size):
     """Return the moments of ERR of two lists of like documents, of which the last two change places."""
     lists = [[*range(size)], [*range(size - 2), size - 1, size - 2]]
     rankings = [Ranking(np.array(places), np.array([0, size])) for places in lists]
     return difference_moments(
-        pool_of(["a"], [0, size], np.tile(chances, (size, 1)), rankings, costs=[1]), "ERR"
+        pool_of(["a"], [0, size], np.tile(probabilities, (size, 1)), rankings, costs=[1]), "ERR"
     )
 
 

@@ -1,4 +1,4 @@
-"""Pools: what is checked, how faults are told, and cuts."""
+"""Pools: what is checked, how faults are reported, and cuts."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ def given(**changes):
     parts = {
         "queries": ["a", "b"],
         "offsets": [0, 2, 3],
-        "chances": [[0.5, 0.5], [1, 0], [0.2, 0.8]],
+        "probabilities": [[0.5, 0.5], [1, 0], [0.2, 0.8]],
         "rankings": [one],
         "costs": [1, 2],
     }
     parts |= changes
-    arguments = [parts.pop(name) for name in ("queries", "offsets", "chances", "rankings")]
+    arguments = [parts.pop(name) for name in ("queries", "offsets", "probabilities", "rankings")]
     return pool_of(*arguments, **parts)
 
 
@@ -29,8 +29,8 @@ def ranking(documents, offsets):
 FAULTS = {
     "no query": ({"queries": []}, "the pool is empty: give at least one query"),
     "no ranking": ({"rankings": []}, "0 rankings were given: give one to evaluate, or two"),
-    "one grade": ({"chances": [[1], [1], [1]]}, r"chances have the shape \(3, 1\)"),
-    "flat chances": ({"chances": [1, 1, 1]}, r"chances have the shape \(3,\)"),
+    "one grade": ({"probabilities": [[1], [1], [1]]}, r"probabilities have the shape \(3, 1\)"),
+    "flat probabilities": ({"probabilities": [1, 1, 1]}, r"probabilities have the shape \(3,\)"),
     "a cost too few": ({"costs": [1]}, "costs have the shape .*: give 2 for 2 queries"),
     "a weight too many": ({"weights": [1, 1, 1]}, "weights have the shape .*: give 2 for 2 queries"),
     "an offset too few": ({"offsets": [0, 3]}, "offsets have the shape .*: give 3 for 2 queries"),
@@ -40,26 +40,32 @@ FAULTS = {
     "a free query": ({"costs": [1, 0]}, "labelling query 'b' costs 0: give a number above 0"),
     "an endless cost": ({"costs": [float("inf"), 1]}, "labelling query 'a' costs inf"),
     "a cost that is no number": ({"costs": [1, float("nan")]}, "labelling query 'b' costs nan"),
-    "a negative weight": ({"weights": [1, -1]}, "query 'b' weighs -1: give a number from 0 up"),
-    "a weight that is no number": ({"weights": [float("nan"), 1]}, "query 'a' weighs nan"),
-    "no weight at all": ({"weights": [0, 0]}, "the weights of all queries add up to nothing"),
-    "chances above 1": (
-        {"chances": [[0.5, 0.5], [1, 0.1], [1, 0]]},
-        r"the chances of document 2 of query 'a' are 1, 0\.1: give",
+    "a negative weight": ({"weights": [1, -1]}, "query 'b' has the weight -1: give a number from 0 up"),
+    "a weight that is no number": ({"weights": [float("nan"), 1]}, "query 'a' has the weight nan"),
+    "no weight at all": ({"weights": [0, 0]}, "the weights of the queries have no finite sum above 0"),
+    "probabilities above 1": (
+        {"probabilities": [[0.5, 0.5], [1, 0.1], [1, 0]]},
+        r"the probabilities of document 2 of query 'a' are 1, 0\.1: give",
     ),
-    "a negative chance": (
-        {"chances": [[1, 0], [1, 0], [-0.5, 1.5]]},
+    "a negative probability": (
+        {"probabilities": [[1, 0], [1, 0], [-0.5, 1.5]]},
         "document 1 of query 'b' are -0.5, 1.5",
     ),
-    "a chance that is no number": ({"chances": [[1, 0], [np.nan, 1], [1, 0]]}, "document 2 of query 'a'"),
+    "a probability that is no number": (
+        {"probabilities": [[1, 0], [np.nan, 1], [1, 0]]},
+        "document 2 of query 'a'",
+    ),
     "a list too few": ({"rankings": [ranking([0], [0, 1])]}, "ranking 1 has 1 lists for 2 queries"),
     "lists that end early": ({"rankings": [ranking([0, 2], [0, 1, 1])]}, "offsets of ranking 1 must rise"),
     "a document of another query": (
         {"rankings": [ranking([0, 2], [0, 2, 2])]},
-        "ranking 1 lists a document of no or another query for 'a': add it",
+        "ranking 1 lists a document for 'a' that the query lacks: add it",
     ),
-    "a document of no query": ({"rankings": [ranking([0, 3], [0, 1, 2])]}, "for 'b': add it"),
-    "a document below 0": ({"rankings": [ranking([-1], [0, 1, 1])]}, "for 'a': add it"),
+    "a document of no query": (
+        {"rankings": [ranking([0, 3], [0, 1, 2])]},
+        "for 'b' that the query lacks: add it",
+    ),
+    "a document below 0": ({"rankings": [ranking([-1], [0, 1, 1])]}, "for 'a' that the query lacks: add it"),
     "a document twice": (
         {"rankings": [ranking([2], [0, 0, 1]), ranking([1, 1], [0, 2, 2])]},
         "ranking 2 lists document 2 of query 'a' more than once: keep its best rank",
@@ -68,16 +74,16 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_told_in_one_line_with_its_place_and_the_remedy(fault):
+def test_a_fault_is_reported_in_one_line_with_its_place_and_the_remedy(fault):
     changes, message = FAULTS[fault]
     with pytest.raises(ActiveError, match=message) as raised:
         given(**changes)
     assert "\n" not in str(raised.value)
 
 
-def test_chances_and_weights_are_made_to_add_up_to_one():
-    pool = given(chances=[[0.5, 0.5000005], [1, 0], [0.2, 0.8]], weights=[30, 10])
-    assert pool.chances.sum(axis=1) == pytest.approx(1, abs=1e-15)
+def test_probabilities_and_weights_are_divided_by_their_sums():
+    pool = given(probabilities=[[0.5, 0.5000005], [1, 0], [0.2, 0.8]], weights=[30, 10])
+    assert pool.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-15)
     assert pool.weights.tolist() == [0.75, 0.25]
     assert given().weights.tolist() == [0.5, 0.5]
 
@@ -103,4 +109,4 @@ def test_entries_have_their_ranks_and_queries():
 
 
 def test_without_information_all_grades_are_as_likely():
-    assert given().uninformed().chances.tolist() == [[0.5, 0.5]] * 3
+    assert given().uninformed().probabilities.tolist() == [[0.5, 0.5]] * 3

@@ -32,9 +32,9 @@ def test_q_is_the_formula_over_all_vectors_of_labels(rankings, measure, variant,
     assert list(found.q) == pytest.approx(distribution(queries, measure, variant), rel=1e-12, abs=1e-12)
 
 
-def pool_of_three(*, chances=None, costs=(1, 4, 1), weights=(2, 1, 1), rankings=1):
+def pool_of_three(*, probabilities=None, costs=(1, 4, 1), weights=(2, 1, 1), rankings=1):
     lists = [Ranking(np.arange(3), np.arange(4))] * rankings
-    rows = [[0.5, 0.5], [0.5, 0.5], [1, 0]] if chances is None else chances
+    rows = [[0.5, 0.5], [0.5, 0.5], [1, 0]] if probabilities is None else probabilities
     return pool_of(["a", "b", "c"], np.arange(4), rows, lists, costs=costs, weights=weights)
 
 
@@ -45,7 +45,7 @@ def test_a_case_worked_by_hand():
     found = sampling_distribution(pool_of_three(), "DCG")
     assert found.q == pytest.approx(pulls / pulls.sum())
     assert found.spreads == pytest.approx(np.sqrt(np.array([34, 34, 18]) / 128))
-    assert not found.flat
+    assert not found.no_spread
 
 
 def test_what_a_budget_buys_worked_by_hand():
@@ -76,23 +76,23 @@ def test_no_other_distribution_promises_a_smaller_error(measure, data, seed):
 
 
 def test_without_any_spread_queries_are_drawn_as_they_are_asked():
-    found = sampling_distribution(pool_of_three(chances=[[0, 1]] * 3), "ERR")
-    assert found.flat
+    found = sampling_distribution(pool_of_three(probabilities=[[0, 1]] * 3), "ERR")
+    assert found.no_spread
     assert found.q.tolist() == [0.5, 0.25, 0.25]
-    certain = pool_of_three(chances=[[0, 1]] * 3)
+    certain = pool_of_three(probabilities=[[0, 1]] * 3)
     expected = expected_error(certain, measure_moments(certain, "ERR"), found.q, 5)
     assert expected.error == 0
     assert math.isnan(expected.passive_budget)
 
 
 def test_a_defence_mixes_with_p_and_bounds_the_weights():
-    pool = pool_of_three(chances=[[0.5, 0.5], [0.5, 0.5], [1, 0]], weights=[1, 0, 1])
+    pool = pool_of_three(probabilities=[[0.5, 0.5], [0.5, 0.5], [1, 0]], weights=[1, 0, 1])
     plain = sampling_distribution(pool, "ERR").q
-    defended = sampling_distribution(pool, "ERR", defence=0.25).q
+    defended = sampling_distribution(pool, "ERR", defensive_share=0.25).q
     assert defended == pytest.approx(0.75 * plain + 0.25 * pool.weights)
     asked = pool.weights > 0
     assert (pool.weights[asked] / defended[asked]).max() <= 4
-    assert sampling_distribution(pool, "ERR", defence=1).q == pytest.approx(pool.weights)
+    assert sampling_distribution(pool, "ERR", defensive_share=1).q == pytest.approx(pool.weights)
 
 
 def test_a_query_that_matters_and_is_never_drawn_makes_the_error_infinite():
@@ -102,13 +102,13 @@ def test_a_query_that_matters_and_is_never_drawn_makes_the_error_infinite():
     assert found.passive_budget == 0
 
 
-def test_without_information_lists_that_agree_are_not_drawn_unless_defended():
-    # q "a" has its documents in the same order twice: by equal chances for all grades delta is 0, as is Delta
-    chances = [[1, 0]] * 4
+def test_without_information_lists_that_agree_are_not_drawn_without_a_defensive_share():
+    # both lists of "a" are the same: with equal probabilities for all grades its difference is 0, as is Delta
+    probabilities = [[1, 0]] * 4
     lists = [Ranking(np.array(places), np.array([0, 2, 4])) for places in ([0, 1, 2, 3], [0, 1, 3, 2])]
-    pool = pool_of(["a", "b"], [0, 2, 4], chances, lists, costs=[1, 1])
+    pool = pool_of(["a", "b"], [0, 2, 4], probabilities, lists, costs=[1, 1])
     assert sampling_distribution(pool, "ERR", "uniform relevance").q.tolist() == [0, 1]
-    defended = sampling_distribution(pool, "ERR", "uniform relevance", defence=0.2).q
+    defended = sampling_distribution(pool, "ERR", "uniform relevance", defensive_share=0.2).q
     assert defended == pytest.approx([0.1, 0.9])
 
 
@@ -124,8 +124,8 @@ def test_unknown_variants_shares_out_of_range_and_empty_budgets_are_refused():
     with pytest.raises(ActiveError, match="variant 'best' is unknown: give one of active, uniform relevance"):
         sampling_distribution(pool, "ERR", "best")
     for share in (-0.1, 1.1, math.nan):
-        with pytest.raises(ActiveError, match=r"give 0\.\.1"):
-            sampling_distribution(pool, "ERR", defence=share)
+        with pytest.raises(ActiveError, match="give a number from 0 to 1"):
+            sampling_distribution(pool, "ERR", defensive_share=share)
     for budget in (0, -1, math.inf, math.nan):
         with pytest.raises(ActiveError, match="buys no label"):
             expected_error(pool, measure_moments(pool, "ERR"), pool.weights, budget)
