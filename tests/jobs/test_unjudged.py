@@ -1,4 +1,4 @@
-"""Results without a judgment: what each rule gives them, and that clicks never both make and evaluate a number."""
+"""Results without a judgment: what each rule gives them; clicks never both make and evaluate a number."""
 
 import json
 

@@ -1,11 +1,11 @@
-"""Files in: what users have, as canonical tables (method 2).
+"""Files of users as canonical tables (method 2).
 
 - ``paths``, ``files``: what a path is; the files behind an input.
 - ``columns``: the columns of canonical tables; ``arrow`` writes them.
 - ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
 - ``normalise``: normal forms of queries and URLs.
 - ``trec``: TREC runs and qrels.
-- ``detect``: what a file is, by its first lines.
+- ``detect``: the layout of a file, by its first lines.
 - ``importers``: foreign logs and judgments into canonical files.
 - ``simulate``: logs of planted users, with the truth.
 """

@@ -1,6 +1,6 @@
 """The columns of the canonical inputs, declared once: runs read them, importers and the simulator write them.
 
-docs/reference/formats.md says what importers put into them; the README has them as a table.
+docs/reference/formats.md describes how importers fill them; the README has them as a table.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class Wanted:
     Attributes
     ----------
     name, kind, meaning
-        Its name, what it holds, and what that says.
+        Its name, the kind of its values, and what they mean.
     optional, absent
         Whether it may be missing, and the value it takes then.
     """

@@ -1,4 +1,4 @@
-"""What a file is, told from its first lines: the canonical tables, and every layout that an importer reads.
+"""What a file is, recognised by its first lines: the canonical tables, and every layout that importers read.
 
 docs/reference/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing
 else is read.
@@ -37,7 +37,7 @@ class Layout:
     what
         For people, e.g. "a log in Yandex's layout".
     command
-        What takes it in; ``{file}`` stands for the file. Empty if nothing does.
+        The command that reads it, with ``{file}`` for the file; empty if none does.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a file was taken for.
+    """The layout that a file was recognised as.
 
     Attributes
     ----------
     layout
         The layout, or `UNKNOWN`.
     command
-        The command line that would take the file in; empty if none does.
+        The command line that would read the file; empty if none does.
     head
         Its first lines, cut to what fits a terminal; empty for a binary file.
     """
@@ -81,12 +81,12 @@ QUEPID_RATERS = _imported(
     "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
 )
 SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench", "judgments {file}")
-QRELS = _imported("qrels", "TREC qrels", "judgments {file} --topics TOPICS.tsv")
+QRELS = _imported("qrels", "TREC qrels", "judgments {file} --query-map QUERIES.tsv")
 TREC_RUN = Layout("trec-run", "a TREC run: rankings, without clicks or grades", "")
 TREC_SESSION = _imported("trec-session", "sessions of the TREC Session Track", "trec-session {file} QRELS")
 TIANGONG = _imported("tiangong-st", "sessions of TianGong-ST", "tiangong-st {file}")
 TIANGONG_LABELS = _imported(
-    "tiangong-st-labels", "human labels of TianGong-ST", "tiangong-st XML --labels {file}"
+    "tiangong-st-labels", "human labels of TianGong-ST", "tiangong-st XML --judgments {file}"
 )
 YANDEX = _imported("yandex", "a log in Yandex's layout", "yandex {file}")
 YANDEX_JUDGMENTS = _imported(
@@ -105,7 +105,9 @@ YAHOO_JUDGMENTS = _imported(
     "yahoo-l18-judgments", "judgments in the layout of Yahoo L18", "yahoo-l18 LOG --judgments {file}"
 )
 BAIDU = _imported("baidu-ultr", "a log in the layout of Baidu-ULTR", "baidu-ultr {file}")
-BAIDU_LABELS = _imported("baidu-ultr-labels", "expert labels of Baidu-ULTR", "baidu-ultr LOG --labels {file}")
+BAIDU_LABELS = _imported(
+    "baidu-ultr-labels", "expert labels of Baidu-ULTR", "baidu-ultr LOG --judgments {file}"
+)
 
 
 def recognise(file: Path) -> Recognised:
@@ -222,7 +224,7 @@ def _of_header(first: str) -> Layout:
 def _mostly(pattern: str) -> Callable[[Sequence[str]], bool]:
     """Return a test that holds when nine lines of ten are as the pattern says.
 
-    A broken line does not make a file another: its importer names the line.
+    A broken line does not change the layout: the importer names the line.
     """
     compiled = re.compile(pattern)
 
@@ -234,7 +236,7 @@ def _mostly(pattern: str) -> Callable[[Sequence[str]], bool]:
 
 
 def _is_yahoo(lines: Sequence[str]) -> bool:
-    """Tell whether every line is: query cookie time, ten URLs, n, and n pairs."""
+    """Return whether every line is: query cookie time, ten URLs, n, and n pairs."""
     rows = [line.split("\t" if "\t" in line else None) for line in lines]
     return bool(rows) and all(
         len(row) > 13 and row[2].isdigit() and row[13].isdigit() and len(row) == 14 + 2 * int(row[13])
@@ -243,7 +245,7 @@ def _is_yahoo(lines: Sequence[str]) -> bool:
 
 
 def _is_baidu(lines: Sequence[str]) -> bool:
-    """Tell whether header rows of three fields are followed by wide rows: position, digest of a URL."""
+    """Return whether header rows of three fields are followed by wide rows: position, digest of a URL."""
     rows = [line.split("\t") for line in lines]
     wide = [row for row in rows if len(row) >= 20]
     return (
@@ -254,7 +256,7 @@ def _is_baidu(lines: Sequence[str]) -> bool:
 
 
 def _is_yandex_labels(lines: Sequence[str]) -> bool:
-    """Tell labels of Yandex from qrels of four numbers: qrels have 0 in the second place."""
+    """Return whether lines are labels of Yandex: qrels of four numbers have 0 in the second place."""
     rows = [line.split("\t") for line in lines]
     fits = all(len(row) == 4 and row[3] in ("0", "1") and row[2].isdigit() for row in rows)
     return fits and any(row[1] not in ("0", "Q0") for row in rows)

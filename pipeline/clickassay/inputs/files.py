@@ -1,4 +1,4 @@
-"""The files behind an input: found, their format told, fingerprinted."""
+"""The files behind an input: listed, their format recognised, fingerprinted."""
 
 import hashlib
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ FORMATS = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
 }  # fmt: skip
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What reading a broken file raises; a panic is how Polars meets a page that it takes for impossible."""
+"""What reading a broken file raises; Polars panics at a page that it considers impossible."""
 _FINGERPRINT_BYTES = 1 << 20
 _LONGEST_EXCERPT = 80
 
 
 @dataclass(frozen=True)
 class FileFingerprint:
-    """What tells a file from others, wherever it lies: its size, and a digest of size, head and tail."""
+    """Identity of a file, wherever it lies: its size, and a digest of size, head and tail."""
 
     name: str
     path: str
@@ -33,7 +33,7 @@ class FileFingerprint:
 
 
 def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
-    """Name an input by its files, in whatever order: some names, their number, bytes, and one digest."""
+    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest."""
     names = sorted(file.name for file in files)[:3]
     digest = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
     size = sum(file.bytes for file in files)
@@ -41,7 +41,7 @@ def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
 
 
 def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
-    """List the data files behind a path, sorted; hidden files and those that start with _ are passed by."""
+    """List the data files behind a path, sorted; hidden files and those that start with _ are ignored."""
     place = Path(path)
     if is_uri(str(path)) and not place.exists():
         raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
@@ -79,7 +79,7 @@ def _is_data(file: Path, root: Path) -> bool:
 
 
 def format_of(file: Path) -> str | None:
-    """Return the format that a file's name tells, compressed or not; None for any other name."""
+    """Return the format by a file's name, compressed or not; None for any other name."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst"):
         suffixes = suffixes[:-1]
@@ -87,12 +87,12 @@ def format_of(file: Path) -> str | None:
 
 
 def is_parquet(file: Path) -> bool:
-    """Tell whether a data file is Parquet, by its name or else by its first bytes."""
+    """Return whether a data file is Parquet, by its name or else by its first bytes."""
     return (format_of(file) or format_by_content("log", file)) == "parquet"
 
 
 def format_by_content(what: str, file: Path) -> str:
-    """Return the format of a file whose name tells none.
+    """Return the format of a file whose name has no known ending.
 
     Raises
     ------
@@ -119,11 +119,11 @@ def unreadable_file(what: str, file: Path, error: BaseException) -> InputError:
 def malformed(file: object, line: int, found: str, *, expected: str) -> InputError:
     """Return the error for a line that is not in the layout."""
     excerpt = found if len(found) <= _LONGEST_EXCERPT else found[:_LONGEST_EXCERPT] + "…"
-    return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; mend or remove the line")
+    return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; fix or remove the line")
 
 
 def head_and_tail(file: Path) -> bytes:
-    """Return the size of a file, its first and its last bytes: what tells it from other files."""
+    """Return the size of a file, its first and its last bytes, which identify it."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         head = stream.read(_FINGERPRINT_BYTES)

@@ -15,11 +15,11 @@ MAY_BE_UNNORMALISED = (
     r"|^[^/]*://[^/?#]*[A-Z\x{80}-\x{10FFFF}]"  # upper case or foreign letters in the host
     r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"  # perhaps a fragment, a default port, a last slash
 )
-"""A cheap test, for Polars, that every URL passes whose normal form is another; few others do."""
+"""A cheap pattern, for Polars, that matches every URL whose normal form differs, and few others."""
 
 
-# Letters younger than Unicode 13, up to 17: first and last of a run, and the small form of the first. Which
-# of them have a small form depends on the version of Python, of an engine, or of Java.
+# Letters newer than Unicode 13, up to 17: first and last of a range, and the lower case of the first. Which
+# of them have a lower case depends on the version of Python, of an engine, or of Java.
 _LATE_LETTERS = (
     (0x1C89, 0x1C89, 0x1C8A), (0x2C2F, 0x2C2F, 0x2C5F), (0xA7C0, 0xA7C0, 0xA7C1), (0xA7CB, 0xA7CB, 0x0264),
     (0xA7CC, 0xA7CC, 0xA7CD), (0xA7CE, 0xA7CE, 0xA7CF), (0xA7D0, 0xA7D0, 0xA7D1), (0xA7D2, 0xA7D2, 0xA7D3),
@@ -28,7 +28,7 @@ _LATE_LETTERS = (
     (0x1058C, 0x10592, 0x105B3), (0x10594, 0x10595, 0x105BB), (0x10D50, 0x10D65, 0x10D70),
     (0x16EA0, 0x16EB8, 0x16EBB),
 )  # fmt: skip
-# U+0130 would grow a dot, U+03A3 would look at its neighbours.
+# The lower case of U+0130 would have two characters, that of U+03A3 depends on its neighbours.
 _MAPPED_FIRST = {0x130: "i", 0x3A3: "\u03c3"} | {
     letter: small + letter - first
     for first, last, small in _LATE_LETTERS
@@ -37,7 +37,7 @@ _MAPPED_FIRST = {0x130: "i", 0x3A3: "\u03c3"} | {
 
 
 def _lower(text: str) -> str:
-    # about all other letters Python and the engines agree
+    # Python and the engines agree on all other letters
     return text.lower() if text.isascii() else text.translate(_MAPPED_FIRST).lower()
 
 

@@ -1,19 +1,19 @@
-"""What can be told of a path by looking at it."""
+"""Properties of a path by its text alone."""
 
 import re
 from pathlib import Path
 
 
 def is_uri(path: str) -> bool:
-    """Tell whether a path names its file system, as ``s3a://bucket/logs`` does."""
+    """Return whether a path names its file system, as ``s3a://bucket/logs`` does."""
     return bool(re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", path))
 
 
 def without_patterns(path: str) -> str:
-    """Return a path as Spark takes it to read, which would take signs such as * for patterns."""
+    """Return a path escaped for Spark, which reads characters such as * as patterns."""
     return re.sub(r"([][{}*?\\,])", r"\\\1", path)
 
 
 def is_text(path: Path | str) -> bool:
-    """Tell whether a path or an option is text: names may be any bytes, but libraries take text only."""
+    """Return whether a path or an option is text: names may be any bytes, but libraries accept text only."""
     return not any("\ud800" <= sign <= "\udfff" for sign in str(path))

@@ -32,7 +32,7 @@ _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class Input:
-    """One input table: where it came from, and its rows in canonical types, lazily.
+    """One input table: its files, and its rows in canonical types, lazily.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class Input:
     parts: tuple["Part", ...] = ()
 
     def fingerprint(self) -> dict[str, object]:
-        """Name the input: number of files and bytes, and a digest of sizes, heads and tails of the files."""
+        """Return the identity of the input: number of files and bytes, and one digest."""
         return input_fingerprint([self.file_fingerprint(file) for file in self.files])
 
     def file_fingerprint(self, file: Path) -> "FileFingerprint":
-        """Name a file by its size, head and tail."""
+        """Return the fingerprint of a file: its size, and a digest of size, head and tail."""
         try:
             digest = hashlib.sha256(head_and_tail(file)).hexdigest()
             return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, digest)
@@ -116,7 +116,7 @@ class Part:
 
 
 _Like = tuple[str, tuple[tuple[str, pl.DataType], ...], tuple[tuple[str, str | None], ...]]
-"""Format, schema and partition values, which files of one part have alike."""
+"""Format, schema and partition values, which all files of a part share."""
 
 
 def _parts(what: str, files: Sequence[Path], root: Path) -> Iterator[Part]:
@@ -161,7 +161,7 @@ def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
     if format_ == "parquet":
         return pl.scan_parquet(members, glob=False, hive_partitioning=False)
     if format_ == "json":
-        # scan_ndjson takes every path for a pattern; the others can be told not to
+        # scan_ndjson reads every path as a pattern; the others have an option
         return pl.scan_ndjson(
             [Path(escape(str(file))) for file in members], infer_schema_length=_INFERRED_ROWS
         )
@@ -220,7 +220,7 @@ def _stacked(what: str, frames: Sequence[pl.LazyFrame], files: Sequence[Path]) -
 
 
 def unreadable(tables: Sequence[Input]) -> InputError | None:
-    """Name the first file that cannot be read to its end; None if all can. Reads every file before it."""
+    """Return an error for the first file that cannot be read to its end; None if all can."""
     for table in tables:
         for file in table.files:
             try:
@@ -240,7 +240,7 @@ def _read_through(table: Input, file: Path) -> None:
 
 @contextmanager
 def files_named(*tables: Input) -> Iterator[None]:
-    """Name the file behind an error of reading: the engine meets it among all files of an input."""
+    """Add the file to an error of reading: the engine reads all files of an input together."""
     try:
         yield
     except (InputError, *READ_ERRORS) as error:
@@ -257,7 +257,7 @@ def collected(table: Input) -> pl.DataFrame:
     Raises
     ------
     InputError
-        If a file of it breaks off or is not what its schema says.
+        If a file of it is truncated or does not match its schema.
     """
     with files_named(table):
         return table.frame.collect()

@@ -26,7 +26,7 @@ _NAMES = {
     "score": ("score", "sim"),
     "rank": ("rank", "position"),
 }
-"""Names of columns that are understood in frames, the first ones ours."""
+"""Names of columns that are recognised in frames, ours first."""
 
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
@@ -35,7 +35,7 @@ _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
 def read_qrels(source: Source) -> pl.DataFrame:
-    """Return judgments: query, doc (text), grade (-99..30); below 0 = was to be judged, but was not.
+    """Return judgments: query, doc (text), grade (-99..30); below 0 = pooled, but not judged.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def qrels_lines(
     numbered
         Its lines, numbered.
     counts
-        ``blank_lines`` grows by the lines passed over.
+        ``blank_lines`` grows by the lines skipped.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Size
     starts
         (Q + 1,) first row of each list.
     docs
-        Gives the (rows,) names, which are asked for only if scores are equal.
+        Returns the (rows,) names; called only if scores are equal.
     """
     counts = np.diff(starts)
     order = np.arange(len(score))
@@ -272,7 +272,7 @@ def _split(file: Path, lines: pl.DataFrame, what: str, layout: str, names: Seque
 def _lines(file: Path, what: str) -> pl.DataFrame:
     if file.is_dir():
         raise InputError(f"{what}: {file} is a folder, expected a file; name one in it")
-    # the byte order mark of UTF-8 is no text; trec_eval takes it into the first name
+    # the byte order mark of UTF-8 is no text; in trec_eval it becomes part of the first name
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
         # a name such as run[1].txt is no pattern
@@ -304,7 +304,7 @@ def _whole_grades(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
 
 _EXPECTED = {
     "grade": f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE} (a gain such as 100 is no grade: "
-    "`clickassay import judgments --gain-map` makes grades of it)",
+    "`clickassay import judgments --grade-map` makes grades of it)",
     "score": "a finite number",
     "number": "a number of 0 or more",
 }

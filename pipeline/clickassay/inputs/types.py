@@ -13,7 +13,7 @@ EXPECTED = {
     "integer": "integers",
     "any": "integers or text",
 }
-"""What a message says of each kind."""
+"""Description of each kind, for messages."""
 
 
 def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool) -> pl.Expr | None:
@@ -31,7 +31,7 @@ def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: boo
     Returns
     -------
     Int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String) for texts,
-    Int64 for an integer; null where a text spells none of these. None if the type cannot hold the kind.
+    Int64 for an integer; null where a text is none of these. None if the type cannot hold the kind.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))
@@ -58,7 +58,7 @@ def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only
         return column.cast(pl.String)
     if not dtype.is_integer():
         return None
-    # 64 unsigned bits do not fit a signed integer: such ids are told apart as text
+    # 64 unsigned bits do not fit a signed integer: such ids are kept as text
     return column.cast(pl.String if text_only or dtype == pl.UInt64 else pl.Int64)
 
 
@@ -89,7 +89,7 @@ _JSON_ARRAY = (
 
 
 def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    if is_text:  # a JSON array in a CSV cell; what is none has no results, and does not stop the reader
+    if is_text:  # a JSON array in a CSV cell; any other text has no results, and does not stop the reader
         return pl.when(column.str.contains(_JSON_ARRAY)).then(column).str.json_decode(pl.List(pl.String))
     if not isinstance(dtype, (pl.List, pl.Array)):
         return None

@@ -7,7 +7,7 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
-from clickassay.inputs.importers.judgments.files import HowToRead, read_judgment_file
+from clickassay.inputs.importers.judgments.files import ReadOptions, read_judgment_file
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.trec import ranked, read_qrels, read_run
 from clickassay.studies.labelling.inputs import Sources, read_pool
@@ -22,7 +22,7 @@ def evaluated(file):
 
 
 def imported(file):
-    read = read_judgment_file(file, HowToRead("qrels"), Counter())
+    read = read_judgment_file(file, ReadOptions("qrels"), Counter())
     return [(one.query, one.url, one.value) for one in read.ratings]
 
 
@@ -78,7 +78,7 @@ def test_qrels_of_other_than_four_fields_are_refused_with_the_same_words(tmp_pat
     (tmp_path / "qrels").write_bytes(f"1 0 a 1\n\n{line}\n".encode())
     with pytest.raises(InputError) as caught:
         read(tmp_path / "qrels")
-    expected = "expected 'query 0 doc grade' with white space between; mend or remove the line"
+    expected = "expected 'query 0 doc grade' with white space between; fix or remove the line"
     assert str(caught.value) == f"{tmp_path / 'qrels'}, line 3: found {line!r}, {expected}"
 
 
@@ -120,7 +120,7 @@ def test_a_line_that_is_none_of_a_run_is_refused_with_the_same_words(tmp_path, r
     (tmp_path / "a.run").write_bytes(f"q Q0 a 1 1 t\n{line}\n".encode())
     with pytest.raises(InputError) as caught:
         read(tmp_path / "a.run")
-    said = f"{tmp_path / 'a.run'}, line 2: found {line!r}, expected {expected}; mend or remove the line"
+    said = f"{tmp_path / 'a.run'}, line 2: found {line!r}, expected {expected}; fix or remove the line"
     assert str(caught.value) == said
 
 

@@ -135,7 +135,7 @@ def import_tiangong_st(
     """
     from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
 
-    _import(read, xml, labels=judgments, out=out, encoding=encoding, form=(json, quiet))
+    _import(read, xml, judgments=judgments, out=out, encoding=encoding, form=(json, quiet))
 
 
 @imports.command("baidu-ultr")
@@ -155,7 +155,7 @@ def import_baidu_ultr(
     """
     from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
 
-    _import(read, file, labels=judgments, out=out, form=(json, quiet))
+    _import(read, file, judgments=judgments, out=out, form=(json, quiet))
 
 
 @imports.command("pyclick")
@@ -233,15 +233,15 @@ def import_judgments(
 
         clickassay import judgments editors.csv llm.json --judge editors --judge llm --out both
     """
-    from clickassay.inputs.importers.judgments.files import HowToRead
-    from clickassay.inputs.importers.judgments.importer import Choices
+    from clickassay.inputs.importers.judgments.files import ReadOptions
+    from clickassay.inputs.importers.judgments.importer import RatingOptions
     from clickassay.inputs.importers.judgments.importer import import_judgments as read
 
-    how = HowToRead(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()))
-    choices = Choices(
+    reading = ReadOptions(ratings.layout, ratings.encoding, tuple(ratings.rater_column or ()))
+    rating = RatingOptions(
         grades.grade_map, grades.max_grade, grades.raters, tuple(grades.judge or ()), grades.query_map
     )
-    _import(read, files, out=out, how=how, choices=choices, form=(json, quiet))
+    _import(read, files, out=out, read_options=reading, rating_options=rating, form=(json, quiet))
 
 
 @imports.command("ubi")

@@ -316,7 +316,8 @@ def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
     if found.first_missing is not None:
         say(
             f"Draw {found.draws + 1:,} (query {found.first_missing!r:.80}) is not labelled in full: "
-            f"{found.draws:,} of {found.planned_draws:,} draws count, {found.waiting:,} labelled ones after it wait."
+            f"{found.draws:,} of {found.planned_draws:,} draws count, {found.waiting:,} labelled ones "
+            "after it wait."
         )
     if found.exact is not None:
         say(f"{what}{at}: {found.exact:.4f}. Every query is labelled: nothing is estimated.")

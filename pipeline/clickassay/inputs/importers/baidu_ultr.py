@@ -34,7 +34,7 @@ _COUNTS = (
 
 
 def import_baidu_ultr(
-    file: Path, *, labels: Path | None = None, out: Path, progress: Progress = silent
+    file: Path, *, judgments: Path | None = None, out: Path, progress: Progress = silent
 ) -> base.Imported:
     """Translate searches, and the expert labels if they are given, into a folder of canonical tables.
 
@@ -42,8 +42,8 @@ def import_baidu_ultr(
     ----------
     file
         Searches, each followed by its documents.
-    labels
-        ``Qid Query Title Abstract Label Bucket``, joined to documents by query, title and abstract.
+    judgments
+        Expert labels, ``Qid Query Title Abstract Label Bucket``: joined to documents by query and texts.
 
     Raises
     ------
@@ -51,24 +51,24 @@ def import_baidu_ultr(
         If a line is not in the layout (the message names file and line), or there is no search.
     """
     with base.importing(out, _COUNTS, progress) as folder:
-        texts = _read_labels(labels, folder) if labels else _Texts()
+        texts = _read_labels(judgments, folder) if judgments else _Texts()
         _translate(file, folder, texts)
-        if labels:
+        if judgments:
             folder.judge(_judgments(texts, folder.counts))
-        notes = _notes(folder.counts, judged=labels is not None)
-        return folder.finish("baidu-ultr", {"file": file, "labels": labels}, notes)
+        notes = _notes(folder.counts, judged=judgments is not None)
+        return folder.finish("baidu-ultr", {"file": file, "judgments": judgments}, notes)
 
 
 @dataclass
 class _Texts:
-    """Grades of each query's texts (digests of title and abstract), and where the log shows these."""
+    """Grades of each query's texts (digests of title and abstract), and the URLs of these in the log."""
 
     grades: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     urls: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     shown: set[str] = field(default_factory=set)
 
     def see(self, query: str, documents: Iterable["_Document"]) -> None:
-        """Remember under which URLs the texts of a labelled query were shown."""
+        """Keep the URLs under which the texts of a labelled query were shown."""
         if query not in self.grades:
             return
         self.shown.add(query)
@@ -95,7 +95,7 @@ class _Search:
 
 
 def _tokens(text: str) -> str:
-    # Token ids are apart by \x01; a run counts words by white space.
+    # \x01 separates token ids; a run counts words by white space.
     return text.replace("\x01", " ").strip()
 
 
@@ -110,7 +110,7 @@ def _read_labels(file: Path, folder: base.CanonicalFolder) -> _Texts:
         if len(fields) != 6 or fields[4] not in base.GRADES_TO_4 or not _tokens(fields[1]):
             raise malformed(file, number, line, expected=_LABEL_LAYOUT)
         _, query, title, abstract, label, _ = fields
-        # Different queries share a Qid in the published labels, so the text tells them apart.
+        # Different queries share a Qid in the published labels, so the text identifies them.
         of_query = texts.grades.setdefault(_tokens(query), {})
         of_query.setdefault(_digest(title, abstract), []).append(base.GRADES_TO_4[label])
         folder.counts["labels_read"] += 1
@@ -157,7 +157,7 @@ def _document(file: Path, number: int, text: str, fields: list[str]) -> _Documen
 def _write(search: _Search, log: base.LogWriter) -> None:
     counts = log.counts
     counts["searches_read"] += 1
-    results = base.placed([(document.rank, document.url) for document in search.documents], counts)
+    results = base.rank_list([(document.rank, document.url) for document in search.documents], counts)
     clicked = [document.url for document in search.documents if document.clicked]
     counts["clicks_read"] += len(clicked)
     if not results:
@@ -171,9 +171,9 @@ def _write(search: _Search, log: base.LogWriter) -> None:
 
 
 def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, int]]:
-    """Return the labels of the queries in the log, under the URL that alone shows their text.
+    """Return the labels of the queries in the log, each with the URL of its text, if there is only one.
 
-    Others stay under a name of their text: the ideal list needs every judgment of a query (method 6).
+    Others get a name made of their text: the ideal list needs every judgment of a query (method 6).
     """
     rows = []
     for query, graded in texts.grades.items():
@@ -189,15 +189,15 @@ def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, in
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
-    yield "The log names no users: each search is a user, so sessions are searches; do not count users."
+    yield "The log names no users: each search counts as a user, and is a session; do not count users."
     yield "The log has no times: all searches lie on one day; do not read dates."
     yield from base.cut_short_note(counts)
     if not judged:
-        yield "No labels were given: add judgments before a run."
+        yield base.UNJUDGED
         return
     found = counts["labels_read"] - sum(
         counts[kind] for kind in ("labels_of_queries_not_in_log", "labels_unmatched", "labels_ambiguous")
     )
-    yield f"{found:,} of {counts['labels_read']:,} labels found the one URL that shows their text."
+    yield f"{found:,} of {counts['labels_read']:,} labels were joined to the one URL that shows their text."
     if counts["judgments_conflicting"]:
         yield base.CONFLICTING

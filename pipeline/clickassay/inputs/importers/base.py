@@ -1,9 +1,9 @@
 """What every importer shares: reading lines, the canonical tables, one folder published by one rename.
 
-All of them take ``out``, a folder that must not exist, and ``progress``, which is told what is done now and
-the part done; raise OutputError if ``out`` exists or cannot be written, and InputError for a file that is not
-in its layout (the message names file and line); and return what they did, as `Imported`.
-docs/reference/formats.md says what each of them maps, drops and assumes, and what its counts mean.
+All of them take ``out``, a folder that must not exist, and ``progress``, which receives the current task and
+the share done; raise OutputError if ``out`` exists or cannot be written, and InputError for a file that is
+not in its layout (the message names file and line); and return an `Imported`.
+docs/reference/formats.md describes what each of them maps, drops and assumes, and what its counts mean.
 """
 
 import hashlib
@@ -44,15 +44,15 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 
 RANK_COUNTS = ("searches_out_of_order", "searches_cut_short", "results_not_placed")
-"""What `placed` counts."""
+"""Counts of `rank_list`."""
 
 JUDGMENT_COUNTS = ("judgments_repeated", "judgments_conflicting", "judgments")
-"""What `CanonicalFolder.judge` counts."""
+"""Counts of `CanonicalFolder.judge`."""
 
 SHOWN_COUNTS = ("results_shown", "results_shown_judged")
-"""What `CanonicalFolder.finish` counts."""
+"""Counts of `CanonicalFolder.finish`."""
 
-CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (conflicts) for the run."
+CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (--conflicts) for the run."
 UNJUDGED = "No judgments were given: add them before a run."
 """Notes of several importers."""
 
@@ -61,7 +61,7 @@ GRADES_TO_4 = {str(grade): grade for grade in range(5)}
 
 @dataclass(frozen=True)
 class Imported:
-    """What an importer did.
+    """The result of an importer.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Imported:
     counts
         Rows read, dropped, changed and written, by name (docs/reference/formats.md says what each counts).
     notes
-        What the user should know before running on the folder, one sentence each.
+        Sentences that the user should read before a run on the folder.
     """
 
     folder: Path
@@ -93,12 +93,12 @@ def lines(
     encoding
         One whose line ends are those of ASCII, as UTF-8 and GB18030.
     hint
-        What the message says behind the encoding where a line is not in it.
+        Appended to the error message for a line that is not in this encoding.
 
     Raises
     ------
     InputError
-        If the file is missing, unreadable, packed or not in this encoding.
+        If the file is missing, unreadable, compressed or not in this encoding.
     """
     done = 0
     try:
@@ -120,7 +120,9 @@ def lines(
 
 def _undecodable(file: Path, number: int, raw: bytes, expected: str) -> InputError:
     if number == 1 and raw.startswith(_GZIP):
-        return InputError(f"{file} is packed with gzip; expected {expected}: unpack it first (gunzip)")
+        return InputError(
+            f"{file} is compressed with gzip; expected {expected}: decompress it first (gunzip)"
+        )
     return malformed(file, number, repr(raw[:20]), expected=expected)
 
 
@@ -201,7 +203,7 @@ class CanonicalFolder:
     counts
         Rows read, dropped, changed and written, by name.
     progress
-        Whom to tell what is done.
+        Receives what is done.
     """
 
     path: Path
@@ -247,9 +249,9 @@ class CanonicalFolder:
         inputs
             The files that were read; None for one that was not given.
         notes
-            For the user; they are asked for when all is counted.
+            For the user; they are read after everything is counted.
         settings
-            What the user chose.
+            The user's options.
         """
         self.counts.update(self._shown())
         imported = Imported(self.out, dict(self.counts), tuple(notes))
@@ -278,7 +280,7 @@ class CanonicalFolder:
 
 @contextmanager
 def importing(out: Path, counts: Iterable[str], progress: Progress) -> Iterator[CanonicalFolder]:
-    """Give a folder that becomes `out` at the end, with these counts at 0; see `new_folder`."""
+    """Yield a folder that becomes `out` at the end, with these counts at 0; see `new_folder`."""
     with new_folder(out) as path:
         yield CanonicalFolder(path, out, dict.fromkeys(counts, 0), progress)
 
@@ -295,7 +297,7 @@ def _fingerprint(file: Path) -> dict[str, object]:
 
 
 def unmapped_prefix(taken: Collection[str]) -> str:
-    """Return what queries without a name are to begin with: none of those `taken` begins so."""
+    """Return a prefix for queries without a name with which none of those `taken` begins."""
     prefix = "unmapped:"
     while any(query.startswith(prefix) for query in taken):
         prefix = "un" + prefix
@@ -305,23 +307,23 @@ def unmapped_prefix(taken: Collection[str]) -> str:
 def highest_grade_note(rows: Sequence[tuple[str, str, int]]) -> str:
     """Return the note on the scale that judgments (query, URL, grade) need."""
     highest = max((grade for _, _, grade in rows), default=0)
-    return f"Grades go up to {highest}: the scale of the run must reach it (max_grade)."
+    return f"Grades go up to {highest}: the scale of the run must reach it (--max-grade)."
 
 
 def cut_short_note(counts: dict[str, int]) -> list[str]:
-    """Return the note on what `placed` cut short, if anything."""
+    """Return the note on lists that `rank_list` cut short, if there are any."""
     pages = counts["searches_cut_short"]
     note = (
-        f"{pages:,} pages have a rank that is missing or held twice: their lists end above it, and runs "
-        "leave them out where they are too short."
+        f"{pages:,} pages have a rank that is missing or occurs twice: their lists end above it, and runs "
+        "leave them out at depths for which they are too short."
     )
     return [note] if pages else []
 
 
-def placed(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list[str]:
-    """Return results best first, up to the first rank that is missing or held twice.
+def rank_list(ranked: Sequence[tuple[int, str]], counts: dict[str, int]) -> list[str]:
+    """Return results best first, up to the first rank that is missing or occurs twice.
 
-    Which result stood there is not known, and a list that closed the hole would move all below it up. A run
+    The result at that rank is not known, and a list without the gap would move all results below it up. A run
     leaves out a list that is too short for its depth (method 3, rule 7), and counts it.
 
     Parameters

@@ -2,7 +2,7 @@
 
     grade qid:N feature:value feature:value ... # comment
 
-or without qid, and a second file that tells how many lines each query has.
+or without qid, and a second file with the number of lines of each query.
 """
 
 import re
@@ -46,8 +46,8 @@ def import_letor(
         Lines of each query, one number a line, where `file` has no qid.
 
     Documents are called by the docid of their comment, else ``qid-n``, n being the place in the query's lines
-    from 1. Raises InputError for a line that is not in the layout, a query whose lines are apart, or sizes
-    that do not add up to the lines.
+    from 1. Raises InputError for a line that is not in the layout, a query whose lines are not together, or
+    sizes that do not add up to the lines.
     """
     with base.importing(out, _COUNTS, progress) as folder:
         with (

@@ -1,6 +1,6 @@
-"""Pages in the layout of the sample that came with PyClick: a query, its results, its clicks, no more.
+"""Pages in the layout of the sample that came with PyClick: a query, its results, its clicks.
 
-Pages are apart by semicolons and line ends::
+Pages are separated by semicolons and line ends::
 
     QueryID_k TAB url,url,... : click , click ; QueryID_k TAB ...
 """
@@ -16,7 +16,7 @@ from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 
 _LAYOUT = "'QueryID, tab, url,url,... : click , click ;', with blanks around the colon"
-# URLs may hold colons, so the one before the clicks is known by its blanks.
+# URLs may hold colons: the one before the clicks has blanks around it.
 _PAGE = re.compile(r"(\S+)\t(\S+)\s+:(?:\s+(\S.*))?", re.DOTALL)
 _CLICK_MS = 1000
 _COUNTS = (
@@ -24,7 +24,7 @@ _COUNTS = (
     *("clicks_elsewhere", "clicks_repeated", "clicks", "results_shown"),
 )
 _NOTES = (
-    "The log names no users: each page is a user, so sessions are pages; do not count users.",
+    "The log names no users: each page counts as a user, and is a session; do not count users.",
     "The log has no times: all pages lie on one day; do not read dates.",
     "No judgments belong to this log: add them before a run.",
 )
@@ -36,7 +36,7 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
     Parameters
     ----------
     file
-        Pages, apart by semicolons or line ends.
+        Pages, separated by semicolons or line ends.
 
     Raises
     ------

@@ -13,7 +13,7 @@ _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+
 
 
 class SessionTree(ET.TreeBuilder):
-    """Hands over finished sessions one by one; `root` is the name of the outermost element.
+    """Collects finished sessions in `finished`; `root` is the name of the outermost element.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Session:
     Raises
     ------
     InputError
-        For what is not as it must be; it names the file, the session and the interaction.
+        For content that breaks the layout; the message names the file, the session and the interaction.
     """
 
     KIND: ClassVar[str]
@@ -76,7 +76,7 @@ class Session:
 
     def fail(self, found: str, *, expected: str) -> NoReturn:
         """Raise the error."""
-        raise InputError(f"{self._source}, {self._where}: {found}; expected {expected}; mend or remove it")
+        raise InputError(f"{self._source}, {self._where}: {found}; expected {expected}; fix or remove it")
 
     def _interactions(self) -> Iterator[ET.Element]:
         for interaction in self._element.findall("interaction"):
@@ -135,7 +135,7 @@ def _elements(target: SessionTree, folder: CanonicalFolder, encoding: str, hint:
         yield from _taken(target)
     except ET.ParseError as error:
         raise InputError(
-            f"{target.source} is not well-formed XML: {error}; mend it or get the file again"
+            f"{target.source} is not well-formed XML: {error}; fix it or get the file again"
         ) from error
 
 

@@ -22,7 +22,7 @@ ENCODINGS = ("utf-8", "gb18030")
 
 _HINTS = {"utf-8": "; for Chinese text in GB18030, GBK or GB2312 give --encoding gb18030"}
 _STEP_MS = 1000
-_LABEL_LAYOUT = "'id session query_id doc_id grade', apart by blanks or tabs, with a whole grade from 0"
+_LABEL_LAYOUT = "'id session query_id doc_id grade', separated by blanks or tabs, with a whole grade from 0"
 _COUNTS = (
     *("sessions", "interactions", "interactions_without_results", "interactions_without_a_first_result"),
     *(*base.RANK_COUNTS, "searches_repeating_a_result", "searches"),
@@ -35,7 +35,7 @@ _COUNTS = (
 def import_tiangong_st(
     xml: Path,
     *,
-    labels: Path | None = None,
+    judgments: Path | None = None,
     out: Path,
     encoding: str = "utf-8",
     progress: Progress = silent,
@@ -46,8 +46,8 @@ def import_tiangong_st(
     ----------
     xml
         The sessions.
-    labels
-        ``id session query_id doc_id grade``.
+    judgments
+        Human labels: ``id session query_id doc_id grade``.
     encoding
         Of both files: one of `ENCODINGS`.
 
@@ -64,14 +64,14 @@ def import_tiangong_st(
     with base.importing(out, _COUNTS, progress) as folder:
         names = _QueryNames(folder.counts)
         _translate(xml, folder, names, encoding)
-        graded = folder.judge(_read_labels(labels, folder, names, encoding)) if labels else None
-        inputs, notes = {"xml": xml, "labels": labels}, _notes(folder.counts, graded)
+        graded = folder.judge(_read_labels(judgments, folder, names, encoding)) if judgments else None
+        inputs, notes = {"xml": xml, "judgments": judgments}, _notes(folder.counts, graded)
         return folder.finish("tiangong-st", inputs, notes, {"encoding": encoding})
 
 
 @dataclass
 class _QueryNames:
-    """Calls each query_id by its first text, which readers know, or by itself where it has none."""
+    """Names each query_id by its first text, or by itself where it has none."""
 
     counts: dict[str, int]
     of_ids: dict[str, str] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class _Session(Session):
         """Yield the interactions whose first result is known; count the others, and their clicks."""
         for interaction in self._interactions():
             ranked = [self._result(result) for result in interaction.findall("results/result")]
-            results = base.placed(ranked, self._counts)
+            results = base.rank_list(ranked, self._counts)
             clicks = interaction.findall("clicked/click")
             clicked = [self._place(self._text(click, "rank"), "the rank of a click") for click in clicks]
             self._counts["clicks_read"] += len(clicked)
@@ -171,8 +171,8 @@ def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]] | None) ->
     yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
     yield from base.cut_short_note(counts)
     if graded is None:
-        yield "No labels were given: add judgments before a run."
+        yield base.UNJUDGED
         return
     yield base.highest_grade_note(graded)
     if counts["judgments_conflicting"]:
-        yield "Some pairs of query and document have two grades: choose a rule (conflicts) for the run."
+        yield "Some pairs of query and document have two grades: choose a rule (--conflicts) for the run."

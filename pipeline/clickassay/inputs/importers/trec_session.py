@@ -212,4 +212,4 @@ def _notes(counts: dict[str, int]) -> Iterable[str]:
     if counts["queries_split_by_topic"]:
         yield "Queries issued under several topics carry the topic in their name, such as 'text#12'."
     if counts["judgments_conflicting"]:
-        yield "Some documents have two grades for a topic: choose a rule (conflicts) for the run."
+        yield "Some documents have two grades for a topic: choose a rule (--conflicts) for the run."

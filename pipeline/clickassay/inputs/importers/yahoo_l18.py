@@ -1,6 +1,6 @@
 """Yahoo's L18, "Anonymized Yahoo! Search Logs with Relevance Judgments", into canonical tables.
 
-Log, a page a line, fields apart by white space::
+Log, a page a line, fields separated by white space::
 
     query cookie unixtime url1 ... url10 nc elapsed1 pos1 ... elapsed_nc pos_nc
 """
@@ -27,8 +27,8 @@ _FIRST_MS = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp()) * 1000
 _YEARS = "whole seconds that lie in 1990 to 2099"
 _ELAPSED = re.compile(r"-?[0-9]{1,9}")
 _PLACES = {str(place): place for place in range(1, _RESULTS + 1)}
-# A result is a field without white space, so no result is ever called like these.
-_ELSEWHERE = {"0": "above the results", "11": "below the results", "s": "search button", "o": "other click"}
+# A result is a field without white space, so no result has such a name.
+_OFF_LIST = {"0": "above the results", "11": "below the results", "s": "search button", "o": "other click"}
 _COUNT_OF = {
     "above the results": "clicks_above",
     "below the results": "clicks_below",
@@ -95,7 +95,7 @@ def _translate(log: Path, folder: base.CanonicalFolder) -> None:
 
 @dataclass(frozen=True)
 class _Page:
-    """One line of the log; clicks are (milliseconds, URL or a name of `_ELSEWHERE`)."""
+    """One line of the log; clicks are (milliseconds, URL or a name of `_OFF_LIST`)."""
 
     query: str
     cookie: str
@@ -129,9 +129,9 @@ def _milliseconds(log: Path, number: int, found: str, seconds: int | None) -> in
 def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
     if position in _PLACES:
         return results[_PLACES[position] - 1]
-    if position not in _ELSEWHERE:
+    if position not in _OFF_LIST:
         raise malformed(log, number, position, expected=_POSITIONS)
-    return _ELSEWHERE[position]
+    return _OFF_LIST[position]
 
 
 def _write(number: int, page: _Page, writer: base.LogWriter) -> None:
@@ -144,7 +144,7 @@ def _write(number: int, page: _Page, writer: base.LogWriter) -> None:
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     yield (
-        "The set holds only pages of which three URLs or more are judged, at most 10,000 a query: "
+        "The data set holds only pages with three or more judged URLs, at most 10,000 a query: "
         "coverage and shares of queries are those of this selection."
     )
     if not judged:

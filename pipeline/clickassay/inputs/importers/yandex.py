@@ -114,7 +114,7 @@ def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> t
 
 @dataclass
 class _QueryNames:
-    """Names the queries of the log in the words of the judgments."""
+    """Names the queries of the log as the judgments name them."""
 
     mapping: dict[str, str] | None
     prefix: str  # of queries that the mapping lacks; begins no judged query
@@ -227,7 +227,7 @@ class _Translator:
         self.writer.click(search, self.time, url)
 
     def check_sessions_are_grouped(self) -> None:
-        """Raise when a session came back after another began: its clicks went to no search."""
+        """Raise if a session comes back after another began: its clicks would find no search."""
         ids, times = np.unique(np.frombuffer(self.sessions, dtype=np.int64), return_counts=True)
         if (times > 1).any():
             raise InputError(
@@ -245,7 +245,7 @@ def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> It
     if share < _FEW_JUDGED:
         yield (
             f"Only {share:.1%} of the results shown have a grade: the query ids of the log and of the "
-            "judgments may not be the same; give a query_map."
+            "judgments may differ; give --query-map."
         )
     yield base.highest_grade_note(judgments.rows)
     if counts["judgments_conflicting"]:

@@ -15,8 +15,8 @@ import pytest
 from clickassay.core import errors
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
-from clickassay.inputs.importers.judgments.files import HowToRead
-from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
+from clickassay.inputs.importers.judgments.files import ReadOptions
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.importers.letor import import_letor
 from clickassay.inputs.importers.pyclick import import_pyclick
 from clickassay.inputs.importers.tiangong_st import import_tiangong_st
@@ -39,11 +39,13 @@ def _read(case: Path, name: str) -> dict[str, Any]:
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
-def _judgments(*files: Path, out: Path, how=None, choices=None, topics=None) -> Imported:
-    how = {name: tuple(value) if isinstance(value, list) else value for name, value in (how or {}).items()}
-    return import_judgments(
-        files, out=out, how=HowToRead(**how), choices=Choices(**(choices or {}), topics=topics)
+def _judgments(*files: Path, out: Path, read_options=None, rating_options=None, query_map=None) -> Imported:
+    given = (read_options or {}).items()
+    reading = ReadOptions(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in given}
     )
+    rating = RatingOptions(**(rating_options or {}), query_map=query_map)
+    return import_judgments(files, out=out, read_options=reading, rating_options=rating)
 
 
 def _ubi(*files: Path, out: Path, **options: Any) -> Imported:
@@ -51,11 +53,11 @@ def _ubi(*files: Path, out: Path, **options: Any) -> Imported:
 
 
 IMPORTERS = {
-    "baidu_ultr": (import_baidu_ultr, {"labels": "labels.txt"}),
-    "judgments": (_judgments, {"topics": "topics.tsv"}),
+    "baidu_ultr": (import_baidu_ultr, {"judgments": "labels.txt"}),
+    "judgments": (_judgments, {"query_map": "topics.tsv"}),
     "letor": (import_letor, {"sizes": "sizes.txt"}),
     "pyclick": (import_pyclick, {}),
-    "tiangong_st": (import_tiangong_st, {"labels": "labels.txt"}),
+    "tiangong_st": (import_tiangong_st, {"judgments": "labels.txt"}),
     "trec_session": (lambda qrels, xml, out: import_trec_session(xml, qrels, out=out), {}),
     "yahoo_l18": (import_yahoo_l18, {"judgments": "judgments.txt"}),
     "ubi": (_ubi, {}),

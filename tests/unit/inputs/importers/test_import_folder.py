@@ -10,7 +10,7 @@ import pytest
 
 from clickassay.core.errors import InputError, OutputError, SettingsError
 from clickassay.core.progress import Event
-from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
 from support.places import IMPORTED
@@ -119,7 +119,9 @@ def test_judgments_of_a_file_whose_name_is_no_text_are_of_a_judge_by_that_name_s
     judges = pl.read_parquet(tmp_path / "out" / "judgments.parquet")["judge"].to_list()
     assert judges == ["ann", "plain\\udcff"]
     with pytest.raises(SettingsError, match=r"--judge: found '.*udcff', expected a name in UTF-8"):
-        import_judgments([raters], out=tmp_path / "other", choices=Choices(judges=(os.fsdecode(b"\xff"),)))
+        import_judgments(
+            [raters], out=tmp_path / "other", rating_options=RatingOptions(judges=(os.fsdecode(b"\xff"),))
+        )
 
 
 def test_a_folder_may_have_a_name_that_no_database_could_lie_in_but_must_be_text(tmp_path):

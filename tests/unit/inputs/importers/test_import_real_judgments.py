@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from support.places import DATA
 
 FORMATS = DATA / "formats"
@@ -18,8 +18,8 @@ QRELS = DATA / "trec_eval_test" / "qrels.rel_level"
 pytestmark = pytest.mark.skipif(not FORMATS.exists(), reason="the files are not beside the checkout")
 
 
-def imported(tmp_path, file, **choices):
-    found = import_judgments([file], out=tmp_path / "out", choices=Choices(**choices))
+def imported(tmp_path, file, **rating_options):
+    found = import_judgments([file], out=tmp_path / "out", rating_options=RatingOptions(**rating_options))
     return found, pl.read_parquet(tmp_path / "out" / "judgments.parquet")
 
 
@@ -54,9 +54,9 @@ def test_the_median_of_three_raters_is_the_one_in_the_middle(tmp_path):
 
 
 def test_gains_are_refused_with_a_map_and_taken_with_one(tmp_path):
-    with pytest.raises(InputError, match="--gain-map 0=0,1=1,10=2,100=3"):
+    with pytest.raises(InputError, match="--grade-map 0=0,1=1,10=2,100=3"):
         imported(tmp_path, ESCI)
-    found, frame = imported(tmp_path, ESCI, gain_map="0=0,1=1,10=3,100=4")
+    found, frame = imported(tmp_path, ESCI, grade_map="0=0,1=1,10=3,100=4")
     lists = json.loads(ESCI.read_text(encoding="utf-8"))["judgmentRatings"]
     ratings = Counter(rating["rating"] for one in lists for rating in one["ratings"])
     grades = Counter(frame["grade"].to_list())

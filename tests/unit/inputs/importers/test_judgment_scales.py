@@ -7,10 +7,10 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.importers.judgments.files import HowToRead
-from clickassay.inputs.importers.judgments.importer import Choices, import_judgments
+from clickassay.inputs.importers.judgments.files import ReadOptions
+from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.importers.judgments.raters import majority, median
-from clickassay.inputs.importers.judgments.scales import grades_of, parse_gain_map, suggested_map, value_key
+from clickassay.inputs.importers.judgments.scales import grades_of, parse_grade_map, suggested_map, value_key
 
 
 def met(*values):
@@ -52,14 +52,16 @@ def test_a_declared_scale_may_have_gaps_and_an_end():
 
 
 def test_a_map_takes_any_text_on_its_left():
-    assert parse_gain_map("Very bad=0, a=b=1,10.0=3") == {"very bad": 0, "a=b": 1, "10": 3}
+    assert parse_grade_map("Very bad=0, a=b=1,10.0=3") == {"very bad": 0, "a=b": 1, "10": 3}
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 5, 8])
 def test_the_note_on_the_scale_has_options_that_a_run_takes(top, tmp_path):
     (tmp_path / "r.csv").write_text(f"query,docid,rating\nq,a,{top}\n")
-    how, choices = HowToRead(), Choices(max_grade=top)
-    imported = import_judgments([tmp_path / "r.csv"], out=tmp_path / "out", how=how, choices=choices)
+    read_options, rating_options = ReadOptions(), RatingOptions(max_grade=top)
+    imported = import_judgments(
+        [tmp_path / "r.csv"], out=tmp_path / "out", read_options=read_options, rating_options=rating_options
+    )
     note = next(note for note in imported.notes if "go up to" in note)
     options = re.findall(r"--([a-z-]+) (\d+)", note)
     settings = load_settings(**{name.replace("-", "_"): int(value) for name, value in options})
@@ -68,10 +70,10 @@ def test_the_note_on_the_scale_has_options_that_a_run_takes(top, tmp_path):
 
 def test_a_suggested_map_can_be_given_back_as_it_is():
     keys = ["100", "0", "10", "1"]
-    suggested = suggested_map(keys).removeprefix("--gain-map ")
-    assert parse_gain_map(suggested) == {"0": 0, "1": 1, "10": 2, "100": 3}
+    suggested = suggested_map(keys).removeprefix("--grade-map ")
+    assert parse_grade_map(suggested) == {"0": 0, "1": 1, "10": 2, "100": 3}
     many = [str(n / 10) for n in range(11)]
-    grades = parse_gain_map(suggested_map([value_key(key) for key in many]).removeprefix("--gain-map "))
+    grades = parse_grade_map(suggested_map([value_key(key) for key in many]).removeprefix("--grade-map "))
     assert [grades[value_key(key)] for key in many] == [round(4 * n / 10) for n in range(11)]
 
 

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.inputs.importers.base import RANK_COUNTS, placed
+from clickassay.inputs.importers.base import RANK_COUNTS, rank_list
 
 RANKED = st.lists(st.tuples(st.integers(1, 6), st.sampled_from("abcdefgh")), max_size=7)
 
 
 def counted(ranked):
     counts = dict.fromkeys(RANK_COUNTS, 0)
-    return placed(ranked, counts), tuple(counts.values())
+    return rank_list(ranked, counts), tuple(counts.values())
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Judgments of other tools into ``judgments.parquet``.
 
-- ``importer``: from files to grades; ``files``: what each tool writes.
+- ``importer``: from files to grades; ``files``: the layouts that tools write.
 - ``scales``: from ratings to grades; ``raters``: several raters of one result.
 """

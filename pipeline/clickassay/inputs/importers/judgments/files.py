@@ -1,7 +1,7 @@
 """Ratings of other tools as their files have them: Quepid, Search Relevance Workbench, TREC qrels, tables.
 
-Nothing is decided here about what a rating is worth, nor about raters who differ: that is
-`judgment_scales` and `raters`. docs/reference/formats.md describes each layout.
+`scales` decides which grade a rating stands for, and `raters` what to do where raters differ.
+docs/reference/formats.md describes each layout.
 """
 
 import csv
@@ -24,7 +24,7 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.inputs.trec import qrels_lines
 
 FINAL = "final"
-"""The rater that a column ``final_rating`` is given to: what was agreed upon in the end."""
+"""The rater of a column ``final_rating``: the grade on which the raters agreed in the end."""
 
 _LAYOUTS = {
     layouts.JUDGMENTS.name: "table",
@@ -33,7 +33,7 @@ _LAYOUTS = {
     layouts.SRW.name: "srw",
     layouts.QRELS.name: "qrels",
 }
-FORMATS = tuple(dict.fromkeys(_LAYOUTS.values()))
+LAYOUTS = tuple(dict.fromkeys(_LAYOUTS.values()))
 
 _QUERY = ("query", "query_text")
 _DOCUMENT = ("url", "docid", "doc_id")
@@ -64,8 +64,8 @@ class Rating:
     rater: str | None
 
 
-_Met = tuple[str, str, str, str, str | None]
-"""What readers yield: place for messages, query, URL, rating, rater."""
+_FoundRating = tuple[str, str, str, str, str | None]
+"""A rating as readers yield it: place for messages, query, URL, rating, rater."""
 
 
 @dataclass(frozen=True)
@@ -74,35 +74,35 @@ class JudgmentFile:
 
     Attributes
     ----------
-    file, format
-        Where they came from, and as which of `FORMATS` it was read.
+    file, layout
+        The file, and the one of `LAYOUTS` as which it was read.
     ratings
         In the order of the file.
     places
-        File and line where each value was met first.
+        File and line where each value occurs first.
     """
 
     file: Path
-    format: str
+    layout: str
     ratings: tuple[Rating, ...]
     places: dict[str, str]
 
 
 @dataclass(frozen=True)
-class HowToRead:
-    """What a user may say of files of judgments.
+class ReadOptions:
+    """How files of judgments are to be read.
 
     Attributes
     ----------
-    format
-        One of `FORMATS`; None = told from the content.
+    layout
+        One of `LAYOUTS`; None = recognised by the content.
     encoding
         Of text files.
     rater_columns
         Columns of a CSV file that hold the ratings of one rater each; by default those named ``*_rating``.
     """
 
-    format: str | None = None
+    layout: str | None = None
     encoding: str = "utf-8"
     rater_columns: tuple[str, ...] = ()
 
@@ -113,7 +113,7 @@ class HowToRead:
 
 
 def read_judgment_file(
-    file: Path, how: HowToRead, counts: dict[str, int], *, progress: Progress = silent
+    file: Path, reading: ReadOptions, counts: dict[str, int], *, progress: Progress = silent
 ) -> JudgmentFile:
     """Read the ratings of one file.
 
@@ -124,24 +124,24 @@ def read_judgment_file(
     InputError
         If the file is missing, in no known layout, broken, or holds no rating.
     """
-    format_ = how.format or ("quepid" if how.rater_columns else _format_of(file))
+    layout = reading.layout or ("quepid" if reading.rater_columns else _layout_of(file))
     ratings: list[Rating] = []
     places: dict[str, str] = {}
-    for place, query, url, value, rater in _READERS[format_](file, how, counts, progress):
-        # a query stands in many rows, a rating in most: each is kept once
+    for place, query, url, value, rater in _READERS[layout](file, reading, counts, progress):
+        # queries and ratings recur in many rows: each text is kept once
         ratings.append(Rating(intern(query), url, intern(value), rater))
         places.setdefault(value, place)
     if not ratings:
-        raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(FORMATS)}")
-    return JudgmentFile(file, format_, tuple(ratings), places)
+        raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(LAYOUTS)}")
+    return JudgmentFile(file, layout, tuple(ratings), places)
 
 
-def _format_of(file: Path) -> str:
+def _layout_of(file: Path) -> str:
     found = layouts.recognise(file)
     if found.layout.name in _LAYOUTS:
         return _LAYOUTS[found.layout.name]
-    known = ", ".join(FORMATS)
-    hint = f"try: {found.command}" if found.command else f"say which of {known} it is with --format"
+    known = ", ".join(LAYOUTS)
+    hint = f"try: {found.command}" if found.command else f"say which of {known} it is with --layout"
     raise InputError(f"{file} is {found.layout.what}, not judgments of {known}; {hint}")
 
 
@@ -159,10 +159,12 @@ class _Columns:
     width: int
 
 
-def _csv(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
-    rows = _csv_rows(file, how, progress)
+def _csv(
+    file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
+) -> Iterator[_FoundRating]:
+    rows = _csv_rows(file, reading, progress)
     number, head = next(rows, (1, []))
-    columns = _columns(file, number, head, how)
+    columns = _columns(file, number, head, reading)
     for number, cells in rows:
         if len(cells) > columns.width:
             raise malformed(file, number, ",".join(cells), expected=f"at most {columns.width} columns")
@@ -170,9 +172,9 @@ def _csv(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress)
         yield from _csv_ratings(file, number, row, columns, counts)
 
 
-def _csv_rows(file: Path, how: HowToRead, progress: Progress) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(file: Path, reading: ReadOptions, progress: Progress) -> Iterator[tuple[int, list[str]]]:
     """Yield (number of its last line, cells) of each row that is not blank."""
-    numbered = how.lines(file, progress)
+    numbered = reading.lines(file, progress)
     first = next(numbered, (1, ""))[1]
     texts = (text + "\n" for text in chain([first], (text for _, text in numbered)))
     reader = csv.reader(texts, delimiter=max(",\t;", key=first.count), strict=True)
@@ -184,10 +186,10 @@ def _csv_rows(file: Path, how: HowToRead, progress: Progress) -> Iterator[tuple[
         raise malformed(file, reader.line_num, str(error), expected="a row of CSV, quotes closed") from error
 
 
-def _columns(file: Path, number: int, head: list[str], how: HowToRead) -> _Columns:
+def _columns(file: Path, number: int, head: list[str], reading: ReadOptions) -> _Columns:
     names = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in head]
     query, document = _place(names, _QUERY), _place(names, _DOCUMENT)
-    ratings = _rating_columns(file, names, how)
+    ratings = _rating_columns(file, names, reading)
     if query is None or document is None or not ratings:
         expected = "a header with query, docid and rating (or query, url, grade)"
         raise malformed(file, number, ",".join(head), expected=expected)
@@ -206,10 +208,10 @@ def _place(names: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((names.index(name) for name in wanted if name in names), None)
 
 
-def _rating_columns(file: Path, names: list[str], how: HowToRead) -> tuple[tuple[int, str | None], ...]:
+def _rating_columns(file: Path, names: list[str], reading: ReadOptions) -> tuple[tuple[int, str | None], ...]:
     plain = _place(names, _RATING)
-    if how.rater_columns:
-        chosen = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in how.rater_columns]
+    if reading.rater_columns:
+        chosen = [re.sub(r"[\s-]+", "_", name.strip().lower()) for name in reading.rater_columns]
         missing = [name for name in chosen if name not in names]
         if missing:
             has = ", ".join(names)
@@ -223,7 +225,7 @@ def _rating_columns(file: Path, names: list[str], how: HowToRead) -> tuple[tuple
 
 def _csv_ratings(
     file: Path, number: int, row: list[str], columns: _Columns, counts: dict[str, int]
-) -> Iterator[_Met]:
+) -> Iterator[_FoundRating]:
     query, document = row[columns.query], row[columns.document]
     values = [(row[place].strip(), rater) for place, rater in columns.ratings]
     if not document.strip() and not any(value for value, _ in values) and query.strip():
@@ -242,9 +244,11 @@ def _csv_ratings(
 # ---- Parquet and JSON lines ---------------------------------------------------------------------
 
 
-def _table(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
+def _table(
+    file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
+) -> Iterator[_FoundRating]:
     if not _is_rows(file):
-        yield from _csv(file, how, counts, progress)
+        yield from _csv(file, reading, counts, progress)
         return
     table = read_input("judgments", file, JUDGMENTS)
     if "market" in table.columns:
@@ -253,7 +257,7 @@ def _table(file: Path, how: HowToRead, counts: dict[str, int], progress: Progres
     for number, row in enumerate(collected(table).iter_rows(named=True), 1):
         place = f"{file}, row {number}"
         if row["query"] is None or row["url"] is None:
-            raise InputError(f"{place}: found no query or no url, expected both; mend or remove the row")
+            raise InputError(f"{place}: found no query or no url, expected both; fix or remove the row")
         if row["grade"] is None or str(row["grade"]).strip() == "":
             counts[_BLANK] += 1
             continue
@@ -262,7 +266,7 @@ def _table(file: Path, how: HowToRead, counts: dict[str, int], progress: Progres
 
 
 def _is_rows(file: Path) -> bool:
-    """Tell Parquet and JSON lines from delimited text."""
+    """Return whether a file is Parquet or JSON lines, not delimited text."""
     try:
         with file.open("rb") as stream:
             head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -274,8 +278,10 @@ def _is_rows(file: Path) -> bool:
 # ---- Search Relevance Workbench -----------------------------------------------------------------
 
 
-def _srw(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
-    text = "\n".join(line for _, line in how.lines(file, progress))
+def _srw(
+    file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
+) -> Iterator[_FoundRating]:
+    text = "\n".join(line for _, line in reading.lines(file, progress))
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -306,7 +312,7 @@ def _judgment_ratings(file: Path, found: object) -> list[Any]:
     )
 
 
-def _srw_rating(place: str, query: str, rating: object, counts: dict[str, int]) -> Iterator[_Met]:
+def _srw_rating(place: str, query: str, rating: object, counts: dict[str, int]) -> Iterator[_FoundRating]:
     found = rating if isinstance(rating, dict) else {}
     document, value = found.get("docId"), found.get("rating")
     if isinstance(document, bool) or not (_is_text(document) or isinstance(document, int)):
@@ -324,17 +330,19 @@ def _is_text(value: object) -> bool:
 
 
 def _not_srw(place: str, found: object, expected: str) -> InputError:
-    return InputError(f"{place}: found {str(found)[:80]!r}, expected {expected}; mend or remove it")
+    return InputError(f"{place}: found {str(found)[:80]!r}, expected {expected}; fix or remove it")
 
 
 # ---- TREC qrels ---------------------------------------------------------------------------------
 
 
-def _qrels(file: Path, how: HowToRead, counts: dict[str, int], progress: Progress) -> Iterator[_Met]:
-    rows = qrels_lines(file, how.lines(file, progress), counts)
+def _qrels(
+    file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
+) -> Iterator[_FoundRating]:
+    rows = qrels_lines(file, reading.lines(file, progress), counts)
     for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 
 
-_Reader = Callable[[Path, HowToRead, dict[str, int], Progress], Iterator[_Met]]
+_Reader = Callable[[Path, ReadOptions, dict[str, int], Progress], Iterator[_FoundRating]]
 _READERS: dict[str, _Reader] = {"table": _table, "quepid": _csv, "srw": _srw, "qrels": _qrels}

@@ -1,4 +1,4 @@
-"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md says what is mapped."""
+"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping."""
 
 import codecs
 from collections import Counter
@@ -21,13 +21,13 @@ from clickassay.inputs.importers.base import (
 )
 from clickassay.inputs.importers.judgments.files import (
     FINAL,
-    HowToRead,
     JudgmentFile,
     Rating,
+    ReadOptions,
     read_judgment_file,
 )
-from clickassay.inputs.importers.judgments.raters import RULES, Graded, file_judges, settled
-from clickassay.inputs.importers.judgments.scales import grades_of, parse_gain_map, value_key
+from clickassay.inputs.importers.judgments.raters import RULES, GradedRating, combine_raters, file_judges
+from clickassay.inputs.importers.judgments.scales import grades_of, parse_grade_map, value_key
 from clickassay.inputs.paths import is_text
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
@@ -44,36 +44,36 @@ _COUNTS = (
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What a user decides about ratings.
+class RatingOptions:
+    """The user's options for ratings.
 
     Attributes
     ----------
-    gain_map
+    grade_map
         ``0=0,1=1,10=3,100=4``: the grade of every rating.
     max_grade
         Highest grade of the scale; ratings beyond are refused.
     raters
         One of `RULES`; None = each, where a file names raters.
     judges
-        What the judgments of the files are to be called: no name, one, or one for each file.
-    topics
+        Names of the judges of the files: none, one for all, or one for each file.
+    query_map
         Tab separated: topic of qrels, and its query.
     """
 
-    gain_map: str | None = None
+    grade_map: str | None = None
     max_grade: int | None = None
     raters: str | None = None
     judges: tuple[str, ...] = ()
-    topics: Path | None = None
+    query_map: Path | None = None
 
 
 def import_judgments(
     files: Sequence[Path],
     *,
     out: Path,
-    how: HowToRead | None = None,
-    choices: Choices | None = None,
+    read_options: ReadOptions | None = None,
+    rating_options: RatingOptions | None = None,
     progress: Progress = silent,
 ) -> Imported:
     """Translate ratings of other tools into ``judgments.parquet``.
@@ -82,97 +82,99 @@ def import_judgments(
     ----------
     files
         One or more, of one layout or several.
-    how, choices
-        What the user says of the files, and decides about the ratings.
+    read_options, rating_options
+        How to read the files, and what their ratings stand for.
 
     Raises
     ------
     InputError
-        If a file is missing or broken, or its ratings are no grades and no map says what they stand for.
+        If a file is missing or broken, or its ratings are no grades and there is no grade map.
     SettingsError
-        If the choices contradict each other or themselves.
+        If options contradict each other.
     """
-    how, choices = how or HowToRead(), choices or Choices()
-    _check(how, choices)
-    gain_map = None if choices.gain_map is None else _gain_map(choices.gain_map, choices.max_grade)
+    reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
+    _check(reading, options)
+    grade_map = None if options.grade_map is None else _grade_map(options.grade_map, options.max_grade)
     with importing(out, _COUNTS, progress) as folder:
         counts = folder.counts
-        read = [read_judgment_file(file, how, counts, progress=progress) for file in files]
-        names = _topic_names(read, how, choices, progress)
-        graded = list(_graded(read, names, gain_map, choices, counts))
-        kept = _written(settled(graded, choices.raters or "each", counts), folder)
+        read = [read_judgment_file(file, reading, counts, progress=progress) for file in files]
+        names = _topic_queries(read, reading, options, progress)
+        graded = list(_grade_ratings(read, names, grade_map, options, counts))
+        kept = _write_rows(combine_raters(graded, options.raters or "each", counts), folder)
         inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
-        notes = _notes(kept, read, choices, counts)
-        settings = _settings(read, how, choices)
-        return folder.finish("judgments", {**inputs, "topics": choices.topics}, notes, settings)
+        notes = _notes(kept, read, options, counts)
+        settings = _settings(read, reading, options)
+        return folder.finish("judgments", {**inputs, "query_map": options.query_map}, notes, settings)
 
 
-def _check(how: HowToRead, choices: Choices) -> None:
-    if choices.raters is not None and choices.raters not in RULES:
-        raise SettingsError(f"--raters: found {choices.raters!r}, expected one of {', '.join(RULES)}")
-    for judge in choices.judges:
+def _check(reading: ReadOptions, options: RatingOptions) -> None:
+    if options.raters is not None and options.raters not in RULES:
+        raise SettingsError(f"--raters: found {options.raters!r}, expected one of {', '.join(RULES)}")
+    for judge in options.judges:
         if not is_text(judge):
             raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
     try:
-        codecs.lookup(how.encoding)
+        codecs.lookup(reading.encoding)
     except LookupError:
         raise SettingsError(
-            f"--encoding: found {how.encoding!r}, expected a name such as utf-8, gb18030 or latin-1"
+            f"--encoding: found {reading.encoding!r}, expected a name such as utf-8, gb18030 or latin-1"
         ) from None
-    if "\n".encode(how.encoding) != b"\n":
+    if "\n".encode(reading.encoding) != b"\n":
         raise SettingsError(
-            f"--encoding {how.encoding}: expected one in which a line ends with one byte; "
-            f"write the file in UTF-8 first (iconv -f {how.encoding} -t utf-8)"
+            f"--encoding {reading.encoding}: expected one in which a line ends with one byte; "
+            f"write the file in UTF-8 first (iconv -f {reading.encoding} -t utf-8)"
         )
 
 
-def _gain_map(text: str, max_grade: int | None) -> Mapping[str, int]:
-    gain_map = parse_gain_map(text)
-    highest = max(gain_map.values())
+def _grade_map(text: str, max_grade: int | None) -> Mapping[str, int]:
+    grade_map = parse_grade_map(text)
+    highest = max(grade_map.values())
     if max_grade is not None and highest > max_grade:
         raise SettingsError(
-            f"--gain-map goes up to {highest}, --max-grade says {max_grade}; mend one of them"
+            f"--grade-map goes up to {highest}, --max-grade says {max_grade}; fix one of them"
         )
-    return gain_map
+    return grade_map
 
 
 # ---- topics -------------------------------------------------------------------------------------
 
 
-def _topic_names(
-    read: Sequence[JudgmentFile], how: HowToRead, choices: Choices, progress: Progress
+def _topic_queries(
+    read: Sequence[JudgmentFile], reading: ReadOptions, options: RatingOptions, progress: Progress
 ) -> Mapping[str, str] | None:
-    """Return the query of each topic; None when no file of topics is given."""
-    if choices.topics is None:
+    """Return the query of each topic; None without a query map."""
+    if options.query_map is None:
         return None
-    if all(file.format != "qrels" for file in read):
-        raise InputError(f"{choices.topics} names topics, but no file is of TREC qrels; leave --topics away")
+    if all(file.layout != "qrels" for file in read):
+        raise InputError(
+            f"{options.query_map} names queries of topics, but no file has TREC qrels; omit --query-map"
+        )
     names: dict[str, str] = {}
-    for number, text in how.lines(choices.topics, progress):
+    for number, text in reading.lines(options.query_map, progress):
         topic, tab, query = text.partition("\t")
         if not text.strip():
             continue
         if not tab or not topic.strip() or not query.strip():
-            raise malformed(choices.topics, number, text, expected="'topic TAB query'")
+            raise malformed(options.query_map, number, text, expected="'topic TAB query'")
         if names.setdefault(topic.strip(), query.strip()) != query.strip():
-            raise malformed(choices.topics, number, text, expected="each topic with one query")
+            raise malformed(options.query_map, number, text, expected="each topic with one query")
     return names
 
 
 # ---- grades -------------------------------------------------------------------------------------
 
 
-def _graded(
+def _grade_ratings(
     read: Sequence[JudgmentFile],
     names: Mapping[str, str] | None,
-    gain_map: Mapping[str, int] | None,
-    choices: Choices,
+    grade_map: Mapping[str, int] | None,
+    options: RatingOptions,
     counts: dict[str, int],
-) -> Iterator[Graded]:
+) -> Iterator[GradedRating]:
     """Yield the ratings of all files as grades of one scale."""
-    judges = file_judges(len(read), choices.judges)
+    judges = file_judges(len(read), options.judges)
     used = [
-        (file, judge, list(_used(file, gain_map or {}, counts)))
+        (file, judge, list(_ratings_used(file, grade_map or {}, counts)))
         for file, judge in zip(read, judges, strict=True)
     ]
     places: dict[str, str] = {}
@@ -181,21 +183,21 @@ def _graded(
             places.setdefault(key, file.places[rating.value])
     if not places:
         raise InputError(f"{read[0].file} has no judgment: every grade is -1, not judged; give other qrels")
-    grades = grades_of(places, gain_map=gain_map, max_grade=choices.max_grade)
+    grades = grades_of(places, grade_map=grade_map, max_grade=options.max_grade)
     for file, judge, ratings in used:
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
         for rating, key in ratings:
             query = query_of.get(rating.query, rating.query)
-            yield Graded(query, rating.url, grades[key], judge, rating.rater, stem)
+            yield GradedRating(query, rating.url, grades[key], judge, rating.rater, stem)
 
 
 def _as_text(name: str) -> str:
-    """Return the name of a file with bytes that are no text spelled out, as import.json has them."""
+    """Return the name of a file; bytes that are no text are escaped, as in import.json."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _used(
-    file: JudgmentFile, gain_map: Mapping[str, int], counts: dict[str, int]
+def _ratings_used(
+    file: JudgmentFile, grade_map: Mapping[str, int], counts: dict[str, int]
 ) -> Iterator[tuple[Rating, str]]:
     """Yield ratings and their keys; grades of qrels below 0 are no grades, unless the map names them.
 
@@ -206,8 +208,8 @@ def _used(
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
     for rating in file.ratings:
         key = keys[rating.value]
-        is_below_0 = file.format == "qrels" and key.startswith("-") and key[1:].isdigit()
-        if key in gain_map or not is_below_0:
+        is_below_0 = file.layout == "qrels" and key.startswith("-") and key[1:].isdigit()
+        if key in grade_map or not is_below_0:
             yield rating, key
         elif key == _NOT_JUDGED:
             counts["qrels_not_judged"] += 1
@@ -219,8 +221,8 @@ def _used(
 def _query_names(
     file: JudgmentFile, names: Mapping[str, str] | None, counts: dict[str, int]
 ) -> Mapping[str, str]:
-    """Return the query of each topic of qrels; what the file of topics lacks is marked and counted."""
-    if names is None or file.format != "qrels":
+    """Return the query of each topic of qrels; topics that the query map lacks are marked and counted."""
+    if names is None or file.layout != "qrels":
         return {}
     times = Counter(rating.query for rating in file.ratings)
     missing = times.keys() - names.keys()
@@ -235,8 +237,8 @@ def _query_names(
 _Row = tuple[str, str, int, str | None]
 
 
-def _written(rows: Sequence[Graded], folder: CanonicalFolder) -> list[_Row]:
-    """Write what is distinct, and return it; the judge is a column where some row has one."""
+def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder) -> list[_Row]:
+    """Write the distinct rows, and return them; with a column for the judge if some row has one."""
     kept = distinct_judgments([(row.query, row.url, row.grade, row.judge) for row in rows], folder.counts)
     folder.counts["queries"] = len({query for query, *_ in kept})
     by_judge = any(judge is not None for *_, judge in kept)
@@ -246,44 +248,46 @@ def _written(rows: Sequence[Graded], folder: CanonicalFolder) -> list[_Row]:
     return kept
 
 
-def _settings(read: Sequence[JudgmentFile], how: HowToRead, choices: Choices) -> dict[str, object]:
+def _settings(
+    read: Sequence[JudgmentFile], reading: ReadOptions, options: RatingOptions
+) -> dict[str, object]:
     return {
-        "formats": [file.format for file in read],
-        "encoding": how.encoding,
-        "rater_columns": list(how.rater_columns),
-        "gain_map": choices.gain_map,
-        "max_grade": choices.max_grade,
-        "raters": choices.raters or "each",
-        "judges": list(choices.judges),
+        "layouts": [file.layout for file in read],
+        "encoding": reading.encoding,
+        "rater_columns": list(reading.rater_columns),
+        "grade_map": options.grade_map,
+        "max_grade": options.max_grade,
+        "raters": options.raters or "each",
+        "judges": list(options.judges),
     }
 
 
 def _scale_options(top: int) -> str:
-    """Return the options of a run on a scale 0..`top`; its defaults are for 0..4."""
+    """Return the options of a run for grades 0..`top`, where the defaults do not fit."""
     lower = {"relevant": 3, "success": 2}
     more = [f"--{name}-grade {top}" for name, usual in lower.items() if top < usual]
     return " ".join([f"--max-grade {top}", *more])
 
 
 def _notes(
-    rows: Sequence[_Row], read: Sequence[JudgmentFile], choices: Choices, counts: Mapping[str, int]
+    rows: Sequence[_Row], read: Sequence[JudgmentFile], options: RatingOptions, counts: Mapping[str, int]
 ) -> Iterator[str]:
     highest = max(grade for _, _, grade, _ in rows)
     if highest != _USUAL_TOP:
-        yield f"Grades go up to {highest}: give a run {_scale_options(max(1, highest))}, or the scale's own."
+        yield f"Grades go up to {highest}: give a run {_scale_options(max(1, highest))}, or its scale."
     judges = sorted({judge for *_, judge in rows if judge is not None})
-    if judges and not choices.judges and choices.raters is None:
+    if judges and not options.judges and options.raters is None:
         yield (
-            f"Raters are kept apart as judges ({', '.join(judges[:5])}{', …' if len(judges) > 5 else ''}): a "
-            "run reports each; --raters majority or median makes one grade of theirs."
+            f"Each rater is a judge ({', '.join(judges[:5])}{', …' if len(judges) > 5 else ''}): a run "
+            "reports each; --raters majority or median combines their grades."
         )
-    if FINAL in judges and choices.raters is None:
-        yield "The judge 'final' is what was agreed upon in the end; --raters final takes it alone."
-    if any(file.format == "qrels" for file in read) and choices.topics is None:
-        yield "Queries are the topics' ids: if the log has texts, give --topics, a TSV of topic and query."
+    if FINAL in judges and options.raters is None:
+        yield "The judge 'final' is the column final_rating; --raters final takes it alone."
+    if any(file.layout == "qrels" for file in read) and options.query_map is None:
+        yield "Queries are ids of topics: if the log has texts, give --query-map, a TSV of topic and query."
     if counts["qrels_not_judged"] or counts["qrels_below_0"]:
         yield "Grades of qrels below 0: -1 (not judged) was dropped, -2 and less (spam) became 0."
     if counts["topics_not_in_file"]:
-        yield "Some topics have no query in the file of topics: they are called unmapped:<topic>."
+        yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
     if counts["judgments_conflicting"]:
         yield "Some results have two grades of one judge: choose a rule (--conflicts) for the run."

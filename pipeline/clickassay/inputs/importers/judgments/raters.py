@@ -1,4 +1,4 @@
-"""Several raters of one result: kept apart as judges, or made one grade by a rule."""
+"""Several raters of one result: each a judge of its own, or combined into one grade by a rule."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -12,17 +12,17 @@ RULES = ("each", "majority", "median", FINAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradedRating:
     """One grade.
 
     Attributes
     ----------
     query, url, grade
-        What was graded, and how.
+        The result, and its grade.
     judge
-        The source, as the user named it.
+        The judge, as the user named it.
     rater
-        Who gave it, as the file says.
+        The rater, as the file has it.
     file
         Name of its file, without ending.
     """
@@ -36,7 +36,7 @@ class Graded:
 
 
 def majority(grades: Sequence[int]) -> int:
-    """Return the grade given most often; of several, that nearest to the median, or the lower of two such.
+    """Return the most frequent grade; of several, the one nearest to the median, or the lower of two such.
 
     >>> majority([0, 2, 3]), majority([0, 3]), majority([1, 3, 3])
     (2, 0, 3)
@@ -59,48 +59,48 @@ def median(grades: Sequence[int]) -> int:
 _COMBINED: dict[str, Callable[[Sequence[int]], int]] = {"majority": majority, "median": median}
 
 
-def settled(rows: Sequence[Graded], rule: str, counts: dict[str, int]) -> list[Graded]:
+def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, int]) -> list[GradedRating]:
     """Apply a rule of `RULES` to rows that name raters; rows that name none stay as they are.
 
-    Kept apart, each rater becomes a judge; rows of nobody are then of a judge named after their file, because
-    a run takes no judgment of nobody beside those of judges.
+    With ``each``, each rater becomes a judge, and a row without a rater gets a judge named after its file:
+    a run does not accept judgments without a judge next to others with one.
 
     Raises
     ------
     InputError
-        If the final ratings are asked for and there are none.
+        If the rule is ``final`` and there are no final ratings.
     """
     named = {row.rater for row in rows} - {None}
-    heard = _heard(rows)
+    ratings = _ratings_by_result(rows)
     counts["raters"] = len(named - {FINAL})
-    counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in heard.values())
-    counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in heard.values())
+    counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in ratings.values())
+    counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in ratings.values())
     if rule == "each":
-        return [replace(row, judge=_label(row) or row.file) for row in rows] if named else list(rows)
+        return [replace(row, judge=_judge_name(row) or row.file) for row in rows] if named else list(rows)
     if rule == FINAL:
-        return _final(rows, counts)
-    return _by_rule(rows, heard, _COMBINED[rule], counts)
+        return _final_ratings(rows, counts)
+    return _apply_rule(rows, ratings, _COMBINED[rule], counts)
 
 
-_Heard = dict[tuple[str | None, str, str], list[tuple[str, int]]]
+_RatingsByResult = dict[tuple[str | None, str, str], list[tuple[str, int]]]
 
 
-def _heard(rows: Sequence[Graded]) -> _Heard:
-    """Return who gave what, for each judge, query and URL; what was agreed in the end is nobody's rating."""
-    heard: dict[tuple[str | None, str, str], dict[tuple[str, int], None]] = defaultdict(dict)
+def _ratings_by_result(rows: Sequence[GradedRating]) -> _RatingsByResult:
+    """Return (rater, grade) for each judge, query and URL; final ratings are left out."""
+    ratings: dict[tuple[str | None, str, str], dict[tuple[str, int], None]] = defaultdict(dict)
     for row in rows:
         if row.rater is not None and row.rater != FINAL:
-            heard[row.judge, row.query, row.url][row.rater, row.grade] = None
-    return {result: list(given) for result, given in heard.items()}
+            ratings[row.judge, row.query, row.url][row.rater, row.grade] = None
+    return {result: list(given) for result, given in ratings.items()}
 
 
-def _label(row: Graded) -> str | None:
+def _judge_name(row: GradedRating) -> str | None:
     if row.judge is not None and row.rater is not None:
         return f"{row.judge}/{row.rater}"
     return row.judge or row.rater
 
 
-def _final(rows: Sequence[Graded], counts: dict[str, int]) -> list[Graded]:
+def _final_ratings(rows: Sequence[GradedRating], counts: dict[str, int]) -> list[GradedRating]:
     kept = [row for row in rows if row.rater in (FINAL, None)]
     if all(row.rater is None for row in kept):
         raise InputError("--raters final: no file has a column final_rating; choose each, majority or median")
@@ -108,24 +108,27 @@ def _final(rows: Sequence[Graded], counts: dict[str, int]) -> list[Graded]:
     return kept
 
 
-def _by_rule(
-    rows: Sequence[Graded], heard: _Heard, rule: Callable[[Sequence[int]], int], counts: dict[str, int]
-) -> list[Graded]:
-    """Make one grade of each result's; a rater who gave a grade twice is heard once."""
+def _apply_rule(
+    rows: Sequence[GradedRating],
+    ratings: _RatingsByResult,
+    rule: Callable[[Sequence[int]], int],
+    counts: dict[str, int],
+) -> list[GradedRating]:
+    """Combine the grades of each result; a rater who gave the same grade twice counts once."""
     plain = [row for row in rows if row.rater is None]
     agreed = [row for row in rows if row.rater == FINAL]
-    given = sum(len(one) for one in heard.values())
+    given = sum(len(one) for one in ratings.values())
     counts["ratings_left_aside"] += len(agreed)
     counts["judgments_repeated"] += len(rows) - len(plain) - len(agreed) - given
     combined = [
-        Graded(query, url, rule([grade for _, grade in one]), judge, None, "")
-        for (judge, query, url), one in heard.items()
+        GradedRating(query, url, rule([grade for _, grade in one]), judge, None, "")
+        for (judge, query, url), one in ratings.items()
     ]
     return [*combined, *plain]
 
 
 def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
-    """Return the source that each file's judgments are to carry: as told, once for all or once a file.
+    """Return the judge of each file: one name for all files, or one for each.
 
     Raises
     ------

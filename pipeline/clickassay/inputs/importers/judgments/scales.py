@@ -1,7 +1,7 @@
-"""From ratings as they are written to grades: whole numbers of a scale, or what a gain map says.
+"""From ratings as they are written to grades: whole numbers of a scale, or the values of a grade map.
 
-Metrics take 2^grade - 1 of a grade (method 6). A rating that is itself a gain (0, 1, 10, 100), a
-fraction or a word is no grade, and nobody but the user can say which grade it stands for.
+Metrics use 2^grade - 1 (method 6). A rating that is itself a gain (0, 1, 10, 100), a fraction or a word
+is no grade, and only the user knows which grade it stands for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from clickassay.inputs.importers.base import whole_number
 HIGHEST_GRADE = 30
 """As high as `max_grade` of a run may be."""
 _PLAUSIBLE = 5
-"""A scale may go this far without each of its grades being met."""
+"""Up to this grade, a scale may have grades that do not occur."""
 _MOST_LISTED = 30
 _TOP_OF_SUGGESTED = 4
 _KNOWN_WORDS = (
@@ -23,18 +23,18 @@ _KNOWN_WORDS = (
     ("no", "yes"),
     ("false", "true"),
 )
-"""Words of scales in use, worst first, that a suggested map puts into order."""
+"""Words of common scales, worst first: the order in a suggested map."""
 
 
 def value_key(text: str) -> str:
-    """Return what ratings are told apart by: ``10`` and ``10.000`` are one, and so are Good and good."""
+    """Return the key by which ratings are compared: ``10`` equals ``10.000``, and Good equals good."""
     number = _number(text)
     if number is None:
         return " ".join(text.split()).casefold()
     return str(int(number)) if number == int(number) else repr(number)
 
 
-def parse_gain_map(text: str) -> dict[str, int]:
+def parse_grade_map(text: str) -> dict[str, int]:
     """Read ``0=0,1=1,10=3,100=4``: for each rating, by `value_key`, its grade.
 
     Raises
@@ -48,28 +48,28 @@ def parse_gain_map(text: str) -> dict[str, int]:
         grade = whole_number(grade_text.strip())
         if not sign or not value.strip() or grade is None or grade > HIGHEST_GRADE:
             raise SettingsError(
-                f"--gain-map: found {part!r}, expected VALUE=GRADE with a whole grade 0..{HIGHEST_GRADE}, "
+                f"--grade-map: found {part!r}, expected VALUE=GRADE with a whole grade 0..{HIGHEST_GRADE}, "
                 "e.g. 0=0,1=1,10=3,100=4"
             )
         if value_key(value) in found:
-            raise SettingsError(f"--gain-map names {value.strip()!r} twice; give each value one grade")
+            raise SettingsError(f"--grade-map names {value.strip()!r} twice; give each value one grade")
         found[value_key(value)] = grade
     return found
 
 
 def grades_of(
-    places: Mapping[str, str], *, gain_map: Mapping[str, int] | None = None, max_grade: int | None = None
+    places: Mapping[str, str], *, grade_map: Mapping[str, int] | None = None, max_grade: int | None = None
 ) -> dict[str, int]:
     """Return the grade of each rating.
 
     Parameters
     ----------
     places
-        For each rating that was met, by `value_key`, the file and line where it was met first.
-    gain_map
-        What `parse_gain_map` read.
+        For each rating, by `value_key`, the file and line where it occurs first.
+    grade_map
+        Result of `parse_grade_map`.
     max_grade
-        Highest grade of the scale, where the user says so.
+        Highest grade of the scale; None = not given.
 
     Raises
     ------
@@ -77,11 +77,11 @@ def grades_of(
         If a rating is not in the map; or, without a map, if ratings are no whole numbers 0..`max_grade`, or
         of no plausible scale: higher than 5 with gaps, or higher than 30.
     """
-    if gain_map is not None:
-        return _mapped(places, gain_map)
+    if grade_map is not None:
+        return _by_map(places, grade_map)
     numbers = {key: _number(key) for key in places}
     for key, number in numbers.items():
-        fault = _fault(number, max_grade)
+        fault = _why_no_grade(number, max_grade)
         if fault:
             raise _refused(places, key, fault)
     grades = {key: int(number) for key, number in numbers.items() if number is not None}
@@ -90,17 +90,17 @@ def grades_of(
     return grades
 
 
-def _mapped(places: Mapping[str, str], gain_map: Mapping[str, int]) -> dict[str, int]:
+def _by_map(places: Mapping[str, str], grade_map: Mapping[str, int]) -> dict[str, int]:
     for key, place in places.items():
-        if key not in gain_map:
+        if key not in grade_map:
             raise InputError(
-                f"{place}: found the rating {key!r}, which --gain-map lacks; add {key}=GRADE "
-                f"(met are {_listed(places)})"
+                f"{place}: found the rating {key!r}, which --grade-map lacks; add {key}=GRADE "
+                f"(found: {_listed(places)})"
             )
-    return {key: gain_map[key] for key in places}
+    return {key: grade_map[key] for key in places}
 
 
-def _fault(number: float | None, max_grade: int | None) -> str:
+def _why_no_grade(number: float | None, max_grade: int | None) -> str:
     if number is None:
         return "a word, expected a whole grade"
     if number != int(number):
@@ -133,19 +133,19 @@ def _refused(places: Mapping[str, str], key: str, fault: str) -> InputError:
 
 
 def suggested_map(keys: Sequence[str]) -> str:
-    """Return a ``--gain-map`` of the ratings met, for the user to judge; `?` where only they know."""
+    """Suggest a ``--grade-map`` for the ratings found, for the user to check; `?` = unknown grade."""
     if len(keys) > _MOST_LISTED:
         return f"there are {len(keys):,} different ones, from {min(keys)} to {max(keys)}; round them first"
     numbers = {key: number for key in keys if (number := _number(key)) is not None}
     words = sorted(set(keys) - set(numbers))
     pairs = [(key, str(grade)) for key, grade in _graded_numbers(numbers).items()]
     return (
-        f"--gain-map {_quoted(','.join(f'{key}={grade}' for key, grade in [*pairs, *_graded_words(words)]))}"
+        f"--grade-map {_quoted(','.join(f'{key}={grade}' for key, grade in [*pairs, *_graded_words(words)]))}"
     )
 
 
 def _graded_numbers(numbers: Mapping[str, float]) -> dict[str, int]:
-    """Give ratings grades by their order, or, where these are many, by their size on the scale 0..4."""
+    """Return grades by the order of ratings; of more than five, by their size on the scale 0..4."""
     ordered = sorted(numbers, key=lambda key: numbers[key])
     if len(ordered) <= _TOP_OF_SUGGESTED + 1:
         return {key: grade for grade, key in enumerate(ordered)}

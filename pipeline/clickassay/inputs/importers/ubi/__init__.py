@@ -1,5 +1,5 @@
 """OpenSearch User Behavior Insights into canonical tables.
 
 - ``importer``: queries and events, staged; ``documents``: an export, document by document.
-- ``searches``: what both say of each query_id, put together.
+- ``searches``: searches and clicks, joined from both by query_id.
 """

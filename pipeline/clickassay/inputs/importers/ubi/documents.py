@@ -1,4 +1,4 @@
-"""Documents of User Behavior Insights as they are exported, one by one, and what a field of them says.
+"""Documents of User Behavior Insights as they are exported, one by one, and the values of their fields.
 
 Bulk (an action line, then a document), JSON lines (bare, or with ``_index`` and ``_source``), Parquet, CSV.
 Nested fields may be objects, JSON text, or columns whose names have dots.
@@ -61,7 +61,7 @@ class Document:
 
     @property
     def has_attributes(self) -> bool:
-        """Whether it says anything in event_attributes."""
+        """Whether event_attributes has a value."""
         named = (value for name, value in self.fields.items() if name.partition(".")[0] == "event_attributes")
         return any(value not in (None, "", {}) for value in named)
 
@@ -158,7 +158,7 @@ class Document:
 def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[Document]:
     """Yield the queries and events of a file, in its order.
 
-    Counts ``blank_lines``, and documents of other indices (``documents_of_others``), which are passed over.
+    Counts ``blank_lines``, and documents of other indices (``documents_of_others``), which are skipped.
 
     Raises
     ------
@@ -179,11 +179,11 @@ def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterato
 
 
 _Row = tuple[int, str, Mapping[str, Any]]
-"""Line, index (empty where none is told), fields."""
+"""Line, index (empty if the file has none), fields."""
 
 
 def files_of(paths: list[Path]) -> list[Path]:
-    """Return the files that paths stand for: a folder stands for those in it that may be exports.
+    """Return the files of paths: of a folder, those in it that may be exports.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def files_of(paths: list[Path]) -> list[Path]:
 
 
 def _kind(file: Path, line: int, index: str, fields: Mapping[str, Any]) -> str | None:
-    """Tell what a document is, by its index or else by its fields; None for one of another index."""
+    """Return the kind of a document by its index, or else by its fields; None for one of another index."""
     named = next((kind for name, kind in _INDICES.items() if name in index), None)
     if named == EVENT and not fields.get("action_name"):
         raise malformed(file, line, json.dumps(fields, default=str), expected="an event with action_name")
@@ -295,7 +295,7 @@ def _parquet_rows(file: Path, progress: Progress) -> Iterator[_Row]:
 
 
 def _plain(batch: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Turn times into milliseconds; leave columns out that nobody asks for and that may be large."""
+    """Convert times to milliseconds; drop columns that are not needed and may be large."""
     kept = [
         name for name in batch.schema.names if name != "query" and not name.startswith("query_attributes")
     ]

@@ -1,7 +1,6 @@
 """OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables.
 
-Documents are read in a stream and staged as Parquet; what they say of a query_id is then put together by
-Polars.
+Documents are read in a stream and staged as Parquet; Polars then joins them by query_id.
 """
 
 import shutil
@@ -20,7 +19,7 @@ from clickassay.inputs.importers.ubi.searches import write_log
 from clickassay.inputs.normalise import normalise_query
 
 CLICK_ACTIONS = ("click", "click_through", "item_click", "product_click", "result_click")
-"""Names of actions that are clicks on a result, unless others are given."""
+"""Default names of actions that are clicks on a result."""
 
 IMPRESSION = "impression"
 
@@ -85,15 +84,15 @@ def import_ubi(
         counts = folder.counts
         files = files_of(list(paths))
         (folder.path / "stage").mkdir()
-        met = _staged(files, folder, frozenset(click_actions))
-        _check_met(met, counts, files)
+        names = _staged(files, folder, frozenset(click_actions))
+        _check_events(names, counts, files)
         progress(Event("putting searches together"))
         write_log(folder)
         shutil.rmtree(folder.path / "stage")
         _check_written(counts, files)
         inputs = {f"log {number}": file for number, file in enumerate(files, 1)}
         settings = {"click_actions": list(click_actions)}
-        return folder.finish("ubi", inputs, _notes(met, counts), settings)
+        return folder.finish("ubi", inputs, _notes(names, counts), settings)
 
 
 def _check_actions(click_actions: Sequence[str]) -> None:
@@ -104,16 +103,16 @@ def _check_actions(click_actions: Sequence[str]) -> None:
 
 
 @dataclass
-class _Met:
-    """Names that were met: actions that are neither click nor impression, applications, object_id_fields."""
+class _Names:
+    """Names in the log: actions that are neither click nor impression, applications, object_id_fields."""
 
     other_actions: Counter[str] = field(default_factory=Counter)
     applications: Counter[str] = field(default_factory=Counter)
     object_id_fields: Counter[str] = field(default_factory=Counter)
 
 
-def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[str]) -> _Met:
-    met, counts = _Met(), folder.counts
+def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[str]) -> _Names:
+    names, counts = _Names(), folder.counts
     with (
         folder.table("stage/queries", QUERIES) as queries,
         folder.table("stage/impressions", EVENTS) as impressions,
@@ -125,9 +124,9 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
                 if document.kind == QUERY:
                     _stage_query(document, queries, counts)
                 else:
-                    _stage_event(document, writers, met, counts)
-    counts["applications"], counts["object_id_fields"] = len(met.applications), len(met.object_id_fields)
-    return met
+                    _stage_event(document, writers, names, counts)
+    counts["applications"], counts["object_id_fields"] = len(names.applications), len(names.object_id_fields)
+    return names
 
 
 def _stage_query(document: Document, queries: TableWriter, counts: dict[str, int]) -> None:
@@ -139,20 +138,20 @@ def _stage_query(document: Document, queries: TableWriter, counts: dict[str, int
 
 
 def _stage_event(
-    document: Document, writers: dict[str, TableWriter], met: _Met, counts: dict[str, int]
+    document: Document, writers: dict[str, TableWriter], names: _Names, counts: dict[str, int]
 ) -> None:
     counts["events_read"] += 1
     counts["events_without_attributes"] += not document.has_attributes
     action = document.text("action_name") or document.fail("no action_name", expected="one")
     if action not in writers:
         counts["events_of_other_actions"] += 1
-        met.other_actions[action] += 1
+        names.other_actions[action] += 1
         return
     application = document.text("application") or ""
-    met.applications[application] += 1
+    names.applications[application] += 1
     id_field = document.text("event_attributes", "object", "object_id_field")
     if id_field is not None:
-        met.object_id_fields[id_field] += 1
+        names.object_id_fields[id_field] += 1
     url = document.text("event_attributes", "object", "object_id")
     writers[action].add(*_event_row(document, action, application, url, counts))
 
@@ -160,7 +159,7 @@ def _stage_event(
 def _event_row(
     document: Document, action: str, application: str, url: str | None, counts: dict[str, int]
 ) -> tuple[object, ...]:
-    """Return a row of `EVENTS`; count what keeps it from being used, the first of several faults."""
+    """Return a row of `EVENTS`; count the first reason for which it cannot be used."""
     keys, ordinal = _keys(document, counts), document.ordinal()
     kind = "impressions" if action == IMPRESSION else "clicks"
     counts[f"{kind}_read"] += 1
@@ -187,7 +186,7 @@ def _keys(
     return text("query_id"), time_ms, query, text("user_id"), text("client_id"), session
 
 
-def _check_met(met: _Met, counts: dict[str, int], files: Sequence[Path]) -> None:
+def _check_events(names: _Names, counts: dict[str, int], files: Sequence[Path]) -> None:
     """Refuse files without UBI in them, and logs whose clicks have another name."""
     where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
     if not counts["events_read"]:
@@ -195,7 +194,7 @@ def _check_met(met: _Met, counts: dict[str, int], files: Sequence[Path]) -> None
             f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events too"
         )
     if not counts["clicks_read"]:
-        actions = Counter(met.other_actions)
+        actions = Counter(names.other_actions)
         if counts["impressions_read"]:
             actions[IMPRESSION] = counts["impressions_read"]
         raise InputError(
@@ -224,24 +223,24 @@ def _named(names: Counter[str]) -> str:
     return ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in ordered[:_SHOWN]) + more
 
 
-def _notes(met: _Met, counts: dict[str, int]) -> Iterable[str]:
+def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
     yield "UBI has no judgments: give some to a run."
-    if met.other_actions:
-        yield f"Actions that were not used: {_named(met.other_actions)}; --click-action names clicks."
+    if names.other_actions:
+        yield f"Actions that were not used: {_named(names.other_actions)}; --click-action names clicks."
     if counts["pages_from_impressions"]:
         yield (
             f"{counts['pages_from_impressions']:,} of {counts['searches']:,} result lists were rebuilt from "
-            "impressions: they end with these, or above the first hole; what was shown may have been longer."
+            "impressions: they end with these, or above the first gap; what was shown may have been longer."
         )
     kinds = [name for name in ("user_id", "client_id", "session_id") if counts[f"searches_by_{name}"]]
     if len(kinds) > 1 or kinds == ["session_id"]:
-        yield f"Users are known by {' or '.join(kinds)}: one person may count as several."
-    if len(met.applications) > 1:
-        yield f"Clicks and impressions of several applications are in one log: {_named(met.applications)}."
-    if len(met.object_id_fields) > 1:
-        named = _named(met.object_id_fields)
+        yield f"Users are identified by {' or '.join(kinds)}: one person may count as several."
+    if len(names.applications) > 1:
+        yield f"Clicks and impressions of several applications are in one log: {_named(names.applications)}."
+    if len(names.object_id_fields) > 1:
+        named = _named(names.object_id_fields)
         yield f"Results are named by several fields: {named}; judgments must name them alike."
     if counts["searches_of_several_queries"]:
-        yield "Query_ids of several queries are left out, and their clicks belong to no search."
+        yield "Query_ids with several queries are left out, and their clicks belong to no search."
     if counts["times_without_zone"]:
         yield "Times without a zone were taken as UTC."

@@ -1,6 +1,6 @@
-"""What the staged queries and events of UBI say of each query_id, put together: searches and clicks.
+"""Searches and clicks from the staged queries and events of UBI, joined by query_id.
 
-A result list is that of the hits, or the known beginning of the page that impressions tell.
+A result list is that of the hits, or the known beginning of the page that impressions show.
 """
 
 import polars as pl
@@ -55,7 +55,7 @@ def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
 
 
 def _places(impressions: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
-    """Return distinct (query_id, application, ordinal, url) of the impressions that tell all of them."""
+    """Return distinct (query_id, application, ordinal, url) of the impressions that have all of them."""
     usable = impressions.filter(
         pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
     )
@@ -65,7 +65,7 @@ def _places(impressions: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
 
 
 def _rebuilt(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
-    """Return (query_id, results): each page down to its first hole, or place where two results stand."""
+    """Return (query_id, results): each page down to its first gap, or place with two results."""
     places = (
         _from_one_origin(shown, counts)
         .group_by(_ID, "place")
@@ -108,21 +108,21 @@ def _from_one_origin(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFram
 
 def _known(queries: pl.LazyFrame, events: pl.LazyFrame, hits: pl.DataFrame) -> pl.DataFrame:
     """Return (query_id, query, queries, time_ms, user_id, kind) of each query_id; queries go first."""
-    told = [_told(queries, "_query"), _told(events, "_event")]
-    ids = pl.concat([part.select(_ID) for part in told]).unique()
-    # A list of hits is that of the query beside it, be it empty; a rebuilt page is of what its events name.
-    told_beside = (
+    sources = [_by_id(queries, "_query"), _by_id(events, "_event")]
+    ids = pl.concat([part.select(_ID) for part in sources]).unique()
+    # A list of hits belongs to the query of its document, even an empty one; a page to that of its events.
+    query_of_hits = (
         pl.when(pl.col("hits").list.len() > 0).then(pl.col("query").fill_null("")).otherwise("query")
     )
     of_pages = events.select(_ID, "query").join(hits.lazy(), on=_ID, how="anti")
-    texts = pl.concat([queries.select(_ID, told_beside.alias("query")), of_pages])
+    texts = pl.concat([queries.select(_ID, query_of_hits.alias("query")), of_pages])
     named = (
         texts.drop_nulls()
         .group_by(_ID)
         .agg(pl.col("query").min(), pl.col("query").n_unique().alias("queries"))
     )
     joined = ids.join(named, on=_ID, how="left")
-    for part in told:
+    for part in sources:
         joined = joined.join(part, on=_ID, how="left")
     users = [pl.col(f"{name}{side}") for name in _USERS for side in ("_query", "_event")]
     kinds = [
@@ -139,7 +139,7 @@ def _known(queries: pl.LazyFrame, events: pl.LazyFrame, hits: pl.DataFrame) -> p
     ).collect()
 
 
-def _told(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
+def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
     """Return the earliest time and the least of each kind of user by query_id: no order of rows matters."""
     named = rows.filter(pl.col(_ID).is_not_null()).group_by(_ID)
     return named.agg(pl.col(name).min().alias(f"{name}{side}") for name in ("time_ms", *_USERS))
