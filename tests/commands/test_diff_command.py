@@ -227,7 +227,7 @@ def test_a_watch_over_nothing_is_refused(whole, tmp_path):
         pl.read_parquet(file).clear().write_parquet(file)
     assert compared(none, none).code == 0
     line = tiny.refusal("diff", none, none, "--fail-above", "0.1")
-    assert "--fail-above would watch nothing" in line
+    assert "--fail-above has nothing to watch" in line
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -109,7 +109,7 @@ def test_a_map_is_named_with_four_digits(chances, utilities, name):
     ("arguments", "message"),
     [
         (("--gamma", "--utilities"), "give --utilities or --gamma, not both"),
-        (("--click-metric", "CTR"), "unknown click metric 'CTR'; known are UCTR"),
+        (("--click-metric", "CTR"), "unknown click metric 'CTR'; did you mean UCTR or QCTR? known are UCTR"),
         (("--depth", "7"), "has no judged configurations of depth 7"),
         (("--cv-folds", "900"), "are too few for 900 parts; give --cv-folds, or a larger run"),
     ],

@@ -126,7 +126,7 @@ def test_texts_for_spark_hold_nothing_that_a_tool_could_fill_in_or_cut_at():
 def test_templates_fill_in_nothing_that_was_not_spelt_as_sql():
     template = _environment().from_string("SELECT {{ name }}")
     assert template.render(name=dialect("duckdb").text("it's <b>")) == "SELECT 'it''s <b>'"
-    with pytest.raises(TypeError, match="not spelt as SQL"):
+    with pytest.raises(TypeError, match="not quoted as SQL"):
         template.render(name="it's")
 
 

@@ -75,7 +75,7 @@ def test_clara_is_judged_only_through_the_query_map(clara, tmp_path):
     )
     share = unmapped.counts["results_shown_judged"] / unmapped.counts["results_shown"]
     assert round(100 * share, 1) == 1.0
-    assert any("query_map" in note for note in unmapped.notes)
+    assert any("--query-map" in note for note in unmapped.notes)
 
 
 @needs_clara
