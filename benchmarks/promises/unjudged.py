@@ -55,7 +55,7 @@ def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.Dat
     """Yield, for each kind of holes, the correlations under each rule beside those when all is judged."""
     log = WORK / f"unjudged-{world}"
     shutil.rmtree(log, ignore_errors=True)
-    simulate(world, searches=searches, queries=queries, seed=seed, out=log)
+    simulate(world, n_searches=searches, n_queries=queries, seed=seed, out=log)
     table = log_to_patterns(
         str(log / "searches.parquet"), str(log / "clicks.parquet"), load_settings(folds=2, **OPTIONS)
     )

@@ -116,7 +116,7 @@ def test_the_cut_changes_nothing(world, halves, batch, monkeypatch):
 @pytest.fixture(scope="module")
 def web(tmp_path_factory):
     folder = tmp_path_factory.mktemp("web") / "log"
-    simulate("web", searches=3000, queries=40, seed=3, out=folder)
+    simulate("web", n_searches=3000, n_queries=40, seed=3, out=folder)
     judgments = pl.read_parquet(folder / "judgments.parquet")
     some = judgments["query"].unique().sort()[:10]
     judgments.filter(pl.col("query").is_in(some.implode())).write_parquet(folder / "few.parquet")

@@ -19,7 +19,7 @@ CHANCE_LAWS = ("cascade", "rbp", "dcg")
 def folders(tmp_path_factory):
     base = tmp_path_factory.mktemp("worlds")
     return {
-        world: simulate(world, searches=50_000, queries=40, seed=11, out=base / world)
+        world: simulate(world, n_searches=50_000, n_queries=40, seed=11, out=base / world)
         for world in EXACT_WORLDS
     }
 

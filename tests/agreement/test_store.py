@@ -27,7 +27,7 @@ SETTINGS = load_settings(depth=[5])
 def log(tmp_path_factory):
     """Return a simulated log with repeats, unusable rows and late clicks."""
     folder = tmp_path_factory.mktemp("log") / "web"
-    simulate("web", searches=4000, queries=60, seed=5, out=folder)
+    simulate("web", n_searches=4000, n_queries=60, seed=5, out=folder)
     return folder
 
 

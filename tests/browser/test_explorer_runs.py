@@ -19,7 +19,7 @@ SERIOUS = ("serious", "critical")
 
 def made(folder, *, world, searches, queries, judgments=None):
     log = folder / "log"
-    simulate(world, searches=searches, queries=queries, seed=3, out=log)
+    simulate(world, n_searches=searches, n_queries=queries, seed=3, out=log)
     given = [str(log / f"{name}.parquet") for name in ("searches", "clicks", "judgments")]
     given[2] = given[2] if judgments is None else str(judgments)
     make_run(*given, None, folder / "run", load_settings(min_users=1))

@@ -26,7 +26,7 @@ def run(tmp_path_factory):
     tiny.said_by("simulate", "--world", "cascade", *size, "--gains", planted, "--out", log, "--quiet")
     inputs = [f"--{name}={log / name}.parquet" for name in ("searches", "clicks", "judgments")]
     tiny.said_by("run", *inputs, "--depth=5", "--iterations=10", f"--out={folder / 'run'}", "--quiet")
-    assert json.loads((log / "truth.json").read_text())["parameters"] == {"gain_map": list(PLANTED)}
+    assert json.loads((log / "truth.json").read_text())["parameters"] == {"gains": list(PLANTED)}
     return folder / "run"
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_learned_is_one_line(run, arguments, message):
 @pytest.mark.parametrize(
     ("world", "gain_map", "message"),
     [
-        ("web", "0,0.1,0.2,0.3,0.4", "a gain map is for the world cascade, not for web"),
+        ("web", "0,0.1,0.2,0.3,0.4", "gains are for the world cascade, not for web"),
         ("cascade", "0,0.1", "expected five numbers of 0..1 that do not fall"),
         ("cascade", "0,0.5,0.2,0.3,0.4", "expected five numbers of 0..1 that do not fall"),
         ("cascade", "0,0.1,0.2,0.3,1.5", "expected five numbers of 0..1 that do not fall"),

@@ -65,7 +65,7 @@ class Web:
 @pytest.fixture(scope="module")
 def web(tmp_path_factory) -> Web:
     folder = tmp_path_factory.mktemp("web")
-    simulate("web", searches=600, queries=20, seed=5, out=folder / "log")
+    simulate("web", n_searches=600, n_queries=20, seed=5, out=folder / "log")
     log = folder / "log"
     cut(log, folder, some_times(log, FILES - 1, 3))
     shutil.copy(log / "judgments.parquet", folder)

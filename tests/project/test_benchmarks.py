@@ -53,7 +53,7 @@ def pattern_check(folder):
 def log(tmp_path_factory):
     """Return a log that the peers can read."""
     folder = tmp_path_factory.mktemp("log") / "web"
-    simulate("web", searches=3000, queries=40, seed=5, out=folder)
+    simulate("web", n_searches=3000, n_queries=40, seed=5, out=folder)
     searches, clicks = (pl.read_parquet(folder / f"{name}.parquet") for name in ("searches", "clicks"))
     holds_null = pl.col("results").list.eval(pl.element().is_null()).list.any()
     usable = searches.drop_nulls().filter(pl.col("results").list.len() > 0, ~holds_null)
@@ -159,7 +159,7 @@ def test_a_process_that_fails_ends_the_benchmark(benchmark_module):
 def week(tmp_path_factory):
     """Return a simulated week of the world `web`."""
     folder = tmp_path_factory.mktemp("week") / "web"
-    return simulate("web", searches=4200, queries=50, seed=2, out=folder)
+    return simulate("web", n_searches=4200, n_queries=50, seed=2, out=folder)
 
 
 def rows_of(log, table):

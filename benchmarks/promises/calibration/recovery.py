@@ -103,7 +103,7 @@ def sample_of(log: Log) -> Sample:
     settings = load_settings(depth=[DEPTH], threads=1)
     with tempfile.TemporaryDirectory() as folder:
         made = simulate(
-            log.world, searches=log.searches, queries=log.queries, seed=log.seed, out=Path(folder) / "log"
+            log.world, n_searches=log.searches, n_queries=log.queries, seed=log.seed, out=Path(folder) / "log"
         )
         table = log_to_patterns(made / "searches.parquet", made / "clicks.parquet", settings)
         rows = read_input("judgments", str(made / "judgments.parquet"), JUDGMENTS).frame.collect()

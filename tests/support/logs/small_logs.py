@@ -74,7 +74,7 @@ def patterns_of(searches, clicks, **settings):
 
 def simulated(folder, world="web", *, searches=2_000, queries=30, seed=1):
     """Write a simulated log; return the paths of its tables by name."""
-    simulate(world, searches=searches, queries=queries, seed=seed, out=folder)
+    simulate(world, n_searches=searches, n_queries=queries, seed=seed, out=folder)
     return {name: str(folder / f"{name}.parquet") for name in ("searches", "clicks", "judgments", "queries")}
 
 

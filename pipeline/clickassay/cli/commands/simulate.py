@@ -40,10 +40,10 @@ def simulate(
     with shown_progress(quiet=quiet) as progress:
         write_world(
             world,
-            searches=n_searches,
-            queries=n_queries,
+            n_searches=n_searches,
+            n_queries=n_queries,
             seed=settings.seed,
-            gain_map=_numbers(gains),
+            gains=_numbers(gains),
             out=out,
             progress=progress,
         )

@@ -1,6 +1,6 @@
-"""What is searched: made-up queries, their documents with true grades, and the lists of several rankers.
+"""Made-up queries, their documents with true grades, and the lists of several rankers.
 
-Nothing here knows users or clicks. The size of a corpus depends on the number of queries only, so it
+Users and clicks play no part here. The size of a corpus depends on the number of queries only, so it
 stays in memory however long the log is.
 """
 
@@ -35,10 +35,10 @@ RANKER_NOISE = (0.6, 3.0)
 """Standard deviation, in grades, of the error of the best and of the worst ranker."""
 
 NAVIGATIONAL_LIFT = 3.0
-"""Rankers know the sought page of a navigational query: this much is added to its score, in grades."""
+"""Rankers know the page that a navigational query seeks: this is added to its score, in grades."""
 
 POPULARITY_EXPONENT = 0.8
-ALLURING_SHARE = 0.2
+CLICKBAIT_SHARE = 0.2
 """Share of bad and fair documents whose snippet promises more than the page holds."""
 
 _BLOCK = 10_000  # queries ranked at a time: bounds the memory of the scores
@@ -62,7 +62,7 @@ class Corpus:
         (D,) query of each document; ascending.
     grades
         (D,) true grade; 0..4.
-    alluring
+    clickbait
         (D,) whether the snippet promises more than the page holds.
     lists
         (Q * K, 10) documents of each list, best first; row q * K + k is ranker k's list of query q.
@@ -74,7 +74,7 @@ class Corpus:
     urls: Any
     query_of: NDArray[np.int32]
     grades: NDArray[np.int8]
-    alluring: NDArray[np.bool_]
+    clickbait: NDArray[np.bool_]
     lists: NDArray[np.int32]
 
 
@@ -84,7 +84,7 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     Parameters
     ----------
     queries
-        Number of queries Q; at least 1. Memory grows with it: about 3 kB a query at most.
+        Number of queries Q; at least 1. Memory grows with it: at most about 3 kB a query.
     """
     words = make_words(max(500, queries // 4), rng)
     lengths = _lengths(queries, rng)
@@ -100,7 +100,7 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
         urls=document_urls(words, len(grades), rng),
         query_of=np.repeat(np.arange(queries, dtype=np.int32), sizes),
         grades=grades,
-        alluring=(grades <= 1) & (rng.random(len(grades)) < ALLURING_SHARE),
+        clickbait=(grades <= 1) & (rng.random(len(grades)) < CLICKBAIT_SHARE),
         lists=_rank_all(grades, navigational, sizes, rng),
     )
 
@@ -114,7 +114,7 @@ def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:
 def _grades(
     navigational: NDArray[np.bool_], sizes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int8]:
-    """Grades skewed to the bad; queries differ in how much of use there is.
+    """Grades, most of them low; queries differ in how many useful documents they have.
 
     A navigational query has exactly one perfect document, its first.
     """

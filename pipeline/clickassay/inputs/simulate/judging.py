@@ -1,4 +1,4 @@
-"""What the editors say: the true grades, or what is left of them when editors err."""
+"""Grades of the editors: the true grades, with errors and gaps."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.inputs.simulate.corpus import MAX_GRADE, Corpus
-from clickassay.inputs.simulate.worlds import Flaws
+from clickassay.inputs.simulate.worlds import Noise
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Judgments:
     grades: NDArray[np.int8]
 
 
-def judge(corpus: Corpus, flaws: Flaws, rng: np.random.Generator) -> tuple[Judgments, Counter[str]]:
-    """Let editors judge the documents of a corpus; also count what was planted.
+def judge(corpus: Corpus, noise: Noise, rng: np.random.Generator) -> tuple[Judgments, Counter[str]]:
+    """Judge the documents of a corpus; also count what was planted.
 
-    An editor who errs is one grade off, up or down alike where the scale allows both.
+    A wrong grade is one grade off, up or down with equal chance where the scale allows both.
     """
-    errs = rng.random(len(corpus.grades)) < flaws.editor_error
+    errs = rng.random(len(corpus.grades)) < noise.editor_error
     up = rng.random(len(corpus.grades)) < 0.5
     up = (up | (corpus.grades == 0)) & (corpus.grades < MAX_GRADE)
     given = corpus.grades + errs * np.where(up, np.int8(1), np.int8(-1))
-    documents = np.flatnonzero(rng.random(len(corpus.grades)) >= flaws.unjudged)
+    documents = np.flatnonzero(rng.random(len(corpus.grades)) >= noise.unjudged)
     planted = Counter(
         {
             "documents": len(corpus.grades),

@@ -1,4 +1,4 @@
-"""The rows of a period's searches and clicks, with the flaws of a real log, and a count of all of them."""
+"""The rows of a period's searches and clicks, with the noise of a real log, and counts of both."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clickassay.inputs.simulate.corpus import RANKERS, Corpus
 from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
-from clickassay.inputs.simulate.worlds import Flaws, Pages, World
+from clickassay.inputs.simulate.worlds import Noise, Pages, World
 
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -75,7 +75,7 @@ class ClickRows(_Rows):
     document: Integers
 
     def then(self, others: "ClickRows") -> "ClickRows":
-        """Join two lots of clicks and order them by time."""
+        """Concatenate clicks and order them by time."""
         joined = join([self, others])
         return joined.take(np.argsort(joined.time_ms, kind="stable"))
 
@@ -97,7 +97,7 @@ def join(parts: Sequence[Rows]) -> Rows:
 def draw_rows(
     traffic: Traffic, corpus: Corpus, world: World, orphan_offset: int, rng: np.random.Generator
 ) -> tuple[SearchRows, ClickRows, Counter[str]]:
-    """Show every search its page, let its user click, and spoil rows at the rates of the world.
+    """Show every search its page, draw its clicks, and add noise at the rates of the world.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ def draw_rows(
     corpus
         What is found.
     world
-        How users click, and how unclean the log is.
+        How users click, and how noisy the log is.
     orphan_offset
-        Added to the search id of a click that is to belong to no search; at least all searches.
+        Added to the search id of orphan clicks; at least the number of searches.
 
     Returns
     -------
@@ -118,32 +118,32 @@ def draw_rows(
     pages = traffic.query * RANKERS + traffic.ranker
     shown = corpus.lists[pages]
     clicked = _clicked(traffic, corpus, shown, world, rng)
-    searches, usable, planted = _search_rows(traffic, pages, world.flaws, rng)
+    searches, usable, planted = _search_rows(traffic, pages, world.noise, rng)
     clicks = _click_rows(clicked, traffic, shown, rng)
     first_search = int(traffic.search[0]) if len(traffic.search) else 0
-    clicks, orphans, more = _spoil_clicks(clicks, usable, first_search, world.flaws, rng)
+    clicks, orphan_clicks, more = _add_click_noise(clicks, usable, first_search, world.noise, rng)
     planted.update(more)
-    orphans = replace(orphans, search=orphans.search + orphan_offset)
-    return searches, clicks.then(orphans), planted
+    orphan_clicks = replace(orphan_clicks, search=orphan_clicks.search + orphan_offset)
+    return searches, clicks.then(orphan_clicks), planted
 
 
 def _clicked(
     traffic: Traffic, corpus: Corpus, shown: NDArray[np.int32], world: World, rng: np.random.Generator
 ) -> Bools:
-    clicked = world.clicks(Pages(corpus.grades[shown], corpus.alluring[shown]), rng)
+    clicked = world.clicks(Pages(corpus.grades[shown], corpus.clickbait[shown]), rng)
     clicked[traffic.actor == CLICKS_ALL] = True
     clicked[traffic.actor == CLICKS_NONE] = False
     return clicked
 
 
 def _search_rows(
-    traffic: Traffic, pages: Integers, flaws: Flaws, rng: np.random.Generator
+    traffic: Traffic, pages: Integers, noise: Noise, rng: np.random.Generator
 ) -> tuple[SearchRows, Bools, Counter[str]]:
-    """Rows of searches, which of the searches can be used, and counts of the planted."""
-    shares = (flaws.null_user, flaws.null_query, flaws.empty_results, flaws.null_in_results)
+    """Rows of searches, which of the searches can be used, and counts of what was planted."""
+    shares = (noise.null_user, noise.null_query, noise.empty_results, noise.null_in_results)
     flaw = np.searchsorted(np.cumsum(shares), rng.random(len(pages)), side="right")
     no_user, no_query, empty, null_inside = (flaw == kind for kind in range(4))
-    again = rng.random(len(pages)) < flaws.delivered_again
+    again = rng.random(len(pages)) < noise.delivered_again
     usable = flaw == len(shares)
     rows = SearchRows(
         traffic.search,
@@ -189,26 +189,26 @@ def _click_rows(
     return ClickRows(traffic.search[place], time_ms, shown[place, position].astype(np.int64))
 
 
-def _spoil_clicks(
-    clicks: ClickRows, usable: Bools, first_search: int, flaws: Flaws, rng: np.random.Generator
+def _add_click_noise(
+    clicks: ClickRows, usable: Bools, first_search: int, noise: Noise, rng: np.random.Generator
 ) -> tuple[ClickRows, ClickRows, Counter[str]]:
-    """Clicks with repeats, nulls and late ones, clicks that are to be orphans, and counts of the planted."""
-    again = clicks.take(rng.random(len(clicks)) < flaws.repeated_click)
+    """Clicks with repeats, nulls and late ones, orphan clicks, and counts of what was planted."""
+    again = clicks.take(rng.random(len(clicks)) < noise.repeated_click)
     mean_return_ms = 60_000
     back_ms = again.time_ms + rng.exponential(mean_return_ms, len(again)).astype(np.int64)
     clicks = clicks.then(replace(again, time_ms=back_ms))
-    orphans = clicks.take(rng.random(len(clicks)) < flaws.orphan_click)
-    null_url = rng.random(len(clicks)) < flaws.null_url
-    late = rng.random(len(clicks)) < flaws.late_click
+    orphan_clicks = clicks.take(rng.random(len(clicks)) < noise.orphan_click)
+    null_url = rng.random(len(clicks)) < noise.null_url
+    late = rng.random(len(clicks)) < noise.late_click
     matched = usable[clicks.search - first_search] & ~null_url
     planted = Counter(
         {
-            "click rows": len(clicks) + len(orphans),
+            "click rows": len(clicks) + len(orphan_clicks),
             "click rows rejected: null url": int(null_url.sum()),
-            "click rows without a usable search": len(orphans) + int((~matched & ~null_url).sum()),
+            "click rows without a usable search": len(orphan_clicks) + int((~matched & ~null_url).sum()),
             "click rows two hours late": int((matched & late).sum()),
             "clicks made again": len(again),
         }
     )
     document = np.where(null_url, NULL, clicks.document)
-    return ClickRows(clicks.search, clicks.time_ms + LATE_MS * late, document), orphans, planted
+    return ClickRows(clicks.search, clicks.time_ms + LATE_MS * late, document), orphan_clicks, planted

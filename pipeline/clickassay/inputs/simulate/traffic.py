@@ -1,4 +1,4 @@
-"""Who searches what, and when: a log's time is cut into periods, and each is drawn by itself.
+"""Who searches what, and when: a log's time is cut into periods, each of which is drawn separately.
 
 A period's users search in that part of the day only, at most one visit a day, so their visits lie
 far more than an hour apart and a session never crosses from one period into another.
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.inputs.simulate.corpus import RANKERS
-from clickassay.inputs.simulate.worlds import Flaws
+from clickassay.inputs.simulate.worlds import Noise
 
 Integers = NDArray[np.int64]
 
@@ -129,35 +129,35 @@ def _plan(searches: int) -> tuple[int, Integers]:
 def draw_traffic(
     period: Period,
     popularity: NDArray[np.float64],
-    flaws: Flaws,
+    noise: Noise,
     markets: int,
     rng: np.random.Generator,
 ) -> Traffic:
     """Draw the searches of a period.
 
-    Where `flaws` has no repeated searches no user searches a query twice in a visit, so that every
+    If `noise` has no repeated searches, no user searches a query twice in a visit, so that every
     search is a session of its own.
 
     Parameters
     ----------
     period
-        What part of which day.
+        Day, and part of the day.
     popularity
         (Q,) cumulative shares of the queries.
-    flaws
-        How much users repeat themselves, and how many are bots.
+    noise
+        How often users repeat a query, and the share of bots.
     markets
         Number of markets: 0, 1 or 2.
     """
-    visit, actor = _visits(period.searches, flaws.bot_searches, rng)
+    visit, actor = _visits(period.searches, noise.bot_searches, rng)
     time_ms = _times(visit, period, rng)
-    source = _sources(visit, flaws.repeated_search, rng)
+    source = _sources(visit, noise.repeated_search, rng)
     query = np.searchsorted(popularity, rng.random(period.searches)).clip(max=len(popularity) - 1)[source]
-    if not flaws.repeated_search:
-        visit = _apart(visit, query)
+    if not noise.repeated_search:
+        visit = _split_repeats(visit, query)
     user = period.first_user + rng.permutation(period.users)[visit]
     market = (user % 10 >= FIRST_MARKET_TENTHS).astype(np.int64) if markets > 1 else np.zeros_like(user)
-    ranker = _rankers(market, source, flaws.other_list, rng)
+    ranker = _rankers(market, source, noise.other_list, rng)
     order = np.argsort(time_ms, kind="stable")
     return Traffic(
         search=period.first_search + np.arange(period.searches),
@@ -210,15 +210,15 @@ def _sources(visit: Integers, share: float, rng: np.random.Generator) -> Integer
     return np.asarray(np.maximum.accumulate(np.where(repeats, 0, own)))
 
 
-def _apart(visit: Integers, query: Integers) -> Integers:
+def _split_repeats(visit: Integers, query: Integers) -> Integers:
     """Give every search that repeats a query of its visit a visit, and so a user, of its own."""
     pairs = visit * (int(query.max(initial=0)) + 1) + query
     first_of_pair = np.unique(pairs, return_index=True)[1]
     again = np.ones(len(visit), dtype=np.bool_)
     again[first_of_pair] = False
-    apart = visit.copy()
-    apart[again] = visit.max(initial=-1) + 1 + np.arange(again.sum())
-    return apart
+    split = visit.copy()
+    split[again] = visit.max(initial=-1) + 1 + np.arange(again.sum())
+    return split
 
 
 def _rankers(market: Integers, source: Integers, other_list: float, rng: np.random.Generator) -> Integers:

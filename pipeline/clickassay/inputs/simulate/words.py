@@ -1,4 +1,4 @@
-"""Made-up words, and the texts of queries and URLs that are put together from them."""
+"""Made-up words, and the texts of queries and URLs made of them."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def make_words(count: int, rng: np.random.Generator) -> list[str]:
     Parameters
     ----------
     count
-        Words wanted. No more than half of all such words are used: 83,187.
+        Number of words; at most half of all such words, 83,187.
 
     Returns
     -------
@@ -34,9 +34,9 @@ def make_words(count: int, rng: np.random.Generator) -> list[str]:
 
 
 def longer_words(words: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Make up what `words` lack to give every query of one word a word of its own.
+    """Make up further words, if `words` do not suffice to give every query of one word its own.
 
-    Chance is used only if something is lacking, so smaller corpora do not depend on this.
+    Random numbers are drawn only if words are lacking, so smaller corpora do not depend on this.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _words(count: int, syllables: int, rng: np.random.Generator) -> list[str]:
 
 
 def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Put together a text for each query; a text that is taken is drawn anew.
+    """Draw a text for each query; a text that another query has is drawn again.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Gen
 
     Returns
     -------
-    Q distinct texts, words parted by a space.
+    Q distinct texts, words separated by a space.
     """
     seen: dict[str, None] = {}
     picks = rng.integers(0, len(words), (len(lengths), MOST_WORDS))

@@ -1,7 +1,7 @@
-"""The worlds: how users click on a page, and what then holds exactly in expectation.
+"""The worlds: how users click on a page, and which law then holds exactly in expectation.
 
-A world is a record: a user model (grades of the shown pages in, clicks out), its law, and how unclean
-its log is. R(g) = (2^g - 1) / 2^4 is always the chance that a result of grade g satisfies its reader
+A world is a record: a user model (grades of the shown pages in, clicks out), its law, and the noise of its
+log. R(g) = (2^g - 1) / 2^4 is always the probability that a result of grade g satisfies its user
 (Chapelle et al. 2009, equation 4); method 5 and 6 define the metrics that the laws name.
 """
 
@@ -26,12 +26,12 @@ class Pages:
     ----------
     grades
         (n, depth) true grade of each result; 0..4.
-    alluring
+    clickbait
         (n, depth) whether the snippet promises more than the page holds.
     """
 
     grades: NDArray[np.int8]
-    alluring: Bools
+    clickbait: Bools
 
 
 UserModel = Callable[[Pages, np.random.Generator], Bools]
@@ -40,7 +40,7 @@ UserModel = Callable[[Pages, np.random.Generator], Bools]
 
 @dataclass(frozen=True)
 class Law:
-    """What holds for every configuration: E[click_metric] = factor * editorial_metric, at every depth."""
+    """A law of every configuration: E[click_metric] = factor * editorial_metric, at every depth."""
 
     words: str
     click_metric: str | None = None
@@ -49,8 +49,8 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Flaws:
-    """How a log differs from a clean one: shares, 0 in the worlds with an exact law.
+class Noise:
+    """Noise of a log: shares of rows that are not clean, 0 in the worlds with an exact law.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Flaws:
     unjudged: float = 0.0
 
 
-CLEAN = Flaws()
+CLEAN = Noise()
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,15 @@ class World:
     Attributes
     ----------
     name, summary
-        What it is called, and what it is good for.
+        Its name, and one line on it.
     law
-        What holds exactly.
+        The law that holds exactly.
     clicks
         The user model.
     parameters
         Parameters of the user model, as ``truth.json`` shows them.
-    flaws
-        How unclean the log is.
+    noise
+        Noise of the log.
     markets
         Market labels, or none.
     """
@@ -113,7 +113,7 @@ class World:
     law: Law
     clicks: UserModel
     parameters: Mapping[str, object] = field(default_factory=dict)
-    flaws: Flaws = CLEAN
+    noise: Noise = CLEAN
     markets: tuple[str, ...] = ()
 
 
@@ -134,12 +134,12 @@ def cascade(pages: Pages, rng: np.random.Generator) -> Bools:
 
 
 def mapped_cascade(pages: Pages, rng: np.random.Generator, *, chances: tuple[float, ...]) -> Bools:
-    """Do the same with other chances that a result of grade 0..4 satisfies."""
+    """Like `cascade`, with other probabilities that a result of grade 0..4 satisfies."""
     return _first_only(np.asarray(rng.random(pages.grades.shape) < np.array(chances)[pages.grades]))
 
 
 def persistent(pages: Pages, rng: np.random.Generator, *, persistence: float) -> Bools:
-    """Go on to the next result with probability p; click whatever satisfies.
+    """Go on to the next result with probability p; click every result that satisfies.
 
     One draw per page gives the last position examined: P(position r examined) = p^(r-1).
     """
@@ -149,7 +149,7 @@ def persistent(pages: Pages, rng: np.random.Generator, *, persistence: float) ->
 
 
 def discounted(pages: Pages, rng: np.random.Generator) -> Bools:
-    """Examine position r with probability 1 / log2(r + 1), each by itself; click whatever satisfies."""
+    """Examine position r with probability 1 / log2(r + 1), independently; click what satisfies."""
     chance = 1 / np.log2(np.arange(2, pages.grades.shape[1] + 2))
     return np.asarray((rng.random(pages.grades.shape) < chance) & satisfied(pages.grades, rng))
 
@@ -159,28 +159,28 @@ def first_relevant(pages: Pages, _rng: np.random.Generator, *, relevant_grade: i
     return _first_only(pages.grades >= relevant_grade)
 
 
-def heedless(pages: Pages, rng: np.random.Generator, *, first: float, decay: float) -> Bools:
-    """Click position r with probability first * decay^(r-1), whatever is there."""
+def relevance_blind(pages: Pages, rng: np.random.Generator, *, first: float, decay: float) -> Bools:
+    """Click position r with probability first * decay^(r-1), whatever is shown there."""
     chance = first * decay ** np.arange(pages.grades.shape[1])
     return np.asarray(rng.random(pages.grades.shape) < chance)
 
 
 @dataclass(frozen=True)
 class Browsing:
-    """Parameters of the user model of the world `web`, fitted to a real log (tests/simulate).
+    """Parameters of the user model of the world `web`, fitted to a real log (tests/unit/inputs/simulate).
 
     Attributes
     ----------
     leaves_at_once
         Share of users who leave without examining a result.
     thorough
-        Share of users who gather results instead of seeking one: no result ends their search.
+        Share of users who collect results instead of seeking one: no result ends their search.
     attraction
         Chance that an examined result of grade 0..4 is clicked.
-    alluring_attraction
-        The same for a bad or fair result with an alluring snippet.
+    clickbait_attraction
+        The same for a bad or fair result with a clickbait snippet.
     looks
-        The thorough look that many times at a result: their chance is 1 - (1 - attraction)^looks.
+        Thorough users look so many times at a result: their chance is 1 - (1 - attraction)^looks.
     satisfaction
         Chance that a clicked result of grade 0..4 ends the search.
     goes_on, goes_on_after_click
@@ -190,7 +190,7 @@ class Browsing:
     leaves_at_once: float = 0.20
     thorough: float = 0.25
     attraction: tuple[float, ...] = (0.11, 0.17, 0.27, 0.36, 0.43)
-    alluring_attraction: float = 0.30
+    clickbait_attraction: float = 0.30
     looks: float = 3.5
     satisfaction: tuple[float, ...] = (0.05, 0.25, 0.50, 0.70, 0.90)
     goes_on: float = 0.93
@@ -198,7 +198,7 @@ class Browsing:
 
 
 def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools:
-    """Read from the top, click what looks good, stop when satisfied or tired.
+    """Read from the top, click results that look good, stop when satisfied or tired.
 
     A click does not imply satisfaction, and no click does not imply dissatisfaction: no editorial
     metric predicts these clicks exactly.
@@ -218,7 +218,7 @@ def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools
 
 
 def _attraction(pages: Pages, thorough: Bools, habits: Browsing) -> NDArray[np.float64]:
-    chance = np.where(pages.alluring, habits.alluring_attraction, np.array(habits.attraction)[pages.grades])
+    chance = np.where(pages.clickbait, habits.clickbait_attraction, np.array(habits.attraction)[pages.grades])
     return np.where(thorough[:, None], 1 - (1 - chance) ** habits.looks, chance)
 
 
@@ -226,7 +226,7 @@ PERSISTENCE = 0.8
 RELEVANT_GRADE = 3
 NULL_FIRST, NULL_DECAY = 0.4, 0.75
 
-_FLAWS = Flaws(
+_WEB_NOISE = Noise(
     repeated_search=0.10,
     other_list=0.5,
     bot_searches=0.01,
@@ -253,7 +253,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
                 Law("no editorial metric predicts these clicks exactly"),
                 partial(browse, habits=Browsing()),
                 MappingProxyType(asdict(Browsing())),
-                _FLAWS,
+                _WEB_NOISE,
                 ("north", "south"),
             ),
             World(
@@ -284,9 +284,9 @@ WORLDS: Mapping[str, World] = MappingProxyType(
             ),
             World(
                 "null",
-                "users click by position and pay no heed to what is there",
+                "users click by position, whatever is shown there",
                 Law("clicks are independent of the grades: no metric but SS has anything to find"),
-                partial(heedless, first=NULL_FIRST, decay=NULL_DECAY),
+                partial(relevance_blind, first=NULL_FIRST, decay=NULL_DECAY),
                 MappingProxyType({"first": NULL_FIRST, "decay": NULL_DECAY}),
             ),
         )
@@ -295,8 +295,8 @@ WORLDS: Mapping[str, World] = MappingProxyType(
 """The worlds by name, the default first."""
 
 
-def with_gain_map(world: World, chances: tuple[float, ...]) -> World:
-    """Return the world `cascade` with other chances R(0..4) that a result satisfies.
+def with_gains(world: World, chances: tuple[float, ...]) -> World:
+    """Return the world `cascade` with other probabilities R(0..4) that a result satisfies.
 
     Raises
     ------
@@ -304,19 +304,19 @@ def with_gain_map(world: World, chances: tuple[float, ...]) -> World:
         If it is another world, or not five chances that do not fall with the grade.
     """
     if world.name != "cascade":
-        raise SimulationError(f"a gain map is for the world cascade, not for {world.name}")
+        raise SimulationError(f"gains are for the world cascade, not for {world.name}")
     if (
         len(chances) != 5
         or any(not 0 <= chance <= 1 for chance in chances)
         or list(chances) != sorted(chances)
     ):
         raise SimulationError(
-            f"gain map {', '.join(map(str, chances))}: expected five numbers of 0..1 that do not fall, "
+            f"gains {', '.join(map(str, chances))}: expected five numbers of 0..1 that do not fall, "
             "for the grades 0 to 4, e.g. 0,0.1,0.35,0.4,0.8"
         )
     return replace(
         world,
-        law=Law("the mean of MeanRR over sessions is ERR with R(g) of the gain map"),
+        law=Law("the mean of MeanRR over sessions is ERR with R(g) of the gains"),
         clicks=partial(mapped_cascade, chances=chances),
-        parameters=MappingProxyType({"gain_map": chances}),
+        parameters=MappingProxyType({"gains": chances}),
     )

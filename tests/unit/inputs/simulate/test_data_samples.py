@@ -14,8 +14,8 @@ TRUTH = json.loads((SAMPLES / "truth.json").read_text(encoding="utf-8"))
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    wanted = {name: TRUTH[name] for name in ("searches", "queries", "seed")}
-    return simulate(TRUTH["world"], **wanted, out=tmp_path_factory.mktemp("sample") / "fresh")
+    size = {"n_searches": TRUTH["searches"], "n_queries": TRUTH["queries"], "seed": TRUTH["seed"]}
+    return simulate(TRUTH["world"], **size, out=tmp_path_factory.mktemp("sample") / "fresh")
 
 
 @pytest.mark.parametrize("table", ["searches", "clicks", "judgments", "queries"])
@@ -34,7 +34,7 @@ def test_the_sample_is_small():
 
 
 def test_the_readme_gives_the_command_that_makes_the_sample():
-    options = f"--searches {TRUTH['searches']} --queries {TRUTH['queries']} --seed {TRUTH['seed']}"
+    options = f"--n-searches {TRUTH['searches']} --n-queries {TRUTH['queries']} --seed {TRUTH['seed']}"
     assert f"clickassay simulate --world {TRUTH['world']} {options}" in README
 
 

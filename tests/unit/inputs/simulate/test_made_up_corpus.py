@@ -107,7 +107,7 @@ def test_texts_put_together_in_parts_are_those_of_a_plain_loop():
 def test_judgments_written_in_parts_are_all_there_and_in_order(tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "JUDGMENT_ROW_GROUP", 1000)
     corpus = make_corpus(150, np.random.default_rng(8))
-    judgments, _ = judge(corpus, WORLDS["rr"].flaws, np.random.default_rng(9))
+    judgments, _ = judge(corpus, WORLDS["rr"].noise, np.random.default_rng(9))
     file = tmp_path / "judgments.parquet"
     writing.write_judgments(file, corpus, judgments)
     queries, urls = corpus.queries.to_pylist(), corpus.urls.to_pylist()

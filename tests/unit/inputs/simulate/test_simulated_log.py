@@ -26,7 +26,7 @@ DAY_MS = 86_400_000
 def log_of(tmp_path_factory):
     """A small clean log."""
     out = tmp_path_factory.mktemp("log") / "rbp"
-    return simulate("rbp", searches=20_000, queries=300, seed=3, out=out)
+    return simulate("rbp", n_searches=20_000, n_queries=300, seed=3, out=out)
 
 
 # ---- form -------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_popularity_falls_like_a_power_of_the_rank(log_of):
 
 
 def test_a_query_has_15_to_25_documents_and_about_ten_configurations(tmp_path):
-    log = simulate("cascade", searches=20_000, queries=20, seed=1, out=tmp_path / "log")
+    log = simulate("cascade", n_searches=20_000, n_queries=20, seed=1, out=tmp_path / "log")
     documents = Counter(row["query"] for row in rows(log / "judgments.parquet"))
     assert all(15 <= count <= 25 for count in documents.values())
     lists = defaultdict(set)
@@ -151,7 +151,7 @@ def test_users_make_several_searches_on_several_days(log_of):
 @pytest.mark.parametrize("world", ["web", "cascade"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp_path):
     first, again, other = (
-        simulate(world, searches=3_000, queries=50, seed=seed, out=tmp_path / name)
+        simulate(world, n_searches=3_000, n_queries=50, seed=seed, out=tmp_path / name)
         for name, seed in (("first", 1), ("again", 1), ("other", 2))
     )
     for file in FILES:
@@ -178,7 +178,7 @@ def test_a_log_of_any_size_is_drawn_in_periods_of_bounded_size(searches):
 
 
 def test_row_groups_are_bounded_and_only_the_last_one_is_small(tmp_path):
-    log = simulate("web", searches=260_000, queries=50, out=tmp_path / "log")
+    log = simulate("web", n_searches=260_000, n_queries=50, out=tmp_path / "log")
     for file in ("searches.parquet", "clicks.parquet"):
         metadata = pq.read_metadata(log / file)
         sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
@@ -190,14 +190,14 @@ def test_row_groups_are_bounded_and_only_the_last_one_is_small(tmp_path):
 
 
 def test_the_smallest_log_has_one_search_of_one_query(tmp_path):
-    log = simulate("web", searches=1, queries=1, out=tmp_path / "log")
+    log = simulate("web", n_searches=1, n_queries=1, out=tmp_path / "log")
     assert len(rows(log / "searches.parquet")) in (1, 2)
     assert len(rows(log / "queries.parquet")) == 1
 
 
 @pytest.mark.parametrize(("searches", "queries"), [(10, 50), (99_999, 50), (200_000, 100)])
 def test_the_number_of_queries_grows_with_the_searches_unless_it_is_given(searches, queries, tmp_path):
-    log = simulate("rr", searches=searches, out=tmp_path / "log")
+    log = simulate("rr", n_searches=searches, out=tmp_path / "log")
     assert len(rows(log / "queries.parquet")) == truth_of(log)["queries"] == queries
 
 
@@ -205,16 +205,16 @@ def test_the_number_of_queries_grows_with_the_searches_unless_it_is_given(search
     ("changed", "message"),
     [
         ({"world": "mars"}, r"world 'mars' is unknown; choose one of web, cascade, rbp, dcg, rr, null"),
-        ({"searches": 0}, r"searches is 0; it must lie in 1\.\."),
-        ({"searches": 10**12}, r"searches is 1000000000000; it must lie in"),
-        ({"queries": 0}, r"queries is 0; it must lie in 1\.\.1000000"),
-        ({"queries": 1_000_001}, r"queries is 1000001"),
+        ({"n_searches": 0}, r"n_searches is 0; it must lie in 1\.\."),
+        ({"n_searches": 10**12}, r"n_searches is 1000000000000; it must lie in"),
+        ({"n_queries": 0}, r"n_queries is 0; it must lie in 1\.\.1000000"),
+        ({"n_queries": 1_000_001}, r"n_queries is 1000001"),
         ({"seed": -1}, r"seed is -1; it must lie in 0\.\."),
         ({"seed": 2**63}, r"seed is 9223372036854775808"),
     ],
 )
 def test_an_argument_out_of_range_is_named_and_nothing_is_written(changed, message, tmp_path):
-    arguments = {"world": "rr", "searches": 10, "queries": 5, "seed": 0} | changed
+    arguments = {"world": "rr", "n_searches": 10, "n_queries": 5, "seed": 0} | changed
     with pytest.raises(SimulationError, match=message):
         simulate(arguments.pop("world"), **arguments, out=tmp_path / "log")
     assert list(tmp_path.iterdir()) == []
@@ -232,14 +232,14 @@ def test_a_place_that_is_taken_is_left_alone(taken, tmp_path):
         if taken == "folder":
             (out / "mine").touch()
     with pytest.raises(OutputError, match="exists already"):
-        simulate("rr", searches=10, out=out)
+        simulate("rr", n_searches=10, out=out)
     assert list(tmp_path.iterdir()) == [out]
 
 
 def test_a_place_that_cannot_be_made_is_an_output_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="cannot write"):
-        simulate("rr", searches=10, out=tmp_path / "file" / "log")
+        simulate("rr", n_searches=10, out=tmp_path / "file" / "log")
 
 
 def test_a_run_that_is_broken_off_leaves_nothing_behind(tmp_path):
@@ -248,13 +248,13 @@ def test_a_run_that_is_broken_off_leaves_nothing_behind(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        simulate("web", searches=2_000, out=tmp_path / "log", progress=break_off)
+        simulate("web", n_searches=2_000, out=tmp_path / "log", progress=break_off)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_appears_only_when_it_is_complete(tmp_path):
     out, seen = tmp_path / "deep" / "log", []
-    simulate("rr", searches=2_000, out=out, progress=lambda event: seen.append((event.part, out.exists())))
+    simulate("rr", n_searches=2_000, out=out, progress=lambda event: seen.append((event.part, out.exists())))
     parts = [part for part, _ in seen if part is not None]
     assert parts == sorted(parts)
     assert parts[-1] == 1
@@ -264,7 +264,7 @@ def test_a_folder_appears_only_when_it_is_complete(tmp_path):
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_truth_names_its_world_and_how_to_make_the_log_again(world, tmp_path):
-    log = simulate(world, searches=500, queries=20, seed=5, out=tmp_path / "log")
+    log = simulate(world, n_searches=500, n_queries=20, seed=5, out=tmp_path / "log")
     truth = truth_of(log)
     assert (truth["world"], truth["searches"], truth["queries"], truth["seed"]) == (world, 500, 20, 5)
     assert truth["law"]["words"]

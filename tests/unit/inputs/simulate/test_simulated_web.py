@@ -1,4 +1,4 @@
-"""The world `web`: its flaws are there at their rates and counted right, and it resembles a real log.
+"""The world `web`: its noise are there at their rates and counted right, and it resembles a real log.
 
 What was planted is counted here again from the files, by plain loops.
 """
@@ -25,7 +25,7 @@ HABITS = Browsing()
 @pytest.fixture(scope="module")
 def web(tmp_path_factory):
     return simulate(
-        "web", searches=SEARCHES, queries=60, seed=SEED, out=tmp_path_factory.mktemp("web") / "log"
+        "web", n_searches=SEARCHES, n_queries=60, seed=SEED, out=tmp_path_factory.mktemp("web") / "log"
     )
 
 
@@ -61,7 +61,7 @@ def usable(searches):
     return {search["search_id"]: search for search in searches if not fault(search)}
 
 
-# ---- flaws ----------------------------------------------------------------------------------------
+# ---- noise ----------------------------------------------------------------------------------------
 
 
 def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
@@ -144,7 +144,7 @@ def test_the_funnel_of_the_pipeline_finds_what_was_planted(web, truth):
     ],
 )
 def test_flaws_come_at_the_rates_that_the_truth_states(count, flaw, of, truth):
-    number, rate = truth["planted"][of], truth["flaws"][flaw]
+    number, rate = truth["planted"][of], truth["noise"][flaw]
     assert abs(truth["planted"][count] - number * rate) < 5 * sqrt(number * rate)
 
 
@@ -157,11 +157,11 @@ def test_fewer_rows_are_rejected_than_the_default_limit_allows(truth):
 def test_some_clicks_are_made_again_and_some_have_no_search_at_all(clicks, searches, truth):
     known = {search["search_id"] for search in searches}
     orphans = [click for click in clicks if click["search_id"] not in known]
-    assert len(orphans) == pytest.approx(truth["flaws"]["orphan_click"] * len(clicks), rel=0.5)
+    assert len(orphans) == pytest.approx(truth["noise"]["orphan_click"] * len(clicks), rel=0.5)
     genuine = [(c["search_id"], c["url"]) for c in clicks if c["search_id"] in known and c["url"]]
     again = len(genuine) - len(set(genuine))
     # Made again, of all that were made: each click is made once, and again with the stated chance.
-    rate = truth["flaws"]["repeated_click"]
+    rate = truth["noise"]["repeated_click"]
     assert again / len(genuine) == pytest.approx(rate / (1 + rate), abs=0.01)
 
 
@@ -207,13 +207,13 @@ def test_bots_make_many_searches_and_click_everything_or_nothing(usable, clicks,
     assert ways["other"] == 0
     assert sum(map(len, busy)) == pytest.approx(truth["planted"]["searches by bots"], rel=0.05)
     assert truth["planted"]["searches by bots"] / SEARCHES == pytest.approx(
-        truth["flaws"]["bot_searches"], rel=0.6
+        truth["noise"]["bot_searches"], rel=0.6
     )
 
 
 def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, truth, tmp_path):
     # A world without errors of the same seed has the same documents: its judgments are the true grades.
-    clean = simulate("rr", searches=10, queries=60, seed=SEED, out=tmp_path / "clean")
+    clean = simulate("rr", n_searches=10, n_queries=60, seed=SEED, out=tmp_path / "clean")
     grades = {(row["query"], row["url"]): row["grade"] for row in rows(clean / "judgments.parquet")}
     given = {(row["query"], row["url"]): row["grade"] for row in rows(web / "judgments.parquet")}
     assert given.keys() < grades.keys()
@@ -228,9 +228,9 @@ def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, 
 # ---- the user model ---------------------------------------------------------------------------------
 
 
-def clicks_on(grade, *, alluring=False, habits=HABITS):
+def clicks_on(grade, *, clickbait=False, habits=HABITS):
     """Clicks on 40,000 pages of results that are all alike."""
-    pages = Pages(np.full((40_000, 10), grade, dtype=np.int8), np.full((40_000, 10), alluring))
+    pages = Pages(np.full((40_000, 10), grade, dtype=np.int8), np.full((40_000, 10), clickbait))
     return browse(pages, np.random.default_rng(1), habits=habits)
 
 
@@ -242,21 +242,21 @@ def test_a_result_satisfies_with_probability_r_of_its_grade(grade):
 
 
 def test_the_first_result_is_clicked_at_the_rate_that_the_habits_give():
-    for grade, alluring in ((0, False), (4, False), (0, True)):
-        look = HABITS.alluring_attraction if alluring else HABITS.attraction[grade]
+    for grade, clickbait in ((0, False), (4, False), (0, True)):
+        look = HABITS.clickbait_attraction if clickbait else HABITS.attraction[grade]
         thorough = 1 - (1 - look) ** HABITS.looks
         chance = (1 - HABITS.leaves_at_once) * ((1 - HABITS.thorough) * look + HABITS.thorough * thorough)
-        clicked_first = clicks_on(grade, alluring=alluring)[:, 0].mean()
+        clicked_first = clicks_on(grade, clickbait=clickbait)[:, 0].mean()
         assert clicked_first == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
 
 
 def test_a_snippet_that_promises_too_much_draws_clicks_to_a_bad_result():
-    draws = [clicks_on(0, alluring=alluring).sum(axis=1).mean() for alluring in (False, True)]
+    draws = [clicks_on(0, clickbait=clickbait).sum(axis=1).mean() for clickbait in (False, True)]
     assert draws[1] > 1.5 * draws[0]
 
 
 def test_good_pages_end_the_search_of_those_who_seek_one_result():
-    seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, alluring_attraction=0.4)
+    seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, clickbait_attraction=0.4)
     several = [(clicks_on(grade, habits=seekers).sum(axis=1) > 1).mean() for grade in range(5)]
     assert several == sorted(several, reverse=True)
     assert several[4] < 0.2 * several[0]
@@ -317,4 +317,4 @@ def test_the_web_world_is_near_the_real_log_in_clicks_by_position_per_page_and_a
 def test_the_truth_tells_the_habits_and_the_flaws(truth):
     assert truth["markets"] == ["north", "south"]
     assert truth["parameters"]["thorough"] == Browsing().thorough
-    assert truth["flaws"]["editor_error"] == WORLDS["web"].flaws.editor_error == 0.10
+    assert truth["noise"]["editor_error"] == WORLDS["web"].noise.editor_error == 0.10
