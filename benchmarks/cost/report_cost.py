@@ -28,9 +28,9 @@ from clickassay.correlation.rankers import (
 )
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import read_input
-from clickassay.judgments.join import cut_to_depth, look_up
+from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.metrics.scoring import formed_sessions, measure
+from clickassay.metrics.scoring import compute_metrics, formed_sessions
 from clickassay.patterns.folder import read_patterns
 from clickassay.patterns.identity import configuration_id
 
@@ -107,9 +107,9 @@ def a_sample(log: Path, patterns: Path) -> Sample:
     table, depth = read_patterns(patterns), settings.depth[0]
     rows = read_input("judgments", str(log / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    looked = look_up(table, graded, judge="all", deepest=depth)
-    judged = cut_to_depth(looked, depth=depth, max_grade=settings.max_grade)
-    measured_ = measure(judged, formed_sessions(table.funnel), settings, judge="all", depth=depth)
+    graded_lists = look_up_grades(table, graded, judge="all", deepest=depth)
+    judged = cut_to_depth(graded_lists, depth=depth, max_grade=settings.max_grade)
+    measured_ = compute_metrics(judged, formed_sessions(table.funnel), settings, judge="all", depth=depth)
     return measured_.samples[0]
 
 

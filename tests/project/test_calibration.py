@@ -192,13 +192,13 @@ def test_a_best_metric_is_claimed_when_it_beats_every_other_and_only_then(benchm
     lifted = [(a, b, 1.0 if a == "AP" else -1.0 if b == "AP" else d, p) for a, b, d, p in rows]
     columns = ["metric_a", "metric_b", "difference", "p_adjusted"]
     pairs = pl.DataFrame(lifted, schema=columns, orient="row", strict=False)
-    assert better_than_all(pairs, level=0.05) == "AP"
-    assert better_than_all(pairs.with_columns(p_adjusted=pl.lit(0.05)), level=0.05) is None
-    assert better_than_all(pairs.with_columns(p_adjusted=pl.lit(0.05)), level=None) == "AP"
+    assert better_than_all(pairs, alpha=0.05) == "AP"
+    assert better_than_all(pairs.with_columns(p_adjusted=pl.lit(0.05)), alpha=0.05) is None
+    assert better_than_all(pairs.with_columns(p_adjusted=pl.lit(0.05)), alpha=None) == "AP"
     beaten = (pl.col("metric_a") == "AP") & (pl.col("metric_b") == "RBP")
     lost = pairs.with_columns(difference=pl.when(beaten).then(-1.0).otherwise("difference"))
-    assert better_than_all(lost, level=0.05) is None
-    assert better_than_all(lost, level=None) is None
+    assert better_than_all(lost, alpha=0.05) is None
+    assert better_than_all(lost, alpha=None) is None
 
 
 def test_runs_are_counted_by_what_they_claim(benchmark_module):

@@ -7,7 +7,7 @@ from benchmarks.promises.calibration.work import REAL, Chunk, chunks, share_erro
 from benchmarks.promises.calibration.worlds import FAR, FIRST, draw, exchanged, make_pool, with_metrics
 from clickassay.correlation.comparisons import comparisons
 
-LEVEL = 0.05
+ALPHA = 0.05
 OFTEN = 3
 """So many times the worlds of other questions: shares near 5 % must be told to half a point."""
 
@@ -38,7 +38,7 @@ def of_chunk(chunk: Chunk) -> pl.DataFrame:
 
 
 def summary(worlds: pl.DataFrame, *keys: str) -> pl.DataFrame:
-    """Count false alarms at the level of 5 %.
+    """Count false alarms at alpha = 5 %.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def summary(worlds: pl.DataFrame, *keys: str) -> pl.DataFrame:
     -------
     One row per key in order of appearance; shares are 0..1. `alarms` is of the test of one pair,
     `alarms_unlabelled` of pairs without a caution; `family` is the share of families with any adjusted
-    p-value below the level, `family_unadjusted` that without Holm's adjustment. `_se` are Monte-Carlo
+    p-value below alpha, `family_unadjusted` that without Holm's adjustment. `_se` are Monte-Carlo
     standard errors.
     """
-    pair = pl.col("p_value").lt(LEVEL).fill_null(value=False)
+    pair = pl.col("p_value").lt(ALPHA).fill_null(value=False)
     trusted = pair.filter(pl.col("caution").is_null())
-    family = pl.col("least_adjusted").lt(LEVEL).fill_null(value=False)
+    family = pl.col("least_adjusted").lt(ALPHA).fill_null(value=False)
     return worlds.group_by(keys, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("worlds"),
         pair.mean().alias("alarms"),
@@ -63,5 +63,5 @@ def summary(worlds: pl.DataFrame, *keys: str) -> pl.DataFrame:
         trusted.mean().alias("alarms_unlabelled"),
         family.mean().alias("family"),
         share_error(family).alias("family_se"),
-        pl.col("least_p").lt(LEVEL).fill_null(value=False).mean().alias("family_unadjusted"),
+        pl.col("least_p").lt(ALPHA).fill_null(value=False).mean().alias("family_unadjusted"),
     )

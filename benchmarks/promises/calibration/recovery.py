@@ -22,13 +22,13 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.inputs.simulate.worlds import WORLDS
 from clickassay.inputs.tables import read_input
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.judgments.join import cut_to_depth, look_up
+from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.metrics.scoring import formed_sessions, measure
+from clickassay.metrics.scoring import compute_metrics, formed_sessions
 
 DEPTH = 10
-LEVEL = 0.05
+ALPHA = 0.05
 SIZES = ((20_000, 100), (100_000, 500))
 """Searches and queries of a log."""
 
@@ -76,24 +76,24 @@ def _findings(world: str, pairs: pl.DataFrame) -> Iterator[tuple[str, str | None
     planted = PLANTED[world].editorial_metric if world in PLANTED else None
     for click in clicks:
         rows = pairs.filter(click_metric=click)
-        yield click, planted, better_than_all(rows, level=None), better_than_all(rows, level=LEVEL)
+        yield click, planted, better_than_all(rows, alpha=None), better_than_all(rows, alpha=ALPHA)
 
 
-def better_than_all(pairs: pl.DataFrame, *, level: float | None) -> str | None:
+def better_than_all(pairs: pl.DataFrame, *, alpha: float | None) -> str | None:
     """Return the metric that is better than each other one of EDITORIAL_METRICS, or None.
 
     Parameters
     ----------
     pairs
         Rows of contracts.COMPARISONS of one click metric; those of other metrics play no part.
-    level
+    alpha
         Adjusted p-values that tell metrics apart lie below it; None = any positive difference will do.
     """
     wins = Counter[str]()
     proper = pl.all_horizontal(pl.col("metric_a", "metric_b").is_in(EDITORIAL_METRICS))
     for row in pairs.filter(proper).iter_rows(named=True):
-        apart = level is None or (row["p_adjusted"] is not None and row["p_adjusted"] < level)
-        if row["difference"] and apart:
+        significant = alpha is None or (row["p_adjusted"] is not None and row["p_adjusted"] < alpha)
+        if row["difference"] and significant:
             wins[row["metric_a"] if row["difference"] > 0 else row["metric_b"]] += 1
     return next((name for name, won in wins.items() if won == len(EDITORIAL_METRICS) - 1), None)
 
@@ -108,9 +108,10 @@ def sample_of(log: Log) -> Sample:
         table = log_to_patterns(made / "searches.parquet", made / "clicks.parquet", settings)
         rows = read_input("judgments", str(made / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    looked = look_up(table, graded, judge=EVERY, deepest=DEPTH)
-    judged = cut_to_depth(looked, depth=DEPTH, max_grade=settings.max_grade)
-    return measure(judged, formed_sessions(table.funnel), settings, judge=EVERY, depth=DEPTH).samples[0]
+    graded_lists = look_up_grades(table, graded, judge=EVERY, deepest=DEPTH)
+    judged = cut_to_depth(graded_lists, depth=DEPTH, max_grade=settings.max_grade)
+    formed = formed_sessions(table.funnel)
+    return compute_metrics(judged, formed, settings, judge=EVERY, depth=DEPTH).samples[0]
 
 
 def summary(runs: pl.DataFrame) -> pl.DataFrame:

@@ -32,7 +32,7 @@ from clickassay.jobs.strata import (
     unjudged_table,
 )
 from clickassay.judgments.prepare import judged_queries, prepare_judgments
-from clickassay.metrics.scoring import Measured
+from clickassay.metrics.scoring import Measurements
 from clickassay.patterns.table import PatternTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
@@ -110,7 +110,7 @@ def analyse_tables(
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
 
 
-def _clicked(judged: list[Measured], settings: Settings, progress: Progress) -> Frames:
+def _clicked(judged: list[Measurements], settings: Settings, progress: Progress) -> Frames:
     """Fit click models on lists that were judged in full: no grade of them is made from clicks."""
     configurations = pl.concat([cell.configurations for cell in judged])
     return click_tables(configurations, _distinct([cell.patterns for cell in judged]), settings, progress)
@@ -171,7 +171,7 @@ def _correlated(
 
 
 def _funnel(
-    table: PatternTable, judgments: pl.DataFrame, measured: list[Measured], settings: Settings
+    table: PatternTable, judgments: pl.DataFrame, measured: list[Measurements], settings: Settings
 ) -> pl.DataFrame:
     log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
     return FUNNEL.canonical(pl.concat([log, judgments, *(cell.funnel for cell in measured)]))

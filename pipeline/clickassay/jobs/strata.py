@@ -33,7 +33,7 @@ from clickassay.judgments.unjudged import (
 )
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
-from clickassay.metrics.scoring import Measured, SetApart, formed_sessions, measure
+from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, formed_sessions
 from clickassay.patterns.table import PatternTable
 from clickassay.studies.audit.in_run import conventions_table
 
@@ -139,7 +139,7 @@ class Cells:
         under the rule that the run follows.
     """
 
-    measured: list[Measured]
+    measured: list[Measurements]
     cascade_effects: list[pl.DataFrame]
     conventions: list[pl.DataFrame]
 
@@ -157,8 +157,10 @@ def measured_cells(
             candidates, to_fit = _graded_candidates(parts, graded, judge, settings)
         judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
         models = _fitted(to_fit, depth, settings)
-        set_apart = SetApart(apart, models)
-        found.measured.append(measure(judged, formed, settings, judge=judge, depth=depth, apart=set_apart))
+        fitting_users = FittingUsers(apart, models)
+        found.measured.append(
+            compute_metrics(judged, formed, settings, judge=judge, depth=depth, fitting=fitting_users)
+        )
         found.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
             found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
@@ -205,7 +207,7 @@ def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Prog
     return pl.concat([NEXT_JUDGMENTS.empty(), *found])
 
 
-def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:
+def unjudged_table(found: Mapping[str, Sequence[Measurements]]) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.UNJUDGED`: none if lists are left out and no more is asked."""
     if len(found) == 1:
         return UNJUDGED.empty()
@@ -213,7 +215,7 @@ def unjudged_table(found: Mapping[str, Sequence[Measured]]) -> pl.DataFrame:
     return UNJUDGED.canonical(pl.concat(rows))
 
 
-def _rows(cell: Measured, rule: str) -> pl.DataFrame:
+def _rows(cell: Measurements, rule: str) -> pl.DataFrame:
     samples = [correlations(sample, [unsplit(sample)]) for sample in cell.samples]
     overall = pl.concat([CORRELATIONS.empty(), *samples])
     shares = pl.DataFrame(

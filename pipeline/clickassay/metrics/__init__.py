@@ -3,6 +3,6 @@
 - ``definition``: what a metric is; ``names``: the grammar of names.
 - ``clicks``, ``editorial``, ``ranked``, ``click_model_metrics``: the metrics, a function and a record each.
 - ``gains``: gains, discounts, ideal lists.
-- ``catalogue``: all of them; ``scoring``: computed on judged configurations.
+- ``catalogue``: all of them; ``scoring``: their values on judged configurations.
 - ``null_success``: SS when clicks ignore the grades.
 """

@@ -22,7 +22,7 @@ METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
 
 
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
-"""Plain metrics that any other must beat: the first knows no order, the others only the first result."""
+"""Plain metrics that any other must beat: the first ignores the order, the others use the first result."""
 
 _NAMES = frozenset(metric.name for metric in METRICS)
 
@@ -41,14 +41,14 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
     plain = [parse(name, METRICS) for name in BASELINES]
     own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    asked = [parse(without_aliases(name.strip(), _NAMES), METRICS) for name in settings.metric]
-    for measure in asked:
+    requested = [parse(without_aliases(name.strip(), _NAMES), METRICS) for name in settings.metric]
+    for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(
                 f"metric {measure}: the run has depth {min(settings.depth)}; cut it at that or above"
             )
         _check_fits(measure, measure.depth or max(settings.depth), settings)
-    return tuple(dict.fromkeys((*own, *asked)))
+    return tuple(dict.fromkeys((*own, *requested)))
 
 
 def editorial_values(

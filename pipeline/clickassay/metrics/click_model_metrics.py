@@ -1,4 +1,4 @@
-"""Editorial metrics that a click model makes: what it expects of the clicks on a list of grades."""
+"""Editorial metrics of click models: the MeanRR that a model expects of a list of grades."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ CLICK_MODELS = "click_models"
 """Name of the array in `Metric.needs` that has the fitted models."""
 
 Expectation = Callable[[NDArray[np.integer]], Floats]
-"""(N, k) grades -> (N,) what a model expects."""
+"""(N, k) grades -> (N,) the MeanRR that a model expects."""
 
 _NAMES = {
     "PBM": "position-based model",
@@ -30,7 +30,7 @@ _NAMES = {
 def _expected(grades: NDArray[np.integer], fitted: Mapping[str, Expectation], *, model: str) -> Floats:
     if model not in fitted:
         raise SettingsError(
-            f"metric {model} is what a click model expects, and no such model was fitted: "
+            f"metric {model} needs a fitted click model, and none was fitted: "
             "make the pattern table with --folds 2 or more"
         )
     return fitted[model](grades)
@@ -43,4 +43,4 @@ MODEL_METRICS = tuple(
     )
     for name, words in _NAMES.items()
 )  # fmt: skip
-"""One for each click model that tells examination from attraction: MeanRR of the grades' click behaviour."""
+"""One for each click model that separates examination from attraction."""

@@ -29,7 +29,7 @@ def flag(text: str) -> bool:
 def numbers(text: str) -> tuple[float, ...]:
     """Read numbers with blanks between them, as ``'0 0.1 0.4'``, in quotes or without.
 
-    A map as ir_measures has it, ``{1:1,2:3}``, gives the same: grades that it leaves out keep themselves.
+    A map as in ir_measures, ``{1:1,2:3}``, is read too: a grade that it leaves out is its own gain.
 
     Raises
     ------
@@ -37,11 +37,11 @@ def numbers(text: str) -> tuple[float, ...]:
         If one of them is no number.
     """
     if text.startswith("{") and text.endswith("}"):
-        return _mapped(dict(piece.split(":") for piece in text[1:-1].split(",")))
+        return _gain_map(dict(piece.split(":") for piece in text[1:-1].split(",")))
     return tuple(float(piece) + 0.0 for piece in word(text).split())  # + 0.0: -0 is printed as 0
 
 
-def _mapped(texts: dict[str, str]) -> tuple[float, ...]:
+def _gain_map(texts: dict[str, str]) -> tuple[float, ...]:
     gains = {int(grade): float(gain) + 0.0 for grade, gain in texts.items()}
     if min(gains) < 0 or max(gains) > LARGEST_GRADE:
         raise ValueError(f"grades lie in 0..{LARGEST_GRADE}")
@@ -80,7 +80,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Metric:
-    """A declared metric: everything that is said and printed about it derives from this record.
+    """A declared metric: everything that is printed about it derives from this record.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Measure:
     depth
         The cut after ``@``; None = as deep as the data.
     rules
-        Pairs (rule, value) on results without a grade, which only lists that have some need (`parse`).
+        Pairs (rule, value) for results without a grade (`parse`).
     """
 
     metric: Metric

@@ -19,7 +19,7 @@ def dcg(grades: Grades, *, dcg: str = "exp-log2", gains: Values | None = None) -
     """DCG = sum of (2^gi - 1) / log2(i + 1); 0 without a bound.
 
     Another form is ``log2`` (gain g) or ``jk-log2`` (gain g, discounted by log2(i) from the second place on).
-    With `gains`, one number for each grade from 0 up, theirs take the place of 2^g - 1.
+    `gains`, one number for each grade from 0 up, replace 2^g - 1.
     """
     return discounted(grades, dcg, gains)
 
@@ -56,9 +56,9 @@ def err(
 ) -> Floats:
     """ERR = sum over ranks r of (1/r) R(gr) prod_{i<r} (1 - R(gi)); 0..1.
 
-    With `gains`, one chance for each grade from 0 up, theirs take the place of R(g). With `gamma`, the chance
-    to go on when not satisfied, the extended cascade metric (Chapelle et al. 2009, 7.2): gamma^(r - 1)
-    takes the place of 1/r. With `utilities` it is the r-th of them, and the value is at most the largest.
+    `gains`, one chance for each grade from 0 up, replace R(g). With `gamma`, the chance to continue when not
+    satisfied, it is the extended cascade metric (Chapelle et al. 2009, 7.2): gamma^(r - 1) replaces 1/r.
+    `utilities` replace 1/r by the r-th of them; the value is then at most the largest of them.
     """
     satisfied = satisfaction(grades, max_rel, gains)
     if utilities is not None:
@@ -68,29 +68,29 @@ def err(
 
 def expected_reciprocal_rank(satisfied: Floats) -> Floats:
     """Return the mean of 1/r, r = the rank where the user stops, from the (N, k) chances to be satisfied."""
-    total, goes_on = np.zeros(len(satisfied)), np.ones(len(satisfied))
-    for rank, stops in enumerate(satisfied.T, start=1):
-        total += goes_on * stops / rank
+    total, continues = np.zeros(len(satisfied)), np.ones(len(satisfied))
+    for rank, satisfies in enumerate(satisfied.T, start=1):
+        total += continues * satisfies / rank
         # 1 - R(g) is exact, and a product of positive factors keeps its relative precision
-        goes_on *= 1 - stops
+        continues *= 1 - satisfies
     return total
 
 
 def expected_success(satisfied: Floats, gamma: float) -> Floats:
-    """Return the chance to be satisfied, of a user who goes on with chance `gamma` when not satisfied."""
-    total, goes_on = np.zeros(len(satisfied)), np.ones(len(satisfied))
-    for stops in satisfied.T:
-        total += goes_on * stops
-        goes_on *= gamma * (1 - stops)
+    """Return the chance to be satisfied, of a user who continues with chance `gamma` when not satisfied."""
+    total, continues = np.zeros(len(satisfied)), np.ones(len(satisfied))
+    for satisfies in satisfied.T:
+        total += continues * satisfies
+        continues *= gamma * (1 - satisfies)
     return total
 
 
 def expected_utility(satisfied: Floats, utilities: Values) -> Floats:
     """Return the mean utility of the rank where the user stops (definition 1 of the paper)."""
-    total, goes_on = np.zeros(len(satisfied)), np.ones(len(satisfied))
-    for utility, stops in zip(utilities, satisfied.T, strict=False):
-        total += utility * goes_on * stops
-        goes_on *= 1 - stops
+    total, continues = np.zeros(len(satisfied)), np.ones(len(satisfied))
+    for utility, satisfies in zip(utilities, satisfied.T, strict=False):
+        total += utility * continues * satisfies
+        continues *= 1 - satisfies
     return total
 
 

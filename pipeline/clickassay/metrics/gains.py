@@ -54,7 +54,7 @@ def ideal_gains(pool: Grades, depth: int, form: str, gains: Values | None = None
     return np.where(there, grade_gains(form, pool.shape[1] - 1, gains)[ideal_grades(pool, depth)], 0.0)
 
 
-def of_ideal(
+def relative_to_ideal(
     grades: Grades, pool: Grades, deepest: int | None, form: str, gains: Values | None = None
 ) -> Floats:
     """Return the sums of gain / discount of (N, k) grades over those of the best `deepest` results.
@@ -79,10 +79,10 @@ def ndcg(
     gains: Values | None = None,
     ideal: str = "judged",
 ) -> Floats:
-    """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1 where every result stands once.
+    """NDCG = DCG / DCG of the best results, 0 when that is 0; 0..1 where no result is repeated.
 
     A list that shows a judged result twice can exceed 1: the pool has it once, and nothing is clipped
-    (method 6). With `gains`, one number for each grade from 0 up, theirs take the place of the form's.
+    (method 6). `gains`, one number for each grade from 0 up, replace those of the form.
 
     Parameters
     ----------
@@ -100,4 +100,4 @@ def ndcg(
     """
     if ideal == "shown":
         pool = np.stack([np.count_nonzero(grades == g, axis=1) for g in range(pool.shape[1])], axis=1)
-    return of_ideal(grades, pool, None if ideal == "uncut" else deepest, dcg, gains)
+    return relative_to_ideal(grades, pool, None if ideal == "uncut" else deepest, dcg, gains)

@@ -36,7 +36,7 @@ def parse(
     metrics
         The declared metrics to choose from.
     rules
-        Parameters that every metric has beside its own.
+        Parameters that every metric has besides its own.
 
     Raises
     ------
@@ -144,7 +144,7 @@ UNJUDGED = Parameter(
     setting=None,
 )
 RULES = (JUDGED_ONLY, UNJUDGED)
-"""What a name may say of results without a grade; without a word they are worth grade 0."""
+"""What a name may set for results without a grade; by default they count as grade 0."""
 
 
 OTHER_NAMES = {
@@ -194,7 +194,7 @@ _NAMES = frozenset(metric.name for metric in MEASURES)
 
 
 def other_names(metric: Metric) -> tuple[str, ...]:
-    """Return the names that a metric has in trec_eval and elsewhere; K is a depth, L a level of recall."""
+    """Return the names of a metric in trec_eval and other tools; K is a depth, L a level of recall."""
     ours = [alias for alias in ALIASES if parse_measure(alias).metric is metric]
     trec = [
         pattern.replace(r"(\d+)", "K").replace(r"([01]\.\d+)", "L")
@@ -204,25 +204,27 @@ def other_names(metric: Metric) -> tuple[str, ...]:
     return tuple(name for name in (*trec, *ours) if name != metric.name)
 
 
-def spelled_out(measure: Measure, settings: Settings) -> Measure:
-    """Return the measure with every parameter that the settings give, so that its name says all of it.
+def spell_out(measure: Measure, settings: Settings) -> Measure:
+    """Return the measure with every parameter that the settings give, so that its name is complete.
 
-    ``AP`` becomes ``AP(rel=1)``, ``ERR@10`` becomes ``ERR(max_rel=4)@10``; a bare ``DCG`` says its gains.
+    ``AP`` becomes ``AP(rel=1)``, ``ERR@10`` becomes ``ERR(max_rel=4)@10``; a bare ``DCG`` names its gains.
     """
-    told = dict(measure.arguments)
-    outdone = {one for pair in measure.metric.exclusive for one in pair if told.keys() & (set(pair) - {one})}
+    given = dict(measure.arguments)
+    excluded = {
+        one for pair in measure.metric.exclusive for one in pair if given.keys() & (set(pair) - {one})
+    }
     full = {
-        item.name: told.get(item.name, getattr(settings, item.setting) if item.setting else item.default)
+        item.name: given.get(item.name, getattr(settings, item.setting) if item.setting else item.default)
         for item in measure.metric.parameters
-        if item.name in told
-        or (item.name not in outdone and (item.setting is not None or item.name in _ALWAYS_SAID))
+        if item.name in given
+        or (item.name not in excluded and (item.setting is not None or item.name in _ALWAYS_SPELLED))
     }
     if measure.metric.name == "nDCG" and full.get("dcg") == "log2":
         del full["dcg"]  # as ir_measures prints it
     return replace(measure, arguments=tuple(full.items()))
 
 
-_ALWAYS_SAID = {"dcg"}
+_ALWAYS_SPELLED = {"dcg"}
 
 
 TREC: tuple[tuple[str, Callable[[str], str]], ...] = (

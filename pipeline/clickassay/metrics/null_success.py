@@ -1,7 +1,7 @@
 """SS when clicks ignore the grades (method 7.3).
 
-SS asks whether a click met a good grade, so it looks at the grades itself and goes with editorial metrics
-even when masks are drawn from all masks of the sample, whatever the configuration shows.
+SS is 1 if a clicked result has a good grade. So it uses the grades itself, and correlates with editorial
+metrics even when masks are drawn from all masks of the sample, whatever the configuration shows.
 """
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats, Integers
 
 MASKS_USED = 20_000
-"""Most frequent masks that stand for all: bounds the work at great depths."""
+"""The most frequent masks that are used: bounds the work at great depths."""
 
-_CELLS_AT_ONCE = 10_000_000
+_PAIRS_AT_ONCE = 10_000_000
 
 
 def null_success(good: NDArray[np.int64], masks: Integers, sessions: Integers) -> Floats:
@@ -34,7 +34,7 @@ def null_success(good: NDArray[np.int64], masks: Integers, sessions: Integers) -
     kept = np.argsort(-weights, kind="stable")[:MASKS_USED]
     distinct, weights = distinct[kept], weights[kept]
     shown, place = np.unique(good, return_inverse=True)
-    rows = max(1, _CELLS_AT_ONCE // max(1, len(distinct)))
+    rows = max(1, _PAIRS_AT_ONCE // max(1, len(distinct)))
     met = [
         ((shown[first : first + rows, None] & distinct) != 0) @ weights
         for first in range(0, len(shown), rows)

@@ -1,4 +1,4 @@
-"""Measures of ranked lists that trec_eval, ir_measures and textbooks have, beside those of method 6.
+"""Measures of ranked lists from trec_eval, ir_measures and textbooks, besides those of method 6.
 
 N lists of k places. `grades` is (N, k): grade of the result at each place, 0 where it is unjudged or the
 list has ended. `judged` is (N, k): whether it has a grade. `pooled` is (N, k): whether it was to be judged,
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from clickassay.core.records import Floats
 from clickassay.metrics.definition import Metric, Parameter
 from clickassay.metrics.editorial import DCG_FORM, GAINS, REL
-from clickassay.metrics.gains import Grades, Values, discounted, ndcg, of_ideal
+from clickassay.metrics.gains import Grades, Values, discounted, ndcg, relative_to_ideal
 
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]
@@ -35,26 +35,26 @@ def share(part: NDArray[Any], whole: NDArray[Any] | int) -> Floats:
     return value
 
 
-def found(grades: Grades, rel: int) -> Sizes:
+def relevant_retrieved(grades: Grades, rel: int) -> Sizes:
     """Return the (N,) numbers of relevant results in the lists."""
     counts: Sizes = np.count_nonzero(grades >= rel, axis=1)
     return counts
 
 
-def relevant(pool: Grades, rel: int) -> Sizes:
+def relevant_judged(pool: Grades, rel: int) -> Sizes:
     """Return the (N,) numbers of relevant results that the queries have."""
     counts: Sizes = pool[:, rel:].sum(axis=1)
     return counts
 
 
 def precision(grades: Grades, size: Sizes | int, *, rel: int) -> Floats:
-    """P = relevant results / results looked at (the cut, also where the list ends before it); 0..1."""
-    return share(found(grades, rel), size)
+    """P = relevant results / the cut (also where the list ends before it; without one, all results); 0..1."""
+    return share(relevant_retrieved(grades, rel), size)
 
 
 def recall(grades: Grades, pool: Grades, *, rel: int) -> Floats:
     """R = relevant results of the list / those of the query; 0..1."""
-    return share(found(grades, rel), relevant(pool, rel))
+    return share(relevant_retrieved(grades, rel), relevant_judged(pool, rel))
 
 
 def f_measure(grades: Grades, pool: Grades, size: Sizes | int, *, rel: int, beta: float) -> Floats:
@@ -75,7 +75,7 @@ def success(grades: Grades, *, rel: int) -> Floats:
 
 def r_precision(grades: Grades, pool: Grades, *, rel: int) -> Floats:
     """Rprec = relevant results among the first R / R, R = relevant results of the query; 0..1."""
-    wanted = relevant(pool, rel)
+    wanted = relevant_judged(pool, rel)
     first = np.arange(grades.shape[1]) < wanted[:, None]
     return share(np.count_nonzero((grades >= rel) & first, axis=1), wanted)
 
@@ -83,11 +83,11 @@ def r_precision(grades: Grades, pool: Grades, *, rel: int) -> Floats:
 def bpref(grades: Grades, judged: Flags, pool: Grades, *, rel: int) -> Floats:
     """Bpref = mean over R of 1 - (judged irrelevant results above, at most R) / min(R, N); 0..1.
 
-    N = judged irrelevant results of the query. Results without a grade play no part (Buckley and Voorhees
+    N = judged irrelevant results of the query. Results without a grade are ignored (Buckley and Voorhees
     2004).
     """
     hits = grades >= rel
-    wanted, irrelevant = relevant(pool, rel)[:, None], pool[:, :rel].sum(axis=1)[:, None]
+    wanted, irrelevant = relevant_judged(pool, rel)[:, None], pool[:, :rel].sum(axis=1)[:, None]
     above = np.cumsum(judged & ~hits, axis=1)
     bound = np.maximum(np.minimum(wanted, irrelevant), 1)
     worth = np.where(hits, 1 - np.minimum(above, wanted) / bound, 0)
@@ -104,7 +104,7 @@ def inferred_ap(grades: Grades, judged: Flags, pooled: Flags, pool: Grades, *, r
     unjudged: Sizes = np.cumsum(pooled, axis=1)
     rate = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
     expected = 1 / rank + (good + bad + unjudged) / rank * rate
-    return share(np.where(hits, expected, 0).sum(axis=1), relevant(pool, rel))
+    return share(np.where(hits, expected, 0).sum(axis=1), relevant_judged(pool, rel))
 
 
 def judged_share(judged: Flags, returned: Sizes) -> Floats:
@@ -124,7 +124,7 @@ def precision_at_recalls(
     grades: Grades, pool: Grades, *, rel: int, recalls: tuple[float, ...] = RECALLS
 ) -> Floats:
     """Return the (N, levels) interpolated precision: the largest at any rank of that recall or above."""
-    hits, wanted = grades >= rel, relevant(pool, rel)
+    hits, wanted = grades >= rel, relevant_judged(pool, rel)
     seen: Sizes = np.cumsum(hits, axis=1)
     at_rank = np.where(hits, seen / np.arange(1, grades.shape[1] + 1), 0.0)
     best = np.maximum.accumulate(at_rank[:, ::-1], axis=1)[:, ::-1]
@@ -149,7 +149,7 @@ def cumulated_gain(grades: Grades, *, gains: Values | None = None) -> Floats:
 
 def normalised_gain(grades: Grades, pool: Grades, deepest: int | None, *, gains: Values | None) -> Floats:
     """NCG = CG / CG of the best results of the query; 0..1."""
-    return of_ideal(grades, pool, deepest, "none", gains)
+    return relative_to_ideal(grades, pool, deepest, "none", gains)
 
 
 def inversions(grades: Grades, returned: Sizes) -> Floats:
@@ -179,12 +179,12 @@ def coverage(grades: Grades, known: Flags, known_relevant: Sizes, *, rel: int) -
 
 def novelty(grades: Grades, known: Flags, *, rel: int) -> Floats:
     """Return the share of the list's relevant results that the user did not know; 0..1."""
-    return share(np.count_nonzero((grades >= rel) & ~known, axis=1), found(grades, rel))
+    return share(np.count_nonzero((grades >= rel) & ~known, axis=1), relevant_retrieved(grades, rel))
 
 
 def relative_recall(grades: Grades, expected: Sizes, *, rel: int) -> Floats:
     """Return relevant results of the list / relevant results that the user expects to find; 0 or more."""
-    return share(found(grades, rel), expected)
+    return share(relevant_retrieved(grades, rel), expected)
 
 
 def recall_effort(returned: Sizes, expected: Sizes) -> Floats:
@@ -272,4 +272,4 @@ OF_USERS = (
     Metric("RecallEffort", "relevant results expected / results shown: less is better", 0, np.inf, _KORFHAGE,
            recall_effort, ("returned", "expected")),
 )  # fmt: skip
-"""Measures that need to be told what users know or expect."""
+"""Measures that need what users know or expect as an input."""

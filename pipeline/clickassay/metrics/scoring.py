@@ -1,4 +1,4 @@
-"""Judged configurations measured: every click metric and editorial metric, as arrays and as a table."""
+"""Click metrics and editorial metrics of judged configurations, as arrays and as tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from clickassay.metrics.null_success import null_success
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What one depth and judge contribute to a run.
+class Measurements:
+    """The metrics of one depth and judge, and the rows that they add to a run's tables.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class SetApart:
-    """Sessions that are not measured, since models were fitted on them.
+class FittingUsers:
+    """Users whose sessions are not measured, since models were fitted on them.
 
     Attributes
     ----------
     sessions
-        How many, by market.
+        Their sessions, by market.
     models
         By name: what a click model fitted on them expects of (N, k) grades.
     """
@@ -57,18 +57,18 @@ class SetApart:
     models: Mapping[str, Expectation]
 
 
-NONE_APART = SetApart({}, {})
+NO_FITTING_USERS = FittingUsers({}, {})
 
 
-def measure(
+def compute_metrics(
     judged: JudgedConfigurations,
     formed: dict[str, int],
     settings: Settings,
     *,
     judge: str,
     depth: int,
-    apart: SetApart = NONE_APART,
-) -> Measured:
+    fitting: FittingUsers = NO_FITTING_USERS,
+) -> Measurements:
     """Compute all metrics of judged configurations.
 
     Parameters
@@ -77,26 +77,26 @@ def measure(
         Configurations of `judge` at `depth`, over all markets.
     formed
         All sessions by market, for coverage; those set apart with them.
-    apart
+    fitting
         What `judged` has not, and the models that were fitted on it.
     """
     n, mask, sessions = (judged.patterns[name].to_numpy() for name in ("n", "click_mask", "sessions"))
     good = good_masks(judged.grades, settings)
     clicks = click_values(n, mask, sessions, good, depth=depth)
     pool = judged.pool if settings.pool == "judged" else None
-    names, editorial = editorial_values(judged.grades, pool, settings, click_models=apart.models)
+    names, editorial = editorial_values(judged.grades, pool, settings, click_models=fitting.models)
     samples = tuple(
         _sample(judged, clicks, good, names, editorial, market, judge=judge, depth=depth)
         for market in sorted(judged.rows["market"].unique())
     )
-    measured = {market: sessions - apart.sessions.get(market, 0) for market, sessions in formed.items()}
-    return Measured(
+    measured = {market: sessions - fitting.sessions.get(market, 0) for market, sessions in formed.items()}
+    return Measurements(
         samples=samples,
         filled=_filled(judged, clicks.sessions),
         configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
         patterns=_patterns(judged),
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
-        funnel=_funnel(judged, samples, formed, apart, judge=judge, depth=depth),
+        funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
 
 
@@ -235,14 +235,14 @@ def _funnel(
     judged: JudgedConfigurations,
     samples: tuple[Sample, ...],
     formed: dict[str, int],
-    apart: SetApart,
+    fitting: FittingUsers,
     *,
     judge: str,
     depth: int,
 ) -> pl.DataFrame:
     kept = {sample.key.market: int(sample.sessions.sum()) for sample in samples}
     steps = (
-        ("set apart", "users of fold 0: models are fitted on their clicks", apart.sessions),
+        ("set apart", "users of fold 0: models are fitted on their clicks", fitting.sessions),
         ("too short", "fewer results than the depth", judged.too_short),
         ("not judged", "a result without a grade", judged.not_judged),
         ("kept", "", kept),

@@ -20,10 +20,10 @@ NAMES = tuple(metric.name for metric in MODEL_METRICS)
 CASCADES = ("CM", "SDBN", "DBN")
 
 
-def test_each_click_model_that_tells_examination_is_a_metric_and_no_other():
-    telling = {kind.name for kind in CLICK_MODELS if kind.estimates_examination and kind.estimates_attraction}
-    assert set(NAMES) == telling
-    assert len(NAMES) == len(telling)
+def test_each_click_model_that_estimates_examination_is_a_metric_and_no_other():
+    names = {kind.name for kind in CLICK_MODELS if kind.estimates_examination and kind.estimates_attraction}
+    assert set(NAMES) == names
+    assert len(NAMES) == len(names)
 
 
 def test_a_metric_is_what_its_model_expects_cut_at_its_depth():
@@ -81,7 +81,7 @@ def test_the_model_is_fitted_on_users_of_fold_0_and_the_metric_tried_on_the_othe
     assert rows["n_sessions"].sum() <= kept < table.patterns["sessions"].sum()
 
 
-def test_in_a_world_of_cascades_every_model_of_cascades_foretells_as_well_as_err(log):
+def test_in_a_world_of_cascades_every_model_of_cascades_predicts_as_well_as_err(log):
     """There ERR is the expected MeanRR exactly: DBN, SDBN and CM have it among their special cases."""
     _, found = run_of(log, folds=2, metric=CASCADES)
     rows = found["configurations"]

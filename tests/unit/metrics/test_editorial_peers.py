@@ -107,7 +107,7 @@ def test_ndcg_of_linear_gains_is_that_of_trec_eval_and_ir_measures(world, depth)
     np.testing.assert_allclose(ours(world, f"{LINEAR}@{depth}"), theirs, atol=1e-12)
 
 
-def test_ndcg_of_any_gains_is_that_of_ir_measures_told_the_same_gains(world):
+def test_ndcg_of_any_gains_is_that_of_ir_measures_with_the_same_gains(world):
     expected = by_ir_measures(world, ir_measures.nDCG(gains={1: 1, 2: 1, 3: 4, 4: 9}) @ 5)
     np.testing.assert_allclose(ours(world, "NDCG(gains='0 1 1 4 9')@5"), expected, atol=1e-12)
 

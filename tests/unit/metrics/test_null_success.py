@@ -48,7 +48,7 @@ def test_work_in_small_blocks_gives_the_same(monkeypatch):
     good = rng.integers(0, 32, 40).tolist()
     patterns = list(zip(rng.integers(0, 32, 20).tolist(), rng.integers(1, 9, 20).tolist(), strict=True))
     whole = success(good, patterns)
-    monkeypatch.setattr(null, "_CELLS_AT_ONCE", 30)
+    monkeypatch.setattr(null, "_PAIRS_AT_ONCE", 30)
     assert success(good, patterns).tolist() == whole.tolist()
 
 

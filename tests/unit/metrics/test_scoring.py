@@ -10,7 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import load_settings
 from clickassay.metrics.clicks import CLICK_METRICS
-from clickassay.metrics.scoring import formed_sessions, measure
+from clickassay.metrics.scoring import compute_metrics, formed_sessions
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
 
 CLICKS_AT_TWO = {  # 5 sessions without a click, 2 on the first place, 4 on the second; only the first is good
@@ -39,7 +39,9 @@ EDITORIAL_AT_TWO = {  # grades 3 and 1
 def measured_at(depth, table=None, rows=None, judge="all", **settings):
     table = table_of() if table is None else table
     judged = judged_at(depth, table, rows, judge=judge)
-    return measure(judged, formed_sessions(table.funnel), load_settings(**settings), judge=judge, depth=depth)
+    return compute_metrics(
+        judged, formed_sessions(table.funnel), load_settings(**settings), judge=judge, depth=depth
+    )
 
 
 def test_click_metrics_are_means_over_sessions():
@@ -169,7 +171,7 @@ def test_a_log_without_a_session_on_a_first_page_has_no_coverage():
     assert measured.statistics.select("market", "n_all_sessions", "coverage").rows() == [("all", 0, None)]
 
 
-def test_markets_are_measured_apart():
+def test_markets_are_measured_separately():
     table = table_of([("uk", "q", "ab"), ("us", "q", "ba")], [{1: 3}, {0: 4}])
     samples = {sample.key.market: sample for sample in measured_at(2, table).samples}
     assert {market: sample.sessions.tolist() for market, sample in samples.items()} == {"uk": [3], "us": [4]}

@@ -14,7 +14,7 @@ from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.trec import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
 from clickassay.metrics.definition import Measure
-from clickassay.metrics.names import parse_measure, parse_measures, spelled_out
+from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
 from clickassay.studies.evaluation.forms import COMPARISONS, MEANS, PER_QUERY, RUNS, in_form
 from clickassay.studies.evaluation.lists import Lists, lists_of_dicts, ranked_lists
@@ -127,7 +127,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     if average_over not in get_args(AverageOver):
         raise SettingsError(f"average_over is {average_over!r}, expected 'judged' or 'both'")
     settings = _settings(rel, max_grade, persistence)
-    parsed = tuple(dict.fromkeys(spelled_out(measure, settings) for measure in _parse(measures)))
+    parsed = tuple(dict.fromkeys(spell_out(measure, settings) for measure in _parse(measures)))
     users = _UserKnowledge(
         None if known is None else read_pairs(known), None if expected is None else read_numbers(expected)
     )
