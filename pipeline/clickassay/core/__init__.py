@@ -1,9 +1,9 @@
-"""What every floor stands on; no engine, no maths.
+"""What every floor imports; no engine, no maths.
 
-- ``settings``, ``errors``, ``progress``: what everything is told, raises, reports.
+- ``settings``, ``errors``, ``progress``: options, errors and progress reports of all stages.
 - ``contracts``: the form of every table; ``records``: what several floors share.
 - ``output``, ``tables``: folders that appear whole; tables on disk.
-- ``text``, ``escape``, ``frames``: words; foreign text made safe; frames as CSV and JSON.
-- ``privacy``: who may be named.
+- ``text``, ``escape``, ``frames``: numbers and lists as words; escaping of text from outside; CSV and JSON.
+- ``privacy``: which queries may be named.
 - ``provenance``, ``seeds``, ``sqlfiles``: versions; random draws by name; where ``sql/`` lies.
 """

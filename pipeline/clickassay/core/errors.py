@@ -1,4 +1,4 @@
-"""One root of all errors that a user can cause or mend, one class per stage.
+"""One root of all errors that a user can cause or correct, one class per stage.
 
 A message says what was found, what was expected, and what to do; it fits one line.
 """
@@ -41,7 +41,7 @@ class SimulationError(ClickassayError):
 
 
 class ClickModelError(ClickassayError):
-    """Click models cannot be fitted to, or tried on, these clicks."""
+    """Click models cannot be fitted to, or evaluated on, these clicks."""
 
 
 class LearningError(ClickassayError):

@@ -1,10 +1,10 @@
-r"""Foreign text made safe for what it is written into, one function each.
+r"""Escaping of text from logs and judgments for what it is written into, one function each.
 
-One answer for every character: what acts on what is around it, or has no agreed form, is spelled out, as
-``\x1b``: control characters (ANSI escapes, line ends, tabs), separators of lines and paragraphs, format
-characters that reorder or hide text, lone surrogates, private and unassigned code points. All else is kept:
-blanks of any width, marks, and the two joiners, which Persian, Indic scripts and emoji need. CSV alone keeps
-every character, since a program reads it back.
+One rule for every character: a character that acts on the text around it, or has no agreed form, is spelled
+out, as ``\x1b``: control characters (ANSI escapes, line ends, tabs), separators of lines and paragraphs,
+format characters that reorder or hide text, lone surrogates, private and unassigned code points. All others
+are kept: blanks of any width, marks, and the two joiners, which Persian, Indic scripts and emoji need. CSV
+alone keeps every character, since a program reads it back.
 """
 
 import math
@@ -107,7 +107,7 @@ def json(
 ) -> str:
     """Return `value` as JSON that is safe to print; what JSON lacks (NaN, infinity) is null.
 
-    What would be spelled out elsewhere is escaped as JSON does it, so that a parser gets the text as it was.
+    Characters that other functions spell out are escaped as JSON does it: a parser gets the text as it was.
     """
     text = dumps(
         _plain(value),

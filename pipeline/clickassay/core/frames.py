@@ -14,7 +14,7 @@ def as_csv(frame: pl.DataFrame) -> str:
 
 
 def _csv_line(row: Sequence[object]) -> str:
-    # a line that is all empty would be skipped by readers
+    # parsers would skip a line that is all empty
     return ",".join(map(escape.csv, row)) or '""'
 
 

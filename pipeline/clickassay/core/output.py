@@ -31,7 +31,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     OutputError
         If something is there already (or is not ours), or the disk is full or may not be written.
     """
-    with _appearing(place, lambda: check_free(place, force=force)) as work:
+    with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
         yield work
 
 
@@ -44,15 +44,15 @@ def new_folder(place: Path) -> Iterator[Path]:
     OutputError
         If something is there already, be it an empty folder; or the disk is full or may not be written.
     """
-    with _appearing(place, lambda: _check_new(place)) as work:
+    with _new_or_replaced(place, lambda: _check_new(place)) as work:
         yield work
 
 
 @contextmanager
-def _appearing(place: Path, check: Callable[[], None]) -> Iterator[Path]:
+def _new_or_replaced(place: Path, check: Callable[[], None]) -> Iterator[Path]:
     check()
     with writing_to(place), _parents(place) as parent:
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=parent))
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=parent))
         try:
             work.chmod(0o755)
             yield work
@@ -70,7 +70,7 @@ def _check_new(place: Path) -> None:
 
 @contextmanager
 def writing_to(place: Path) -> Iterator[None]:
-    """Say in one line what keeps `place` from being written."""
+    """Turn an error of writing `place` into one line."""
     try:
         yield
     except OSError as error:
@@ -90,7 +90,7 @@ def _parents(place: Path) -> Iterator[Path]:
         yield place.parent
     except BaseException:
         for folder in missing:
-            with suppress(OSError):  # not made yet, or used by someone else by now
+            with suppress(OSError):  # not made yet, or in use by another program
                 folder.rmdir()
         raise
 
@@ -147,7 +147,7 @@ def _move(work: Path, place: Path) -> None:
     if not place.exists():
         work.rename(place)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{place.name[:_LONGEST_PREFIX]}.", dir=place.parent))
+    old = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=place.parent))
     try:
         place.rename(old / "old")
         _take_place(work, place, old / "old")
@@ -164,7 +164,7 @@ def _take_place(work: Path, place: Path, old: Path) -> None:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Tell whether an error, or what caused it, says that no more bytes can be written.
+    """Return whether an error, or its cause, means that no more bytes can be written.
 
     DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
     """
@@ -178,7 +178,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_PHRASES = tuple(os.strerror(number).lower() for number in _FULL)
-_LONGEST_PREFIX = 100  # characters of the place's name; a file name has 255 bytes at most
+_MAX_PREFIX = 100  # characters of the place's name; a file name has 255 bytes at most
 
 
 def _cannot_write(place: Path, error: OSError) -> str:
@@ -192,7 +192,7 @@ def _disk_full(place: Path) -> str:
 
 
 def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
-    r"""Write JSON that people read too: indented, in UTF-8.
+    r"""Write JSON for programs and people: indented, in UTF-8.
 
     A path may hold bytes that are no text; Python keeps each as a lone surrogate, and JSON spells that
     ``\udcff``, as reading it back expects.
@@ -202,6 +202,6 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 
 
 def check_place(out: Path, source: Path, *, force: bool) -> None:
-    """Refuse a place for results before the work is done."""
+    """Refuse a place for results before any work is done."""
     check_apart(out, source)
     check_free(out, force=force)

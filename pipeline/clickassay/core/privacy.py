@@ -1,8 +1,8 @@
-"""Rare queries can be personal: who may be named, and what stands for who may not.
+"""Rare queries can be personal: which queries are named, and the digests that replace the others.
 
-A digest of the text alone could be tried against a list of guesses. So it is keyed with all queries of the
-run, which stay in the run folder: who has a report alone cannot try a guess, who has the run looks it up. A
-query that the run's table `queries` lacks has no such digest, and so is only called unknown.
+A digest of the text alone could be compared with those of guesses. So it is keyed with all queries of the
+run, which stay in the run folder: with the report alone nobody can test a guess, with the run anyone can look
+the query up. A query that the run's table `queries` lacks has no digest and is called unknown.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ import polars as pl
 from clickassay.core.settings import Settings
 
 UNKNOWN = "unknown"
-"""What stands for the digest of a query that the run's table of queries lacks, and of its results."""
+"""Replaces the digest of a query that the run's table of queries lacks, and of its results."""
 
 DIGITS = 6
 """Hexadecimal digits of a digest."""
 
 MIN_USERS: int = Settings.model_fields["min_users"].default
-"""Users who must have issued a query for it to be named, where nobody says."""
+"""Users who must have issued a query for it to be named, by default."""
 
 _NOTHING = pl.DataFrame(
     schema={"market": pl.String, "query": pl.String, "users_at_least": pl.Int32, "digest": pl.String}
@@ -27,13 +27,13 @@ _NOTHING = pl.DataFrame(
 
 
 class QueryLabels:
-    """What the queries of a run, and their results, are called where only those of enough users are named.
+    """Labels of a run's queries and of their results, where only queries of enough users are named.
 
     Parameters
     ----------
     queries
         The run's table ``queries`` (market, query, users_at_least, digest); None when the run has none: then
-        nothing is known of the users of a query.
+        the users of a query are not known.
     min_users
         Users who must have issued a query, at least, for it to be named; 1 names every query.
     """
@@ -43,7 +43,7 @@ class QueryLabels:
         self.min_users = min_users
 
     def label(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return `frame` (market, query, ...) with columns label, what its query is called, and hidden."""
+        """Return `frame` (market, query, ...) with the columns label (text or digest) and hidden (bool)."""
         found = self._found(frame)
         stand_in = pl.format("query {}", pl.col("digest").fill_null(UNKNOWN))
         label = pl.when("hidden").then(stand_in).otherwise("query")
@@ -55,7 +55,7 @@ class QueryLabels:
         return self.label(frame).with_columns(*kept, query="label").drop("label", "hidden")
 
     def result_labels(self, market: str, query: str, urls: Sequence[str]) -> tuple[str, ...]:
-        """Return what results of a query are called: a digest names one as long as the query has its own."""
+        """Return labels of results of a query: digests where the query itself has a digest for a label."""
         row = self._found(pl.DataFrame({"market": [market], "query": [query]})).row(0, named=True)
         if not row["hidden"]:
             return tuple(urls)
@@ -65,7 +65,7 @@ class QueryLabels:
         return tuple(f"result {digest(key, market, url)}" for url in urls)
 
     def _found(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Add users_at_least, digest (both null where the run does not tell) and hidden."""
+        """Add users_at_least, digest (both null where the run does not have them) and hidden."""
         known = _NOTHING if self._queries is None else self._queries.select(_NOTHING.columns)
         found = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
         rare = pl.col("users_at_least").fill_null(0) < self.min_users
@@ -98,7 +98,7 @@ def run_key(queries: pl.DataFrame) -> str:
 
 
 def digest(key: str, market: str, text: str) -> str:
-    """Return what stands for a query or URL in a run with this key."""
+    """Return the digest of a query or URL in a run with this key."""
     return _sha256(f"{key}\n{market}\n{text}")[:DIGITS]
 
 
@@ -109,7 +109,7 @@ def _sha256(text: str) -> str:
 def number_rare_classes(
     correlations: pl.DataFrame, own_splits: tuple[str, ...], min_users: int
 ) -> pl.DataFrame:
-    """Put numbers in the place of attribute values of few queries, which may be as personal as a query.
+    """Replace attribute values of few queries by numbers: they may be as personal as a query.
 
     Parameters
     ----------

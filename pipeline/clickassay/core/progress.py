@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Event:
-    """What is being done now.
+    """A report of progress: what is being done, and how much of it is done.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ Progress = Callable[[Event], None]
 
 
 def silent(_event: Event) -> None:
-    """Ignore progress: the default wherever no one is looking."""
+    """Ignore progress: the default."""
 
 
 def steady(progress: Progress) -> Progress:
-    """Keep the part told last for steps that do not know theirs, so that a bar never starts anew."""
+    """Keep the last known part for events without one, so that a bar never starts anew."""
     last = Event("")
 
     def steadied(event: Event) -> None:

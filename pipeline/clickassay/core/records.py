@@ -15,12 +15,12 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SAMPLE_COLUMNS = ("market", "depth", "judge")
-"""Columns that say which sample a row of a run's tables is of: the fields of `SampleKey`."""
+"""Columns that identify the sample of a row in a run's tables: the fields of `SampleKey`."""
 
 
 @dataclass(frozen=True, order=True)
 class SampleKey:
-    """What a sample is of: a market, a depth and a judge (``all`` where the run has no such label)."""
+    """The key of a sample: a market, a depth and a judge (``all`` where the run has no such label)."""
 
     market: str
     depth: int
@@ -56,7 +56,7 @@ class SampleKey:
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """Which samples are asked for: None = any market, depth or judge."""
+    """A choice of samples: None = any market, depth or judge."""
 
     market: str | None = None
     depth: int | None = None
@@ -64,15 +64,15 @@ class SampleChoice:
 
     @property
     def label(self) -> str:
-        """What is asked for, in words; empty for any sample."""
-        return ", ".join(f"{name} {value}" for name, value in self._asked.items())
+        """The choice in words; empty for any sample."""
+        return ", ".join(f"{name} {value}" for name, value in self._chosen.items())
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of `frame` that belong to such samples."""
-        return frame.filter(**self._asked)
+        return frame.filter(**self._chosen)
 
     @property
-    def _asked(self) -> dict[str, str | int]:
+    def _chosen(self) -> dict[str, str | int]:
         every = zip(SAMPLE_COLUMNS, astuple(self), strict=True)
         return {name: value for name, value in every if value is not None}
 
@@ -87,7 +87,7 @@ class Sample:
     Attributes
     ----------
     key
-        What the sample is of.
+        Market, depth and judge.
     queries
         The Q distinct normalised queries, sorted by code point.
     query_index
@@ -185,13 +185,13 @@ class JudgedConfigurations:
     urls
         (N, k) codes of the results: equal where query and URL are.
     filled
-        (N, k) whether a grade is no judgment but filled in.
+        (N, k) whether a grade was filled in by a rule, so is no judgment.
     pool
         (N, g_max + 1) the query's judged results by grade.
     patterns
         Rows (n, fold, click_mask, sessions) of these configurations, masks cut to k, sorted.
     too_short, not_judged
-        Sessions by market that this depth leaves out.
+        Sessions by market that are left out at this depth.
     """
 
     rows: pl.DataFrame

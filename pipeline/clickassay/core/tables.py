@@ -18,9 +18,9 @@ from clickassay.core.text import first_line
 def write_database(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     """Write every frame as a table of its name into a new DuckDB database.
 
-    By one thread: several cost half as much again, save little time, and make a larger file. With one
-    compression of text (numbers keep theirs): the search for the best one takes half of all the work, to
-    halve the file.
+    With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
+    With one compression of text (numbers keep theirs): the search for the best one takes half of the CPU
+    time, to halve the file.
     """
     settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "force_compression": "fsst"}
     with duckdb.connect(str(file), config=settings) as connection:
@@ -53,7 +53,7 @@ def _by_row_groups(frame: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _copied(group: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without what they are a slice of: a slice of lists carries along, and pages follow it."""
+    """Copy rows: a slice of lists keeps the whole buffer, and the sizes of pages would depend on it."""
     return group[np.arange(group.height)]
 
 
@@ -76,7 +76,7 @@ def write_tables(
 
 @contextmanager
 def writing_tables() -> Iterator[None]:
-    """Say what keeps tables from being written; `published_folder` does so for errors of the system."""
+    """Turn errors of DuckDB and Polars into one line; `published_folder` does so for the system's."""
     try:
         yield
     except (duckdb.Error, pl.exceptions.PolarsError) as error:

@@ -1,4 +1,4 @@
-"""Numbers, times, intervals and foreign text as words."""
+"""Numbers, times, intervals, and text from logs and judgments, as words."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -8,10 +8,10 @@ from clickassay.core.escape import terminal
 
 MINUS = "\N{MINUS SIGN}"
 MISSING = "\N{EN DASH}"
-LONGEST_LABEL = 80
+MAX_LABEL = 80
 
 
-def visible(text: object, *, limit: int = LONGEST_LABEL) -> str:
+def visible(text: object, *, limit: int = MAX_LABEL) -> str:
     """Return `text` as one line without anything hidden (`escape.terminal`), cut to `limit` characters."""
     seen = terminal(str(text))
     return seen if len(seen) <= limit else seen[: limit - 1] + "…"
@@ -43,7 +43,7 @@ def percent(share: float | None, decimals: int = 1) -> str:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """Return ``low to high``, or what is missing."""
+    """Return ``low to high``, or that there is no interval."""
     if low is None or high is None:
         return "no interval"
     return f"{number(low)} to {number(high)}"

@@ -32,7 +32,7 @@ PROMISED = {
 }
 
 
-def test_a_run_has_the_tables_and_columns_that_are_promised():
+def test_a_run_has_the_tables_and_columns_that_are_documented():
     columns = {table.name: {column.name for column in table.columns} for table in RUN_TABLES}
     for name, expected in PROMISED.items():
         assert set(expected.split()) <= columns[name]

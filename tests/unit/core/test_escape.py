@@ -178,7 +178,7 @@ def test_csv_keeps_numbers_exact_nulls_empty_and_lists_as_json():
     assert [json.loads(row["urls"]) for row in rows if row["urls"]] == [["=a", 'b"c'], [], ["d", None]]
 
 
-def test_csv_tells_null_from_an_empty_text_and_keeps_every_row():
+def test_csv_distinguishes_null_from_an_empty_text_and_keeps_every_row():
     assert as_csv(pl.DataFrame({"a": ["", None, "x"], "b": [1, None, None]})) == 'a,b\n"",1\n,\nx,\n'
     rows = list(csv.reader(io.StringIO(as_csv(pl.DataFrame({"=a": [None, "x", None]})))))
     assert rows == [["'=a"], [""], ["x"], [""]]

@@ -128,7 +128,7 @@ def test_a_place_below_a_file_cannot_be_made(tmp_path):
     ("number", "message"),
     [(errno.ENOSPC, "disk full while writing"), (errno.EDQUOT, "disk full"), (errno.EIO, "cannot write")],
 )
-def test_a_write_that_fails_is_told_in_one_line(tmp_path, number, message):
+def test_a_write_that_fails_is_reported_in_one_line(tmp_path, number, message):
     with pytest.raises(OutputError, match=message), published_folder(tmp_path / "out"):
         raise OSError(number, os.strerror(number))
     assert names(tmp_path) == []

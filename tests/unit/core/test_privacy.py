@@ -1,4 +1,4 @@
-"""Who may be named, and what stands for who may not: the one rule behind the report and the explorer."""
+"""Which queries are named, and the digests of the others: the one rule behind the report and the explorer."""
 
 import hashlib
 import re
@@ -79,7 +79,7 @@ def test_results_of_a_rare_query_are_digests_under_the_key_of_the_run():
     assert labels.result_labels("m", "often", ["http://a"]) == ("http://a",)
 
 
-def test_a_digest_cannot_be_told_from_the_text_without_the_queries_of_the_run():
+def test_a_digest_cannot_be_computed_from_the_text_without_the_queries_of_the_run():
     rows = [("m", "my own name", 1), ("m", "weather", 60), ("n", "my own name", 1)]
     one = run_key(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
     other = run_key(pl.DataFrame([("m", "my own name", 2), *rows[1:]], schema=COLUMNS, orient="row"))

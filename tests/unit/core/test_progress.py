@@ -70,7 +70,7 @@ def test_the_part_of_a_store_rises_and_publishing_does_not_reset_it(days, tmp_pa
     assert sum(event.message.startswith("publishing") for event in after if event.part is not None) == DAYS
 
 
-def test_a_part_once_told_stays_until_another_is():
+def test_a_part_stays_until_another_is_reported():
     told = []
     progress = steady(told.append)
     a, b, c, d = Event("a"), Event("b", 0.25, batch="1 of 2", rows=9), Event("c", note=True), Event("d")

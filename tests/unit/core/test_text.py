@@ -1,4 +1,4 @@
-"""Numbers and foreign text as words."""
+"""Numbers, and text from logs, as words."""
 
 import csv
 import io

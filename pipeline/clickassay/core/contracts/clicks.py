@@ -1,4 +1,4 @@
-"""The tables of click models, and of results whose clicks collapse under a better one."""
+"""The tables of click models, and of cascade effects: results that lose clicks to a better one above."""
 
 import polars as pl
 
@@ -10,7 +10,7 @@ _POSITION = Column("position", pl.Int32, "1 = first result")
 
 CLICK_MODELS = Table(
     "click_models",
-    "one row per market, depth and click model: how well it foretells clicks that it was not fitted on",
+    "one row per market, depth and click model: how well it predicts clicks that it was not fitted on",
     (
         MARKET,
         DEPTH,
@@ -19,12 +19,14 @@ CLICK_MODELS = Table(
         Column("rounds", pl.Int32, "rounds of expectation maximisation; 0 for closed forms"),
         Column("converged", pl.Boolean, "whether the last round gained less than the tolerance"),
         Column("n_fitted", pl.Int64, "sessions it was fitted on"),
-        Column("n_sessions", pl.Int64, "sessions it was tried on"),
+        Column("n_sessions", pl.Int64, "sessions it was evaluated on"),
         Column("held_out", pl.String, "users: of other users; sessions: drawn"),
-        Column("perplexity", pl.Float64, "average over positions; 1 = every click foretold, 2 = a coin"),
+        Column("perplexity", pl.Float64, "average over positions; 1 = every click predicted, 2 = a coin"),
         Column("log_likelihood", pl.Float64, "of a session on average, natural logarithm"),
         Column("best_persistence", pl.Float64, "p of RBP whose discount is nearest to examination; 0..1"),
-        Column("reason", pl.String, "why there is no log-likelihood, or what clicks do not tell; else null"),
+        Column(
+            "reason", pl.String, "why there is no log-likelihood, or what clicks do not identify; else null"
+        ),
     ),
     ("market", "depth", "model"),
 )
@@ -38,7 +40,7 @@ CLICK_POSITIONS = Table(
         _MODEL,
         _POSITION,
         Column("perplexity", pl.Float64, "on sessions held out; null where nothing is shown"),
-        Column("examination", pl.Float64, "share of sessions in which it is examined; null if not told"),
+        Column("examination", pl.Float64, "share of sessions in which it is examined; null if not estimated"),
     ),
     ("market", "depth", "model", "position"),
 )
@@ -65,22 +67,22 @@ CLICK_PARAMETERS = Table(
         Column("number", pl.Int32, "place in the order of the model's paper, from 1"),
         Column("parameter", pl.String, "its name in the model's paper"),
         Column("value", pl.Float64, "0..1"),
-        Column("reason", pl.String, "why it is not to be relied on; null when it is"),
+        Column("reason", pl.String, "why it is not identified; null when it is"),
     ),
     ("number",),
 )
 
 CLICK_GRADES = Table(
     "click_grades",
-    "one row per market, depth, judge, click model and grade: what clicks say that a grade does to readers",
+    "one row per market, depth, judge, click model and grade: how users react to a grade",
     (
         *SAMPLE,
-        Column("model", pl.String, "short name of the click model, fitted on grades in place of documents"),
+        Column("model", pl.String, "short name of the click model, fitted on grades instead of documents"),
         Column("grade", pl.Int8, "grade of the results; 0..g_max"),
         Column("attraction", pl.Float64, "chance of a click on a result of the grade that is examined; 0..1"),
         Column("relevance", pl.Float64, "chance that such a result gives what was sought; 0..1"),
         *interval("the relevance"),
-        Column("assumed", pl.Float64, "R(g), what ERR and RBP take; 0..1"),
+        Column("assumed", pl.Float64, "R(g), as ERR and RBP assume; 0..1"),
         Column("impressions", pl.Int64, "sessions that showed a result of the grade, once for each result"),
         REASON,
     ),
@@ -89,19 +91,19 @@ CLICK_GRADES = Table(
 
 
 def _place(side: str, where: str) -> tuple[Column, ...]:
-    """Return what is said of a result's clicks in one of the places that are compared."""
+    """Return the columns of a result's clicks in one of the two places that are compared."""
     return (
         Column(f"position_{side}", pl.Int32, f"its position {where}; 1..k"),
         Column(f"sessions_{side}", pl.Int64, "sessions of all configurations that show it so; at least 20"),
         Column(f"ctr_{side}", pl.Float64, "clicks on it / these sessions; 0..1"),
         Column(f"average_ctr_{side}", pl.Float64, "CTR of this position over all judged configurations"),
-        Column(f"configuration_{side}", pl.String, "id of that of these with most sessions"),
+        Column(f"configuration_{side}", pl.String, "id of the one with most sessions"),
     )
 
 
 CASCADE_EFFECTS = Table(
     "cascade_effects",
-    "one row per market, depth, judge and rank: a result whose clicks collapse under a better one",
+    "one row per market, depth, judge and rank: a result that loses its clicks under a better one",
     (
         *SAMPLE,
         Column("rank", pl.Int32, "1 = the largest min_excess_ctr_ratio; at most 20, each of another query"),
@@ -109,14 +111,14 @@ CASCADE_EFFECTS = Table(
         Column("url", pl.String, "normalised URL of the result"),
         Column("grade", pl.Int8, "its grade; 0..g_max"),
         *_place("alone", "where no result above it has a higher grade"),
-        Column("better_url", pl.String, "the result of highest grade above it elsewhere, the first of these"),
+        Column("better_url", pl.String, "the result of highest grade above it, the first of these"),
         Column("better_grade", pl.Int8, "grade of the better result; above `grade`"),
         Column("better_position", pl.Int32, "position of the better result; 1..position_below - 1"),
         *_place("below", "below the better result"),
         Column(
             "min_excess_ctr_ratio",
             pl.Float64,
-            "times its CTR falls more than the average's, at least; above 1",
+            "its CTR falls at least so many times as much as the average CTR; above 1",
         ),
     ),
     ("market", "depth", "judge", "rank"),

@@ -24,7 +24,7 @@ COUNTS = (N_CONFIGURATIONS, N_QUERIES, N_SESSIONS)
 
 
 def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Column, Column]:
-    """Return the columns of a value and of the ends of its interval, of which `ends` says more."""
+    """Return the columns of a value and of the ends of its interval; `ends` adds to their meaning."""
     return (
         Column(name, pl.Float64, what),
         Column(f"{name}_low", pl.Float64, f"lower end of its 95 % interval{ends}"),
@@ -42,7 +42,7 @@ def interval(what: str) -> tuple[Column, Column]:
 
 def noise_corrected(what: str) -> tuple[Column, Column, Column]:
     """Return the columns of a noise-corrected value and its interval."""
-    meaning = f"{what} that endless sessions would show; may pass -1 or 1"
+    meaning = f"{what} with infinitely many sessions; may lie beyond -1 or 1"
     return with_interval("noise_corrected", meaning, ends="; null without bound")
 
 
@@ -50,7 +50,7 @@ CORRELATION = (
     Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
     *interval("the correlation"),
 )
-CAUTION = Column("caution", pl.String, "why the interval is not to be relied on; null when it is")
+CAUTION = Column("caution", pl.String, "why the interval is not reliable; null when it is")
 
 TESTED = (
     Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),

@@ -8,11 +8,11 @@ from clickassay.core.contracts.form import Column, Table
 QUANTITY = Column("quantity", pl.String, "the name under which tools report it")
 CONVENTION = Column("convention", pl.String, "what is computed")
 CHOICE = Column("choice", pl.String, "what is chosen, in words")
-TOOLS = Column("tools", pl.String, "who reports it so")
+TOOLS = Column("tools", pl.String, "tools that report it so")
 
 CONVENTIONS = Table(
     "conventions",
-    "one row per market, depth, judge, click metric and convention of a tool: the same metric elsewhere",
+    "one row per market, depth, judge, click metric and convention: the same metric in other tools",
     (
         *SAMPLE,
         CLICK,
@@ -35,8 +35,8 @@ CONVENTIONS = Table(
 
 CHANGED = Table(
     "changed",
-    "one row per market, depth, judge, click metric, convention and other quantity: what the convention "
-    "makes of the difference between the two",
+    "one row per market, depth, judge, click metric, convention and other quantity: how the convention "
+    "changes the difference between the two",
     (
         *SAMPLE,
         CLICK,

@@ -46,7 +46,7 @@ DIFFERENCES = Table(
         *METRICS,
         Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
         Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
-        Column("exact", pl.Float64, "closed form: the limit of endless iterations; -1..1"),
+        Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
         *interval("the closed form"),
         *noise_corrected("the closed form"),
         Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),

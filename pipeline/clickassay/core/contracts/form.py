@@ -61,7 +61,9 @@ class Table:
             return result
         result = result.sort(self.key, nulls_last=False)
         repeated = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in self.key)
-        if result.height > 1 and result.select(repeated.slice(1).any()).item():  # sorted: neighbours tell
+        if (
+            result.height > 1 and result.select(repeated.slice(1).any()).item()
+        ):  # sorted: equal keys are neighbours
             raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
         return result
 
@@ -107,7 +109,7 @@ class Table:
 
 
 def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
-    """Tell whether the rows are in strictly ascending order of a key without nulls: much is made so."""
+    """Return whether the rows are in strictly ascending order of a key without nulls: most tables are."""
     ascends: pl.Expr = pl.lit(False)
     for name in reversed(key):
         column, before = pl.col(name), pl.col(name).shift()

@@ -1,4 +1,4 @@
-"""The tables of results without a judgment: what a rule makes of them, and which to judge next."""
+"""The tables of results without a judgment: correlations with their grades filled, and what to judge next."""
 
 import polars as pl
 
@@ -30,8 +30,8 @@ NEXT_JUDGMENTS = Table(
 
 UNJUDGED = Table(
     "unjudged",
-    "one row per market, depth, judge, rule, click metric and editorial metric: what becomes of the overall "
-    "correlation when results without a grade get one; no rows unless a rule is asked for",
+    "one row per market, depth, judge, rule, click metric and editorial metric: the overall correlation "
+    "when results without a grade get one; no rows unless a rule is asked for",
     (
         *SAMPLE,
         Column("rule", pl.String, "drop: lists with an unjudged result stay out; zero, model, best: filled"),

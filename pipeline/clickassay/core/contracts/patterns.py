@@ -1,4 +1,4 @@
-"""The pattern table (method 4) and the funnel: what the rest of the program knows of a log."""
+"""The pattern table (method 4) and the funnel: all that later stages know of a log."""
 
 import polars as pl
 
