@@ -36,9 +36,9 @@ def test_a_planted_map_is_found_again(run, tmp_path, options):
     said = tiny.said_by("learn", run, *options, "--out", out, "--quiet")
     values = pl.read_parquet(out / "learned_values.parquet")
     assert values.equals(LEARNED_VALUES.canonical(values))
-    chances = values.filter(pl.col("what") == "R").sort("place")
+    probabilities = values.filter(pl.col("what") == "R").sort("place")
     utilities = values.filter(pl.col("what") == "phi").sort("place")
-    assert chances["value"].to_list() == pytest.approx(PLANTED, abs=0.05)
+    assert probabilities["value"].to_list() == pytest.approx(PLANTED, abs=0.05)
     assert utilities["value"].to_list() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5], abs=0.05)
     gain = pl.read_parquet(out / "learned_gain.parquet")
     assert gain.equals(LEARNED_GAIN.canonical(gain))
@@ -91,7 +91,7 @@ def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, t
 
 
 @pytest.mark.parametrize(
-    ("chances", "utilities", "name"),
+    ("probabilities", "utilities", "name"),
     [
         ((0.00004, 0.12344, 0.12345, 1.0), None, "ERR(gains='0 0.1234 0.1235 1')"),
         ((0.0, 0.00012344, 0.00056789, 0.0012), None, "ERR(gains='0 0.000123 0.000568 0.0012')"),
@@ -99,8 +99,8 @@ def test_the_printed_option_carries_the_map_into_a_run(run, tmp_path, options, t
         ((0.0, 0.1, 0.2, 0.9), (1, 0.33333, 0.00001), "ERR(gains='0 0.1 0.2 0.9',utilities='1 0.3333 0')@3"),
     ],
 )
-def test_a_map_is_named_with_four_digits(chances, utilities, name):
-    told = GradeMap(np.array(chances), np.array(utilities or (1.0, 0.5)))
+def test_a_map_is_named_with_four_digits(probabilities, utilities, name):
+    told = GradeMap(np.array(probabilities), np.array(utilities or (1.0, 0.5)))
     assert metric_of_map(told, "fixed" if utilities is None else "free") == name
     assert str(parse(name, METRICS)) == name
 
@@ -111,7 +111,7 @@ def test_a_map_is_named_with_four_digits(chances, utilities, name):
         (("--gamma", "--utilities"), "give --utilities or --gamma, not both"),
         (("--click-metric", "CTR"), "unknown click metric 'CTR'; did you mean UCTR or QCTR? known are UCTR"),
         (("--depth", "7"), "has no judged configurations of depth 7"),
-        (("--cv-folds", "900"), "are too few for 900 parts; give --cv-folds, or a larger run"),
+        (("--cv-folds", "900"), "are too few for 900 folds; give a smaller --cv-folds, or a larger run"),
     ],
 )
 def test_what_cannot_be_learned_is_one_line(run, arguments, message):

@@ -78,13 +78,13 @@ def learn(
     from clickassay.core.output import check_place
     from clickassay.core.tables import write_tables
     from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
-    from clickassay.studies.gain_learning.validation import Wish
+    from clickassay.studies.gain_learning.validation import LearnOptions
 
-    options = Wish(
+    options = LearnOptions(
         click_metric,
         learning.objective,
         positions=learning.positions,
-        parts=learning.cv_folds,
+        cv_folds=learning.cv_folds,
         seed=settings.seed,
     )
     if output.out is not None:

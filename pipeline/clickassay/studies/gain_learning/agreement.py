@@ -1,4 +1,4 @@
-"""How well a metric agrees with clicks, as a function to climb (Chapelle et al. 2009, 6.2, 6.3, 7.1).
+"""Agreement of a metric with clicks, as a function to maximise (Chapelle et al. 2009, 6.2, 6.3, 7.1).
 
 Both measures are correlations of deviations from means within groups,
 
@@ -21,19 +21,19 @@ Grades = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
-class Observed:
-    """Judged configurations and what was clicked on them.
+class Observations:
+    """Judged configurations with the values of a click metric.
 
     Attributes
     ----------
     grades
         (N, K) grades, best position first.
     queries
-        (N,) the query of each.
+        (N,) index of the query of each.
     sessions
-        (N,) weights.
+        (N,) number of sessions: the weights.
     clicks
-        (N,) the click metric.
+        (N,) values of the click metric.
     """
 
     grades: Grades
@@ -41,14 +41,14 @@ class Observed:
     sessions: Floats
     clicks: Floats
 
-    def some(self, rows: NDArray[np.bool_]) -> "Observed":
-        """Return some of the configurations."""
-        return Observed(self.grades[rows], self.queries[rows], self.sessions[rows], self.clicks[rows])
+    def select(self, rows: NDArray[np.bool_]) -> "Observations":
+        """Return the configurations where `rows` (N,) holds."""
+        return Observations(self.grades[rows], self.queries[rows], self.sessions[rows], self.clicks[rows])
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Deviations of a click metric, and how a metric's values become deviations of their own.
+    """Deviations of a click metric from group means, and their correlation with those of another metric.
 
     Attributes
     ----------
@@ -82,25 +82,25 @@ class Agreement:
         return rho, self.weights * (self.clicks / scale - rho * own / squares)
 
 
-def weighted(observed: Observed) -> tuple[Observed, Agreement]:
-    """Return the weighted correlation with the click metric, and what it is over: all configurations."""
+def weighted_correlation(observed: Observations) -> tuple[Observations, Agreement]:
+    """Return all configurations, and their weighted correlation with the click metric."""
     groups = np.zeros(len(observed.sessions), dtype=np.int64)
     return observed, _centred(groups, observed.sessions, observed.clicks)
 
 
-def two_rankers(observed: Observed) -> tuple[Observed, Agreement]:
-    """Return the closed form of Algorithm 3, and what it is over: queries with two configurations or more."""
+def ranker_correlation(observed: Observations) -> tuple[Observations, Agreement]:
+    """Return the configurations of queries that have two or more, and the closed form of Algorithm 3."""
     _, groups, sizes = np.unique(observed.queries, return_inverse=True, return_counts=True)
-    kept = observed.some(sizes[groups] > 1)
+    kept = observed.select(sizes[groups] > 1)
     _, groups, sizes = np.unique(kept.queries, return_inverse=True, return_counts=True)
     weights = 1 / (sizes[groups] - 1.0)
     return kept, _centred(groups, weights, kept.clicks)
 
 
-AIMS: Mapping[str, Callable[[Observed], tuple[Observed, Agreement]]] = MappingProxyType(
-    {"correlation": weighted, "rankers": two_rankers}
+OBJECTIVES: Mapping[str, Callable[[Observations], tuple[Observations, Agreement]]] = MappingProxyType(
+    {"correlation": weighted_correlation, "rankers": ranker_correlation}
 )
-"""What a map can be learned for, by name."""
+"""The agreements that a map can be learned to maximise, by name."""
 
 
 def _centred(groups: Integers, weights: Floats, clicks: Floats) -> Agreement:

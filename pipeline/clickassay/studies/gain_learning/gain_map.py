@@ -7,9 +7,9 @@ of the cascade model; with R(g) = (2^g - 1) / 2^g_max and phi(r) = 1/r it is ERR
 the extended cascade metric of 7.2.
 
 With S = 1 - R and phi(K + 1) = 0, E = phi(1) - sum over r of (phi(r) - phi(r+1)) prod_{i<=r} S(g_i). So c S
-with (phi(r) - phi(r+1)) / c^r says the same of every list but for a constant and a factor, which no
-correlation sees: where phi is learned too, R(0) = 0 fixes c. Where phi is a power of gamma this is nearly so
-(exactly, for lists without end), and R(0) = 0 as well.
+with (phi(r) - phi(r+1)) / c^r gives every list the same value up to a constant and a factor, on which no
+correlation depends: where phi is learned too, R(0) = 0 fixes c. Where phi is a power of gamma, this holds
+nearly (exactly for lists without end), and R(0) = 0 as well.
 """
 
 from dataclasses import dataclass
@@ -24,30 +24,30 @@ from clickassay.metrics.editorial import expected_utility, satisfaction
 from clickassay.studies.gain_learning.agreement import Agreement, Grades
 
 Positions = Literal["fixed", "free", "gamma"]
-"""What is learned of phi: nothing, each value, or the chance gamma to go on when not satisfied."""
+"""What is learned of phi: nothing, each value, or gamma, the probability to go on when not satisfied."""
 
 
 @dataclass(frozen=True)
 class GradeMap:
-    """R and phi.
+    """The values of grades, R, and of positions, phi.
 
     Attributes
     ----------
-    chances
-        (L,) R(0..g_max), ascending; 0..1.
+    probabilities
+        (L,) R(0..g_max): probability that a result of the grade satisfies; ascending, 0..1.
     utilities
         (K,) phi(1..K); the first is 1.
     gamma
         The number that utilities are powers of; None if they are not.
     """
 
-    chances: Floats
+    probabilities: Floats
     utilities: Floats
     gamma: float | None = None
 
     def values(self, grades: Grades) -> Floats:
         """Return (N,) E of (N, K) grades."""
-        return expected_utility(self.chances[grades], tuple(self.utilities))
+        return expected_utility(self.probabilities[grades], tuple(self.utilities))
 
 
 def paper_map(max_grade: int, depth: int) -> GradeMap:
@@ -56,15 +56,15 @@ def paper_map(max_grade: int, depth: int) -> GradeMap:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """The best map found, and the agreement it reaches on what it was learned from."""
+class LearnedMap:
+    """The best map found, and its agreement on the configurations that it was learned from."""
 
     map: GradeMap
     rho: float
 
 
 FIRST_GAMMA = 0.8
-"""Where the search for gamma begins."""
+"""Start of the search for gamma."""
 
 _STOP: Any = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-9}
 
@@ -75,49 +75,49 @@ def learn(
     start: GradeMap,
     *,
     positions: Positions = "fixed",
-    afresh: bool = True,
-) -> Learned:
-    """Climb the agreement by its gradient (L-BFGS).
+    restart: bool = True,
+) -> LearnedMap:
+    """Maximise the agreement by its gradient (L-BFGS).
 
     Parameters
     ----------
     grades
         (N, K) grades 0..g_max.
     start
-        Where to begin; its utilities are kept where `positions` is "fixed".
-    afresh
-        Whether to begin from even steps of R as well, and take the better end.
+        The map to start from; its utilities are kept where `positions` is "fixed".
+    restart
+        Whether to start from even steps of R as well, and take the better result.
     """
-    free = _Free(grades, agreement, start, positions)
-    starts = free.starts() if afresh else free.starts()[:1]
-    ends = [_climbed(free, at) for at in starts]
-    best = max(ends, key=free.rho)
-    return Learned(free.map(best), free.rho(best))
+    parameters = _Parameters(grades, agreement, start, positions)
+    starts = parameters.starts() if restart else parameters.starts()[:1]
+    ends = [_maximise(parameters, at) for at in starts]
+    best = max(ends, key=parameters.rho)
+    return LearnedMap(parameters.map(best), parameters.rho(best))
 
 
-def _climbed(free: "_Free", at: Floats) -> Floats:
-    loss: Any = free.loss  # SciPy's types ask for a shape that ours do not name
+def _maximise(parameters: "_Parameters", at: Floats) -> Floats:
+    loss: Any = parameters.loss  # SciPy's types ask for a shape that ours do not name
     return np.asarray(minimize(loss, at, jac=True, method="L-BFGS-B", options=_STOP).x)
 
 
-class _Free:
-    """The map as numbers without bounds: increments of R are shares of 1.
+class _Parameters:
+    """Unbounded parameters of a map.
 
-    Utilities are powers of e, or gamma has log-odds.
+    The increments of R are a softmax; utilities are given by their logarithms, or gamma by its log-odds.
     """
 
     def __init__(self, grades: Grades, agreement: Agreement, start: GradeMap, positions: Positions) -> None:
         self._grades, self._agreement, self._start = grades, agreement, start
-        self._levels, self._positions = len(start.chances), positions
-        self._first = int(positions != "fixed")  # the first grade whose chance is free
+        self._levels, self._positions = len(start.probabilities), positions
+        self._first = int(positions != "fixed")  # the first grade whose R is free
 
     def starts(self) -> list[Floats]:
-        """Return the start of the caller, and a map of even steps."""
+        """Return the parameters of the caller's map, and of a map with even steps of R."""
         even = np.linspace(0, 1, self._levels + 2)[1:-1]
-        return [self._point(chances) for chances in (self._start.chances, even)]
+        return [self._point(probabilities) for probabilities in (self._start.probabilities, even)]
 
-    def _point(self, chances: Floats) -> Floats:
-        steps = np.maximum(np.diff(chances, prepend=0.0, append=1.0), 1e-6)[self._first :]
+    def _point(self, probabilities: Floats) -> Floats:
+        steps = np.maximum(np.diff(probabilities, prepend=0.0, append=1.0), 1e-6)[self._first :]
         return np.concatenate([np.log(steps / steps.sum()), self._of_positions()])
 
     def _of_positions(self) -> Floats:
@@ -127,35 +127,35 @@ class _Free:
         return np.log([gamma / (1 - gamma)]) if self._positions == "gamma" else np.zeros(0)
 
     def map(self, point: Floats) -> GradeMap:
-        """Return the map that numbers without bounds stand for."""
+        """Return the map of a vector of parameters."""
         logits, powers = np.split(point, [self._levels + 1 - self._first])
         steps = np.exp(logits - logits.max())
-        chances = np.append(np.zeros(self._first), np.cumsum(steps / steps.sum())[:-1])
+        probabilities = np.append(np.zeros(self._first), np.cumsum(steps / steps.sum())[:-1])
         if self._positions == "free":
-            return GradeMap(chances, np.concatenate([[1.0], np.exp(powers)]))
+            return GradeMap(probabilities, np.concatenate([[1.0], np.exp(powers)]))
         if self._positions == "fixed":
-            return GradeMap(chances, self._start.utilities)
+            return GradeMap(probabilities, self._start.utilities)
         gamma = float(expit(powers[0]))
         places = np.arange(len(self._start.utilities), dtype=np.float64)
-        return GradeMap(chances, gamma**places, gamma)
+        return GradeMap(probabilities, gamma**places, gamma)
 
     def rho(self, point: Floats) -> float:
-        """Return the agreement of a point."""
+        """Return the agreement of the map of a vector of parameters."""
         return self._agreement.rho(self.map(point).values(self._grades))[0]
 
     def loss(self, point: Floats) -> tuple[float, Floats]:
         """Return minus the agreement, and its gradient."""
         found = self.map(point)
         rho, slope = self._agreement.rho(found.values(self._grades))
-        of_chances, of_utilities = self._gradients(found, slope)
+        of_probabilities, of_utilities = self._gradients(found, slope)
         # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
-        shares = np.diff(found.chances, prepend=0.0, append=1.0)[self._first :]
-        of_shares = np.append(np.cumsum(of_chances[::-1])[::-1], 0.0)[self._first :]
+        shares = np.diff(found.probabilities, prepend=0.0, append=1.0)[self._first :]
+        of_shares = np.append(np.cumsum(of_probabilities[::-1])[::-1], 0.0)[self._first :]
         of_logits = shares * (of_shares - np.sum(shares * of_shares))
         return -rho, -np.concatenate([of_logits, self._of_powers(found, of_utilities)])
 
     def _of_powers(self, found: GradeMap, of_utilities: Floats) -> Floats:
-        """Return the gradient in what positions are told by."""
+        """Return the gradient in the parameters of the utilities."""
         scaled = found.utilities * of_utilities
         if self._positions == "free":
             return scaled[1:]
@@ -166,14 +166,14 @@ class _Free:
 
     def _gradients(self, found: GradeMap, slope: Floats) -> tuple[Floats, Floats]:
         """Return (L,) and (K,) gradients in R and phi, from (N,) that in the values."""
-        stops, depth = found.chances[self._grades], self._grades.shape[1]
+        stops, depth = found.probabilities[self._grades], self._grades.shape[1]
         reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
-        of_chances, of_utilities = np.zeros(self._levels), np.zeros(depth)
+        of_probabilities, of_utilities = np.zeros(self._levels), np.zeros(depth)
         rest = np.zeros(len(stops))  # expected utility below the position
         for place in reversed(range(depth)):
             utility = found.utilities[place]
             here = slope * reached[:, place]
             of_utilities[place] = np.sum(here * stops[:, place])
-            of_chances += np.bincount(self._grades[:, place], here * (utility - rest), self._levels)
+            of_probabilities += np.bincount(self._grades[:, place], here * (utility - rest), self._levels)
             rest = utility * stops[:, place] + (1 - stops[:, place]) * rest
-        return of_chances, of_utilities
+        return of_probabilities, of_utilities

@@ -1,4 +1,4 @@
-"""Values of grades and positions learned from a run: read, studied, as tables."""
+"""Learns values of grades and positions from a finished run, and returns them as tables."""
 
 import math
 from pathlib import Path
@@ -15,20 +15,20 @@ from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.definition import Measure, Value
 from clickassay.metrics.names import parse
 from clickassay.studies.finished_run import FinishedRun
-from clickassay.studies.gain_learning.agreement import Observed
+from clickassay.studies.gain_learning.agreement import Observations
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
-from clickassay.studies.gain_learning.validation import Interval, Study, Wish, study
+from clickassay.studies.gain_learning.validation import Interval, LearnOptions, Study, study
 
 LEARNED_VALUES = Table(
     "learned_values",
     "one row per learned value",
     (
-        Column("what", pl.String, "R: chance that a grade satisfies; phi: utility of a position; gamma"),
+        Column("what", pl.String, "R: probability that a grade satisfies; phi: utility of a position; gamma"),
         Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
-        Column("value", pl.Float64, "as learned; R lies in 0..1, phi(1) is 1"),
-        Column("ci_low", pl.Float64, "lower end of the 95 % interval, by leaving out parts of the queries"),
+        Column("value", pl.Float64, "the learned value; R is in 0..1, phi(1) is 1"),
+        Column("ci_low", pl.Float64, "lower end of the 95 % interval, by leaving out one fold at a time"),
         Column("ci_high", pl.Float64, "upper end of the 95 % interval"),
-        Column("fixed", pl.Float64, "what ERR takes; null for gamma"),
+        Column("fixed", pl.Float64, "the value in ERR; null for gamma"),
         Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
     ),
     ("what", "place"),
@@ -39,53 +39,55 @@ LEARNED_GAIN = Table(
     "one row",
     (
         Column("click_metric", pl.String, "one of CLICK_METRICS"),
-        Column("aim", pl.String, "correlation: weighted; rankers: closed form of Algorithm 3"),
+        Column(
+            "objective", pl.String, "correlation: weighted correlation; rankers: closed form of Algorithm 3"
+        ),
         Column("fitted", pl.Float64, "agreement of the learned map on the queries it was learned from"),
         Column("fixed", pl.Float64, "agreement of ERR on them"),
-        Column("held_out", pl.Float64, "agreement of the learned map on other queries"),
-        Column("held_out_fixed", pl.Float64, "agreement of ERR on them"),
+        Column("held_out", pl.Float64, "agreement of the learned map on held-out folds, on average"),
+        Column("held_out_fixed", pl.Float64, "agreement of ERR on the same folds, on average"),
         Column("gain", pl.Float64, "held_out - held_out_fixed"),
         Column("ci_low", pl.Float64, "lower end of the 95 % interval of the gain"),
         Column("ci_high", pl.Float64, "upper end of the 95 % interval of the gain"),
     ),
-    ("click_metric", "aim"),
+    ("click_metric", "objective"),
 )
 
 
 def learn_from_run(
     folder: Path,
-    wish: Wish,
+    options: LearnOptions,
     *,
     wanted: SampleChoice = ANY_SAMPLE,
     progress: Progress = silent,
 ) -> tuple[Sample, Study, GradeMap]:
-    """Learn the map of one market, depth and judge of a run; return what it was learned from, and ERR's map.
+    """Learn the map of one market, depth and judge of a run; return the sample, the study, and ERR's map.
 
     Raises
     ------
     LearningError
-        If the click metric is unknown, or the clicks do not suffice.
+        If the click metric is unknown, or there are too few queries or clicks that vary.
     ReportError
         If there is no such run, or it is broken.
     """
-    if wish.click not in CLICK_METRICS:
-        known = did_you_mean(wish.click, CLICK_METRICS)
-        raise LearningError(f"unknown click metric {wish.click!r}; {known}")
+    if options.click_metric not in CLICK_METRICS:
+        known = did_you_mean(options.click_metric, CLICK_METRICS)
+        raise LearningError(f"unknown click metric {options.click_metric!r}; {known}")
     progress(Event("reading the run"))
     run = FinishedRun(folder)
     graded = run.sample(run.key(wanted))
     sample, fixed = graded.sample, paper_map(run.settings.max_grade, graded.sample.key.depth)
-    values = sample.click_values[:, sample.click_names.index(wish.click)]
-    observed = Observed(graded.grades, sample.query_index, sample.sessions.astype(float), values)
-    return sample, study(observed, fixed, wish, progress), fixed
+    values = sample.click_values[:, sample.click_names.index(options.click_metric)]
+    observed = Observations(graded.grades, sample.query_index, sample.sessions.astype(float), values)
+    return sample, study(observed, fixed, options, progress), fixed
 
 
 def metric_of_map(found: GradeMap, positions: Positions) -> str:
     """Return the name of ERR with the values of a map, as the setting `metric` takes it.
 
-    Utilities are for one depth only, so a name that has them is cut there.
+    Utilities hold for one depth, so that a name with utilities ends in a cut at this depth.
     """
-    arguments: dict[str, Value] = {"gains": _rounded(found.chances)}
+    arguments: dict[str, Value] = {"gains": _rounded(found.probabilities)}
     depth = None
     if found.gamma is not None:
         arguments["gamma"] = round(found.gamma, 4)
@@ -95,27 +97,30 @@ def metric_of_map(found: GradeMap, positions: Positions) -> str:
 
 
 def _rounded(values: Floats) -> tuple[float, ...]:
-    """Return values with four decimals, more where the largest would keep fewer than four digits."""
+    """Round values to four decimals, or more where the largest would have fewer than four digits."""
     largest = float(values.max())
     decimals = max(4, 3 - math.floor(math.log10(largest))) if largest > 0 else 4
     return tuple(round(float(value), decimals) for value in values)
 
 
-def learned_tables(sample: Sample, found: Study, fixed: GradeMap, wish: Wish) -> dict[str, pl.DataFrame]:
-    """Return the tables of what was learned."""
+def learned_tables(
+    sample: Sample, found: Study, fixed: GradeMap, options: LearnOptions
+) -> dict[str, pl.DataFrame]:
+    """Return `LEARNED_VALUES` and `LEARNED_GAIN` by name."""
     everywhere = len(sample.sessions)
-    chances = [
-        ("R", grade, one, fixed.chances[grade], found.configurations[grade])
-        for grade, one in enumerate(found.chances)
+    probabilities = [
+        ("R", grade, one, fixed.probabilities[grade], found.configurations[grade])
+        for grade, one in enumerate(found.probabilities)
     ]
     utilities = [
         ("phi", place, one, fixed.utilities[place - 1], everywhere)
         for place, one in enumerate(found.utilities, start=1)
     ]
     gamma = [] if found.gamma is None else [("gamma", 0, found.gamma, None, everywhere)]
-    rows = [_value_row(*row) for row in (*chances, *utilities, *gamma)]
+    rows = [_value_row(*row) for row in (*probabilities, *utilities, *gamma)]
     gain = {
-        "click_metric": wish.click, "aim": wish.aim, "fitted": found.fitted, "fixed": found.fixed,
+        "click_metric": options.click_metric, "objective": options.objective,
+        "fitted": found.fitted, "fixed": found.fixed,
         "held_out": found.held_out, "held_out_fixed": found.held_out_fixed,
         "gain": found.gain.value, "ci_low": found.gain.low, "ci_high": found.gain.high,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What learning a map is worth: intervals of its values, and its gain on queries it was not learned from."""
+"""Cross-validation of a learned map: intervals of its values, and its gain on held-out queries."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from scipy.special import stdtrit
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
-from clickassay.studies.gain_learning.agreement import AIMS, Observed
+from clickassay.studies.gain_learning.agreement import OBJECTIVES, Observations
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, learn
 
-WIDE = 0.5
-"""An interval of R(g) wider than this tells nothing."""
+MAX_WIDTH = 0.5
+"""An interval of R(g) wider than this carries a warning: it covers half of all possible values."""
 
 
 @dataclass(frozen=True)
@@ -27,30 +27,30 @@ class Interval:
 
 @dataclass(frozen=True)
 class Study:
-    """A learned map, and how far it is to be trusted.
+    """A learned map with its cross-validation.
 
     Attributes
     ----------
     map
         The map.
-    chances, utilities
-        R(0..g_max) and phi(1..K) with intervals, by leaving out one part of the queries at a time.
+    probabilities, utilities
+        R(0..g_max) and phi(1..K) with intervals, by leaving out one fold of the queries at a time.
     gamma
-        The same of gamma, where phi(r) = gamma^(r - 1); else None.
+        gamma with its interval, where phi(r) = gamma^(r - 1); else None.
     fitted, fixed
-        Agreement of the learned and of the fixed map on all queries: the first is flattered.
+        Agreement of the learned and of the fixed map on all queries: the first is overestimated.
     held_out, held_out_fixed
-        The same on parts of the queries that were not learned from, on average.
+        Agreement of both on held-out folds, on average.
     gain
-        Their difference.
+        held_out - held_out_fixed.
     configurations
-        (L,) configurations that show each grade.
+        (L,) number of configurations that show each grade.
     warnings
-        What is not to be relied on.
+        Sentences on values that are unreliable.
     """
 
     map: GradeMap
-    chances: tuple[Interval, ...]
+    probabilities: tuple[Interval, ...]
     utilities: tuple[Interval, ...]
     gamma: Interval | None
     fitted: float
@@ -63,83 +63,90 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is to be learned.
+class LearnOptions:
+    """Options of learning.
 
     Attributes
     ----------
-    click
-        The click metric to agree with.
-    aim
-        A name in `AIMS`.
+    click_metric
+        The click metric that the map is to agree with.
+    objective
+        A name in `OBJECTIVES`.
     positions
         Whether phi or its gamma is learned too; R(0) is then 0.
-    parts, seed
-        Parts of the queries that are left out in turn, 2 or more, and how queries are dealt to them.
+    cv_folds, seed
+        Number of cross-validation folds, 2 or more; seed of the assignment of queries to folds.
     """
 
-    click: str
-    aim: str
+    click_metric: str
+    objective: str
     positions: Positions = "fixed"
-    parts: int = 20
+    cv_folds: int = 20
     seed: int = 0
 
 
-def study(observed: Observed, fixed: GradeMap, wish: Wish, progress: Progress = silent) -> Study:
-    """Learn a map on all queries, and once more without each part of them.
+def study(
+    observed: Observations, fixed: GradeMap, options: LearnOptions, progress: Progress = silent
+) -> Study:
+    """Learn a map on all queries, and again without each fold of them.
 
     Parameters
     ----------
     observed
-        Its clicks are those of the wish.
+        Its clicks are values of `options.click_metric`.
     fixed
-        The map that the learned one is held against, and begins from.
+        The map that the learned one is compared with, and that the search starts from.
 
     Raises
     ------
     LearningError
-        If there are fewer queries than two a part, or nothing varies.
+        If there are fewer than two queries per fold, or grades or clicks do not vary.
     """
-    aim, parts = wish.aim, wish.parts
-    rows, agreement = AIMS[aim](observed)
-    _check(rows, parts, aim)
+    objective, folds = options.objective, options.cv_folds
+    rows, agreement = OBJECTIVES[objective](observed)
+    _check(rows, folds, objective)
     progress(Event("learning"))
-    whole = learn(rows.grades, agreement, fixed, positions=wish.positions)
+    whole = learn(rows.grades, agreement, fixed, positions=options.positions)
     if np.isnan(whole.rho):
-        raise LearningError(f"learn: neither clicks nor grades may be the same everywhere (aim {aim})")
-    maps, gains = [], []
-    for number, (rest, held_out) in enumerate(_split(rows, parts, wish.seed)):
-        progress(Event("learning without a part", number / parts))
-        kept, own = AIMS[aim](rest)
-        found = learn(kept.grades, own, whole.map, positions=wish.positions, afresh=False).map
-        maps.append(_numbers(found))
-        gains.append([_agreement(held_out, aim, map_) for map_ in (found, fixed)])
-    return _told(whole.map, fixed, rows, aim, np.array(maps), np.array(gains))
-
-
-def _check(rows: Observed, parts: int, aim: str) -> None:
-    queries = len(np.unique(rows.queries))
-    if queries < 2 * parts:
-        what = "queries with two configurations" if aim == "rankers" else "queries"
         raise LearningError(
-            f"learn: {queries} {what} are too few for {parts} parts; give --parts, or a larger run"
+            f"learn: neither clicks nor grades may be the same everywhere (objective {objective})"
+        )
+    maps, gains = [], []
+    for number, (rest, held_out) in enumerate(_split(rows, folds, options.seed)):
+        progress(Event("learning without one fold", number / folds))
+        kept, own = OBJECTIVES[objective](rest)
+        found = learn(kept.grades, own, whole.map, positions=options.positions, restart=False).map
+        maps.append(_numbers(found))
+        gains.append([_agreement(held_out, objective, map_) for map_ in (found, fixed)])
+    return _summarise(whole.map, fixed, rows, objective, np.array(maps), np.array(gains))
+
+
+def _check(rows: Observations, folds: int, objective: str) -> None:
+    queries = len(np.unique(rows.queries))
+    if queries < 2 * folds:
+        what = "queries with two configurations" if objective == "rankers" else "queries"
+        raise LearningError(
+            f"learn: {queries} {what} are too few for {folds} folds; give a smaller --cv-folds, or a larger "
+            "run"
         )
 
 
-def _split(rows: Observed, parts: int, seed: int) -> Iterator[tuple[Observed, Observed]]:
-    """Yield (the others, one part) for parts of nearly the same number of queries, drawn."""
+def _split(rows: Observations, folds: int, seed: int) -> Iterator[tuple[Observations, Observations]]:
+    """Yield (other folds, one fold) for folds of nearly the same number of queries, assigned at random."""
     queries, index = np.unique(rows.queries, return_inverse=True)
-    part = (np.random.default_rng(seed).permutation(len(queries)) % parts)[index]
-    for number in range(parts):
-        yield rows.some(part != number), rows.some(part == number)
+    fold = (np.random.default_rng(seed).permutation(len(queries)) % folds)[index]
+    for number in range(folds):
+        yield rows.select(fold != number), rows.select(fold == number)
 
 
-def _agreement(observed: Observed, aim: str, found: GradeMap) -> float:
-    rows, agreement = AIMS[aim](observed)
+def _agreement(observed: Observations, objective: str, found: GradeMap) -> float:
+    rows, agreement = OBJECTIVES[objective](observed)
     return agreement.rho(found.values(rows.grades))[0]
 
 
-def _told(found: GradeMap, fixed: GradeMap, rows: Observed, aim: str, maps: Floats, gains: Floats) -> Study:
+def _summarise(
+    found: GradeMap, fixed: GradeMap, rows: Observations, objective: str, maps: Floats, gains: Floats
+) -> Study:
     values = _numbers(found)
     errors = np.sqrt((len(maps) - 1) * np.mean((maps - maps.mean(axis=0)) ** 2, axis=0))
     reach = _quantile(len(maps)) * errors
@@ -147,52 +154,52 @@ def _told(found: GradeMap, fixed: GradeMap, rows: Observed, aim: str, maps: Floa
         Interval(float(value), max(float(value - by), 0.0), float(value + by))
         for value, by in zip(values, reach, strict=True)
     )
-    levels, gamma = len(found.chances), () if found.gamma is None else intervals[-1:]
-    chances = tuple(Interval(one.value, one.low, min(one.high, 1.0)) for one in intervals[:levels])
+    levels, gamma = len(found.probabilities), () if found.gamma is None else intervals[-1:]
+    probabilities = tuple(Interval(one.value, one.low, min(one.high, 1.0)) for one in intervals[:levels])
     shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
     known = gains[~np.isnan(gains).any(axis=1)]
     if len(known) < 2:
-        raise LearningError("learn: clicks do not vary within parts of the queries; give a smaller --parts")
+        raise LearningError("learn: clicks do not vary within folds; give a smaller --cv-folds")
     held_out, held_out_fixed = (float(mean) for mean in known.mean(axis=0))
     return Study(
         map=found,
-        chances=chances,
+        probabilities=probabilities,
         utilities=intervals[levels : levels + len(found.utilities)],
         gamma=Interval(gamma[0].value, gamma[0].low, min(gamma[0].high, 1.0)) if gamma else None,
-        fitted=_agreement(rows, aim, found),
-        fixed=_agreement(rows, aim, fixed),
+        fitted=_agreement(rows, objective, found),
+        fixed=_agreement(rows, objective, fixed),
         held_out=held_out,
         held_out_fixed=held_out_fixed,
         gain=_gain(known[:, 0] - known[:, 1]),
         configurations=shown,
-        warnings=tuple(_warnings(chances, shown)),
+        warnings=tuple(_warnings(probabilities, shown)),
     )
 
 
 def _numbers(found: GradeMap) -> Floats:
     """Return all that was learned in one vector; gamma is last."""
     gamma = [] if found.gamma is None else [found.gamma]
-    return np.concatenate([found.chances, found.utilities, gamma])
+    return np.concatenate([found.probabilities, found.utilities, gamma])
 
 
 def _gain(differences: Floats) -> Interval:
-    """Return the mean gain with an interval that allows for parts learning from nearly the same queries.
+    """Return the mean gain with an interval that allows for the overlap of the queries learned from.
 
     The corrected resampled t (Nadeau and Bengio 2003): 1 / J + n_test / n_train in place of 1 / J.
     """
-    mean, parts = float(differences.mean()), len(differences)
-    shared = np.sqrt(1 / parts + 1 / (parts - 1))
-    by = float(_quantile(parts) * differences.std(ddof=1) * shared)
+    mean, folds = float(differences.mean()), len(differences)
+    shared = np.sqrt(1 / folds + 1 / (folds - 1))
+    by = float(_quantile(folds) * differences.std(ddof=1) * shared)
     return Interval(mean, mean - by, mean + by)
 
 
-def _quantile(parts: int) -> float:
-    return float(stdtrit(parts - 1, 0.975))
+def _quantile(folds: int) -> float:
+    return float(stdtrit(folds - 1, 0.975))
 
 
-def _warnings(chances: tuple[Interval, ...], shown: tuple[int, ...]) -> Iterator[str]:
-    for grade, (one, configurations) in enumerate(zip(chances, shown, strict=True)):
+def _warnings(probabilities: tuple[Interval, ...], shown: tuple[int, ...]) -> Iterator[str]:
+    for grade, (one, configurations) in enumerate(zip(probabilities, shown, strict=True)):
         if not configurations:
             yield f"no configuration shows grade {grade}: R({grade}) is any number between its neighbours"
-        elif one.high - one.low > WIDE:
-            yield f"the clicks hardly tell R({grade}): its interval is {one.low:.2f} to {one.high:.2f}"
+        elif one.high - one.low > MAX_WIDTH:
+            yield f"R({grade}) is uncertain: its 95 % interval is {one.low:.2f} to {one.high:.2f}"

@@ -11,9 +11,14 @@ from scipy.optimize import approx_fprime
 
 from clickassay.core.errors import LearningError
 from clickassay.metrics.editorial import err
-from clickassay.studies.gain_learning.agreement import AIMS, Observed, two_rankers, weighted
-from clickassay.studies.gain_learning.gain_map import GradeMap, _Free, learn, paper_map
-from clickassay.studies.gain_learning.validation import Wish, study
+from clickassay.studies.gain_learning.agreement import (
+    OBJECTIVES,
+    Observations,
+    ranker_correlation,
+    weighted_correlation,
+)
+from clickassay.studies.gain_learning.gain_map import GradeMap, _Parameters, learn, paper_map
+from clickassay.studies.gain_learning.validation import LearnOptions, study
 
 DEPTH, LEVELS = 5, 5
 SEEDS = st.integers(0, 2**32 - 1)
@@ -24,11 +29,13 @@ def observed(seed, *, size=400, queries=60, noise=0.0, truth=PLANTED):
     rng = np.random.default_rng(seed)
     grades = rng.integers(0, LEVELS, (size, DEPTH))
     clicks = truth.values(grades) + noise * rng.standard_normal(size)
-    return Observed(grades, np.sort(rng.integers(0, queries, size)), rng.integers(1, 99, size) * 1.0, clicks)
+    return Observations(
+        grades, np.sort(rng.integers(0, queries, size)), rng.integers(1, 99, size) * 1.0, clicks
+    )
 
 
-def studied(rows, aim="correlation", positions="fixed"):
-    return study(rows, paper_map(4, DEPTH), Wish("MeanRR", aim, positions))
+def studied(rows, objective="correlation", positions="fixed"):
+    return study(rows, paper_map(4, DEPTH), LearnOptions("MeanRR", objective, positions))
 
 
 def naive_weighted(one, other, weights):
@@ -67,21 +74,25 @@ def test_the_map_of_the_paper_gives_err():
 def test_agreements_are_the_correlations_of_the_report(seed):
     rows = observed(seed, size=60, queries=12, noise=0.2)
     values = np.random.default_rng(seed + 1).random(60)
-    _, agreement = weighted(rows)
+    _, agreement = weighted_correlation(rows)
     assert agreement.rho(values)[0] == pytest.approx(
         naive_weighted(values, rows.clicks, rows.sessions), abs=1e-9
     )
-    kept, agreement = two_rankers(rows)
+    kept, agreement = ranker_correlation(rows)
     several = np.isin(rows.queries, kept.queries)
     found = agreement.rho(values[several])[0]
     assert found == pytest.approx(naive_two_rankers(values, rows.clicks, rows.queries.tolist()), abs=1e-9)
 
 
 @settings(max_examples=20)
-@given(seed=SEEDS, aim=st.sampled_from(sorted(AIMS)), positions=st.sampled_from(["fixed", "free", "gamma"]))
-def test_gradients_are_those_of_finite_differences(seed, aim, positions):
-    rows, agreement = AIMS[aim](observed(seed, size=80, queries=15, noise=0.3))
-    free = _Free(rows.grades, agreement, paper_map(4, DEPTH), positions)
+@given(
+    seed=SEEDS,
+    objective=st.sampled_from(sorted(OBJECTIVES)),
+    positions=st.sampled_from(["fixed", "free", "gamma"]),
+)
+def test_gradients_are_those_of_finite_differences(seed, objective, positions):
+    rows, agreement = OBJECTIVES[objective](observed(seed, size=80, queries=15, noise=0.3))
+    free = _Parameters(rows.grades, agreement, paper_map(4, DEPTH), positions)
     start = free.starts()[0]
     point = start + np.random.default_rng(seed).normal(0, 0.3, len(start))
     slope = approx_fprime(point, lambda at: free.loss(at)[0], 1e-6)
@@ -91,18 +102,18 @@ def test_gradients_are_those_of_finite_differences(seed, aim, positions):
 TO_FIND = {
     "free": PLANTED,
     "fixed": GradeMap(np.array([0.05, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1)),
-    "gamma": GradeMap(PLANTED.chances, 0.7 ** np.arange(DEPTH), 0.7),
+    "gamma": GradeMap(PLANTED.probabilities, 0.7 ** np.arange(DEPTH), 0.7),
 }
 
 
 @pytest.mark.parametrize("positions", TO_FIND)
-@pytest.mark.parametrize("aim", AIMS)
-def test_a_planted_map_is_found_again_without_noise(aim, positions):
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_planted_map_is_found_again_without_noise(objective, positions):
     truth, near = TO_FIND[positions], 0.01 if positions == "gamma" else 2e-3
-    rows, agreement = AIMS[aim](observed(1, size=4000, truth=truth))
+    rows, agreement = OBJECTIVES[objective](observed(1, size=4000, truth=truth))
     found = learn(rows.grades, agreement, paper_map(4, DEPTH), positions=positions)
     assert found.rho == pytest.approx(1.0, abs=1e-6)
-    assert found.map.chances == pytest.approx(truth.chances, abs=near)
+    assert found.map.probabilities == pytest.approx(truth.probabilities, abs=near)
     assert found.map.utilities == pytest.approx(truth.utilities, abs=0 if positions == "fixed" else near)
     assert found.map.gamma == (truth.gamma and pytest.approx(truth.gamma, abs=near))
 
@@ -110,33 +121,33 @@ def test_a_planted_map_is_found_again_without_noise(aim, positions):
 @settings(max_examples=10)
 @given(seed=SEEDS)
 def test_what_is_learned_is_never_worse_than_the_start_and_never_falls_with_the_grade(seed):
-    rows, agreement = weighted(observed(seed, size=150, noise=0.5))
+    rows, agreement = weighted_correlation(observed(seed, size=150, noise=0.5))
     start = paper_map(4, DEPTH)
     found = learn(rows.grades, agreement, start)
     assert found.rho >= agreement.rho(start.values(rows.grades))[0] - 1e-4
-    assert (np.diff(found.map.chances) >= 0).all()
-    assert found.map.chances[0] >= 0
-    assert found.map.chances[-1] <= 1
+    assert (np.diff(found.map.probabilities) >= 0).all()
+    assert found.map.probabilities[0] >= 0
+    assert found.map.probabilities[-1] <= 1
 
 
-def test_where_utilities_are_free_a_factor_of_skipping_is_not_told():
+def test_where_utilities_are_free_a_factor_of_skipping_is_not_determined():
     """R(0) = 0 is a convention: another map says the same of every list, but for a constant and a factor."""
     grades = observed(3).grades
     steps = -np.diff(PLANTED.utilities, append=0.0) / 0.9 ** np.arange(1, DEPTH + 1)
     utilities = np.cumsum(steps[::-1])[::-1]
-    other = GradeMap(1 - 0.9 * (1 - PLANTED.chances), utilities)
+    other = GradeMap(1 - 0.9 * (1 - PLANTED.probabilities), utilities)
     assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_map_of_a_gamma_is_the_extended_cascade_metric():
     grades = np.random.default_rng(0).integers(0, 5, (50, 7))
     paper = paper_map(4, 7)
-    extended = GradeMap(paper.chances, 0.85 ** np.arange(7), 0.85)
+    extended = GradeMap(paper.probabilities, 0.85 ** np.arange(7), 0.85)
     assert extended.values(grades) == pytest.approx(err(grades, max_rel=4, gamma=0.85), rel=1e-12)
 
 
 def test_an_interval_holds_a_planted_gamma():
-    truth = GradeMap(PLANTED.chances, 0.8 ** np.arange(DEPTH), 0.8)
+    truth = GradeMap(PLANTED.probabilities, 0.8 ** np.arange(DEPTH), 0.8)
     rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
     found = studied(rows, positions="gamma")
     assert found.gamma.low <= 0.8 <= found.gamma.high
@@ -148,7 +159,7 @@ def test_an_interval_holds_a_planted_gamma():
 def test_intervals_hold_the_planted_values_and_the_gain_is_seen():
     truth = GradeMap(np.array([0.02, 0.2, 0.25, 0.6, 0.9]), 1 / np.arange(1, DEPTH + 1))
     found = studied(observed(4, size=6000, queries=600, noise=0.1, truth=truth))
-    for one, value in zip(found.chances, truth.chances, strict=True):
+    for one, value in zip(found.probabilities, truth.probabilities, strict=True):
         assert one.low <= value <= one.high
         assert one.high - one.low < 0.2
     assert found.gain.low > 0
@@ -165,18 +176,18 @@ def test_without_anything_to_learn_the_gain_is_noise():
     assert found.fitted > found.held_out
 
 
-def test_a_grade_that_is_nowhere_is_told():
+def test_a_grade_that_no_list_shows_has_a_warning():
     rows = observed(7, size=2000, queries=200)
     found = studied(replace(rows, grades=np.where(rows.grades == 3, 2, rows.grades)))
     assert "no configuration shows grade 3: R(3) is any number between its neighbours" in found.warnings
     assert found.configurations[3] == 0
 
 
-@pytest.mark.parametrize("aim", AIMS)
-def test_clicks_that_do_not_suffice_are_refused(aim):
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_clicks_that_do_not_suffice_are_refused(objective):
     few = observed(8, size=60, queries=10)
-    with pytest.raises(LearningError, match=r"queries.* are too few for 20 parts"):
-        studied(few, aim)
+    with pytest.raises(LearningError, match=r"queries.* are too few for 20 folds"):
+        studied(few, objective)
     flat = replace(observed(9), clicks=np.ones(400))
     with pytest.raises(LearningError, match="neither clicks nor grades may be the same everywhere"):
-        studied(flat, aim)
+        studied(flat, objective)
