@@ -9,7 +9,7 @@ import shutil
 import polars as pl
 import pytest
 
-from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_JUDGED, WITHIN
+from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_TESTED, WITHIN
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 from support.logs import tiny
 from support.runs.given_runs import COMMITTED, ROOT, changed_info, changed_table, compared, judgments, made
@@ -289,6 +289,6 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
     assert sorted(option for option in options - {"--help"} if f"`{option}" not in page) == []
     columns = compared(whole, turned, "--csv").out.splitlines()[0].split(",")
     assert [column for column in columns if f"`{column}`" not in page] == []
-    verdicts = (SAME, WITHIN, BEYOND, NOT_JUDGED, ONLY_A, ONLY_B, NO_VALUE)
+    verdicts = (SAME, WITHIN, BEYOND, NOT_TESTED, ONLY_A, ONLY_B, NO_VALUE)
     rows = page.partition("| verdict |")[2].partition("\n\n")[0].splitlines()[2:]
     assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == list(verdicts)

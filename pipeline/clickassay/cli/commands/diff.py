@@ -15,8 +15,8 @@ from clickassay.core.errors import SettingsError
 if TYPE_CHECKING:
     import polars as pl
 
-    from clickassay.studies.runs_compared.compare import RunDiff
-    from clickassay.studies.runs_compared.numbers import Choice
+    from clickassay.studies.runs_compared.compare import RunComparison
+    from clickassay.studies.runs_compared.numbers import DiffOptions
 
 MOST_ROWS = 40
 """Rows of a table that are shown, the largest changes first; CSV and JSON have them all."""
@@ -65,13 +65,13 @@ class Only:
     splits: Annotated[bool, typer.Option("--splits", help="Also by classes of queries.")] = False
 
     @property
-    def choice(self) -> "Choice":
+    def choice(self) -> "DiffOptions":
         """The same for the study."""
-        from clickassay.studies.runs_compared.numbers import Choice
+        from clickassay.studies.runs_compared.numbers import DiffOptions
 
-        return Choice(
+        return DiffOptions(
             metrics=tuple(self.metric or ()),
-            clicks=tuple(self.click_metric or ()),
+            click_metrics=tuple(self.click_metric or ()),
             depths=tuple(self.depth or ()),
             markets=tuple(self.market or ()),
             judges=tuple(self.judge or ()),
@@ -116,14 +116,14 @@ def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: F
         --beyond-noise
     """
     from clickassay.studies.runs_compared.compare import compare_runs
-    from clickassay.studies.runs_compared.numbers import watched
+    from clickassay.studies.runs_compared.numbers import flag_findings
     from clickassay.studies.runs_compared.words import uneven_words
 
     found = compare_runs(run_a, run_b, only.choice)
     above = alert.fail_above
     if above is not None and found.numbers.is_empty():
         raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above has nothing to watch")
-    numbers = watched(found.numbers, above, beyond_noise=alert.beyond_noise)
+    numbers = flag_findings(found.numbers, above, beyond_noise=alert.beyond_noise)
     if form.for_programs:
         write_frame(numbers, csv=form.csv)
     else:
@@ -172,7 +172,7 @@ def _show_findings(numbers: "pl.DataFrame", above: float, *, stderr: bool) -> No
 # ---- tables -----------------------------------------------------------------------------------
 
 
-def _show(found: "RunDiff") -> None:
+def _show(found: "RunComparison") -> None:
     from clickassay.studies.runs_compared.words import headline, uneven_words
 
     say(headline(found))
@@ -186,7 +186,7 @@ def _show(found: "RunDiff") -> None:
     _show_order(found)
 
 
-def _show_entries(found: "RunDiff") -> None:
+def _show_entries(found: "RunComparison") -> None:
     from clickassay.studies.runs_compared.read import SAME
 
     same = [entry.name for entry in found.entries if entry.status == SAME]
@@ -197,7 +197,7 @@ def _show_entries(found: "RunDiff") -> None:
         _table("Inputs, settings and versions", ("what", "name", "", "A", "B"), rows)
 
 
-def _show_sizes(found: "RunDiff") -> None:
+def _show_sizes(found: "RunComparison") -> None:
     from clickassay.core.records import SampleKey
 
     changed = found.sizes.filter(~found.sizes["a"].eq_missing(found.sizes["b"]))
@@ -268,7 +268,7 @@ def _numbers_table(title: str, rows: "pl.DataFrame") -> None:
     numeric = ("A", "B", "change", "95 % interval", "p adj.")
     _table(title, (*heads, *numeric, "", "remark"), shown, numbers=numeric)
     _say_more(rows, "; --csv gives all")
-    alone = rows.filter(rows["split"] == "all", rows["judged_by"] == INTERVALS)
+    alone = rows.filter(rows["split"] == "all", rows["tested_by"] == INTERVALS)
     if alone.height:
         say(f"{alone.height:,} judged from the intervals of both runs alone: {_WHY_ALONE}")
 
@@ -279,7 +279,7 @@ def _number_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     values = ["" if row[run] is None else f"{row[run]:.4f}" for run in ("a", "b")]
     change = "" if row["change"] is None else _signed(row["change"])
     ends = "" if row["ci_low"] is None else f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}"
-    by = "from intervals" if row["judged_by"] == INTERVALS else None
+    by = "from intervals" if row["tested_by"] == INTERVALS else None
     remarks = [remark for remark in (by, row["caution"], row["reason"]) if remark]
     p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
     return *values, change, ends, p, row["status"], "; ".join(remarks)
@@ -289,7 +289,7 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
 
 
-def _show_order(found: "RunDiff") -> None:
+def _show_order(found: "RunComparison") -> None:
     if found.flips.is_empty() and found.best.is_empty():
         say("No comparison of two metrics flipped, and the best metrics are the same.")
     place = ("market", "depth", "judge", "click")

@@ -1,5 +1,5 @@
-"""Two finished runs beside each other (`clickassay diff`).
+"""Two finished runs compared (`clickassay diff`).
 
-- ``read``: both read back; ``numbers``, ``noise``: their correlations, and whether a change is noise.
-- ``compare``: all that changed; ``words``: in sentences.
+- ``read``: both read back; ``numbers``, ``noise``: their correlations, and tests of the changes.
+- ``compare``: all changes; ``words``: changes in sentences.
 """

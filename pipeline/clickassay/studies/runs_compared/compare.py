@@ -1,4 +1,4 @@
-"""What changed between two finished runs: inputs, settings, versions, sizes, and every correlation."""
+"""Changes between two finished runs: inputs, settings, versions, sizes, and every correlation."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,37 +8,37 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.studies.runs_compared.numbers import SURE, Choice, compared
+from clickassay.studies.runs_compared.numbers import ALPHA, DiffOptions, compare_numbers
 from clickassay.studies.runs_compared.read import Entry, entries, read_run
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
-"""How a comparison of two metrics flipped."""
+"""How a comparison of two metrics changed."""
 
 UNEVEN = 1.1
-"""Runs whose sessions per configuration differ by more than this factor are not alike in noise of clicks."""
+"""Factor above which sessions per configuration count as different: the noise of clicks differs then."""
 
 _SIZES = ("n_queries", "n_configurations", "n_sessions", "n_all_sessions", "coverage")
 
 
 @dataclass(frozen=True)
-class RunDiff:
-    """What differs between two runs.
+class RunComparison:
+    """The differences between two runs.
 
     Attributes
     ----------
     a, b
         Their folders.
     entries
-        All inputs; settings, versions and other records that differ.
+        All inputs; of settings, versions and other records those that differ.
     sizes
         One row per market, depth, judge and quantity: a, b, change.
     overlap, numbers
-        As `run_diff_numbers.compared` returns them.
+        As `numbers.compare_numbers` returns them.
     flips
-        Pairs of editorial metrics whose order is significant (p_adjusted < 0.05) in one run, and not or the
-        other way round in the other: one row per market, depth, judge, click metric and pair.
+        Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
+        other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     best
-        Click metrics whose best editorial metric, baselines apart, is another in B.
+        Click metrics whose best editorial metric, without baselines, changed.
     """
 
     a: Path
@@ -51,7 +51,7 @@ class RunDiff:
     best: pl.DataFrame
 
 
-def compare_runs(a: Path, b: Path, choice: Choice | None = None) -> RunDiff:
+def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunComparison:
     """Compare two run folders.
 
     Raises
@@ -59,20 +59,20 @@ def compare_runs(a: Path, b: Path, choice: Choice | None = None) -> RunDiff:
     ReportError
         If one is no run, or a file of it is missing or broken.
     SettingsError
-        If something is chosen that neither run has.
+        If an option names something that neither run has.
     """
-    choice, runs = choice or Choice(), (read_run(a), read_run(b))
-    choice.check(runs)
-    numbers, overlap = compared(runs, choice)
-    return RunDiff(
+    options, runs = options or DiffOptions(), (read_run(a), read_run(b))
+    options.check(runs)
+    numbers, overlap = compare_numbers(runs, options)
+    return RunComparison(
         a=a,
         b=b,
         entries=entries(*(each.run for each in runs)),
-        sizes=_sizes(*(choice.rows(run.tables["statistics"]) for run in runs)),
+        sizes=_sizes(*(options.rows(run.tables["statistics"]) for run in runs)),
         overlap=overlap,
         numbers=numbers,
-        flips=_flips(*(choice.rows(run.tables["comparisons"]) for run in runs)),
-        best=_best(runs[0].tables["correlations"], runs[1].tables["correlations"], choice),
+        flips=_flips(*(options.rows(run.tables["comparisons"]) for run in runs)),
+        best=_best(runs[0].tables["correlations"], runs[1].tables["correlations"], options),
     )
 
 
@@ -83,9 +83,9 @@ def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
         )
         for frame in (a, b)
     ]
-    beside = long[0].join(long[1], on=[*SAMPLE_COLUMNS, "quantity"], how="full", suffix="_b", coalesce=True)
+    joined = long[0].join(long[1], on=[*SAMPLE_COLUMNS, "quantity"], how="full", suffix="_b", coalesce=True)
     order = pl.col("quantity").replace_strict({name: place for place, name in enumerate(_SIZES)})
-    return beside.sort(*SAMPLE_COLUMNS, order).select(
+    return joined.sort(*SAMPLE_COLUMNS, order).select(
         *SAMPLE_COLUMNS,
         "quantity",
         pl.col("value").alias("a"),
@@ -95,16 +95,16 @@ def _sizes(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 
 
 def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
-    """Return `RunDiff.flips`."""
+    """Return `RunComparison.flips`."""
     place = (*SAMPLE_COLUMNS, "click_metric", "metric_a", "metric_b")
-    beside = _ordered(a).join(_ordered(b), on=place, suffix="_b")
+    joined = _ordered(a).join(_ordered(b), on=place, suffix="_b")
     was, now = (_side(suffix) for suffix in ("", "_b"))
     what = (
         pl.when(was * now < 0)
         .then(pl.lit(REVERSED))
         .otherwise(pl.when(was == 0).then(pl.lit(GAINED)).otherwise(pl.lit(LOST)))
     )
-    flipped = beside.filter(was != now).with_columns(what=what)
+    flipped = joined.filter(was != now).with_columns(what=what)
     return flipped.sort(pl.col("what") != REVERSED, *place).select(
         *place,
         pl.col("difference").alias("difference_a"),
@@ -116,7 +116,7 @@ def _flips(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
-    """Name the pairs in the order of the alphabet: two runs may list their metrics in different orders."""
+    """Name the pairs in alphabetical order: two runs may list their metrics in different orders."""
     turned = pl.col("metric_a") > pl.col("metric_b")
     return frame.select(
         *SAMPLE_COLUMNS,
@@ -129,21 +129,21 @@ def _ordered(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _side(suffix: str) -> pl.Expr:
-    """1 or -1 where the first or second metric is significantly ahead, else 0."""
-    sure = (pl.col(f"p_adjusted{suffix}") < SURE).fill_null(False)
-    return pl.when(sure).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
+    """1 or -1 where the first or second metric is significantly better, else 0."""
+    significant = (pl.col(f"p_adjusted{suffix}") < ALPHA).fill_null(False)
+    return pl.when(significant).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
 
 
-def _best(a: pl.DataFrame, b: pl.DataFrame, choice: Choice) -> pl.DataFrame:
-    """Return `RunDiff.best`; the best of all metrics, whichever are chosen."""
+def _best(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataFrame:
+    """Return `RunComparison.best`; the best is that of all metrics, not only of those in the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
-    beside = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
-    changed = beside.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
-    if choice.metrics:
-        either = pl.col("editorial_metric", "editorial_metric_b").is_in(choice.metrics)
+    joined = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
+    changed = joined.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
+    if options.metrics:
+        either = pl.col("editorial_metric", "editorial_metric_b").is_in(options.metrics)
         changed = changed.filter(pl.any_horizontal(either))
     return (
-        replace(choice, metrics=())
+        replace(options, metrics=())
         .rows(changed)
         .select(
             *place,

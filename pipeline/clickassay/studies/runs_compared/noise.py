@@ -1,7 +1,7 @@
-"""How far the change of a correlation from one run to another can be noise (*ours*).
+"""Intervals and p-values of the change of a correlation from one run to another (*ours*).
 
-Each query of either run is left out of both at once, so that one calculation serves two logs of different
-queries, where the errors of both add up, and two runs over the same queries, where what they share cancels.
+Each query of either run is left out of both at once. So one calculation serves two logs of different queries,
+where the variances of both add up, and two runs over the same queries, where the shared errors cancel.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,8 +29,8 @@ Pairwise = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Changes of P correlations and what speaks for more than noise; all arrays (P,), NaN where unknown.
+class CorrelationChanges:
+    """Changes of P correlations with intervals and p-values; all arrays (P,), NaN where unknown.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Judged:
     p
         Two-sided p-values of no change.
     cautions
-        Why an interval is not to be relied on; None when it is.
+        Why an interval may be unreliable; None where there is no reason.
     """
 
     a: Floats
@@ -53,16 +53,16 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class _Half:
-    """One run: what its queries contribute, and the correlations that follow from sums of that."""
+class _Contributions:
+    """One run: the contributions of its queries to sums, and the correlations as a function of the sums."""
 
     queries: tuple[str, ...]
     contributions: Floats  # (Q, K)
     correlations: Pairwise
 
 
-def weighted_changes(a: Sample, b: Sample) -> Judged:
-    """Judge the changes of all weighted correlations between two samples by leaving out queries.
+def weighted_changes(a: Sample, b: Sample) -> CorrelationChanges:
+    """Test the changes of all weighted correlations between two samples by leaving out queries.
 
     Parameters
     ----------
@@ -76,25 +76,27 @@ def weighted_changes(a: Sample, b: Sample) -> Judged:
     return _changes(_weighted(a), _weighted(b))
 
 
-def within_changes(a: Sample, b: Sample) -> Judged:
-    """Judge the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
+def within_changes(a: Sample, b: Sample) -> CorrelationChanges:
+    """Test the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
     return _changes(_within(a), _within(b))
 
 
-def _weighted(sample: Sample) -> _Half:
+def _weighted(sample: Sample) -> _Contributions:
     moments = sample_moments(sample)
     total, shape = moments.sum(axis=0), (len(sample.click_names), len(sample.editorial_names))
-    return _Half(sample.queries, moments, lambda sums: centred_sums(sums, *shape, total).correlations)
+    return _Contributions(
+        sample.queries, moments, lambda sums: centred_sums(sums, *shape, total).correlations
+    )
 
 
-def _within(sample: Sample) -> _Half:
+def _within(sample: Sample) -> _Contributions:
     contributions = covariance_contributions(sample, within_queries(sample))
     n_clicks = len(sample.click_names)
-    return _Half(sample.queries, contributions, lambda sums: exact_correlations(sums, n_clicks))
+    return _Contributions(sample.queries, contributions, lambda sums: exact_correlations(sums, n_clicks))
 
 
-def _changes(a: _Half, b: _Half) -> Judged:
-    """Judge r_B - r_A by leaving each query of either run out of both.
+def _changes(a: _Contributions, b: _Contributions) -> CorrelationChanges:
+    """Test r_B - r_A by leaving each query of either run out of both.
 
     With u_q = (r_B without q - r_B) - (r_A without q - r_A), 0 for a run that lacks q:
     error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together.
@@ -102,38 +104,38 @@ def _changes(a: _Half, b: _Half) -> Judged:
     queries = sorted({*a.queries, *b.queries})
     of_a, of_b = (_spread_out(half, queries) for half in (a, b))
     value_a, value_b = a.correlations(of_a.sum(axis=0)), b.correlations(of_b.sum(axis=0))
-    gathered = Deviations()
+    deviations = Deviations()
     for without_a, without_b in zip(
         left_out(of_a, a.correlations), left_out(of_b, b.correlations), strict=True
     ):
-        gathered.add(no_rounding((without_b - value_b) - (without_a - value_a)))
-    change, spread = no_rounding(value_b - value_a), gathered.spread().of_shape(value_a.shape)
+        deviations.add(no_rounding((without_b - value_b) - (without_a - value_a)))
+    change, spread = no_rounding(value_b - value_a), deviations.spread().of_shape(value_a.shape)
     low, high = difference_interval(change, spread)
-    doubts = cautions(change, low, spread.degrees, spread.queries)
-    return Judged(
+    reasons = cautions(change, low, spread.degrees, spread.queries)
+    return CorrelationChanges(
         value_a.ravel(),
         value_b.ravel(),
         low.ravel(),
         high.ravel(),
         p_value(change, spread).ravel(),
-        tuple(doubts),
+        tuple(reasons),
     )
 
 
-def _spread_out(half: _Half, queries: Sequence[str]) -> Floats:
-    """Return contributions of all `queries`; 0 for those that a run lacks: without them nothing changes."""
+def _spread_out(half: _Contributions, queries: Sequence[str]) -> Floats:
+    """Return contributions of all `queries`; 0 for those that a run lacks: its sums do not depend on them."""
     place = {query: number for number, query in enumerate(queries)}
     whole = np.zeros((len(queries), half.contributions.shape[1]))
     whole[[place[query] for query in half.queries]] = half.contributions
     return whole
 
 
-def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Judged:
-    """Judge changes by the intervals that two runs give, as if the runs had nothing in common.
+def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> CorrelationChanges:
+    """Test changes by the intervals in two runs, as if the runs were independent.
 
     On Fisher's scale the standard error of r is (artanh high - artanh low) / (2 · 1.96), and
-    z = (artanh r_B - artanh r_A) / √(error_A² + error_B²). Runs with queries in common err in the same
-    direction, so that their change is rather more certain than this says.
+    z = (artanh r_B - artanh r_A) / √(error_A² + error_B²). The errors of runs with common queries are
+    correlated, so that this test is then conservative.
 
     Parameters
     ----------
@@ -156,4 +158,4 @@ def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Judged:
     low = change - np.hypot(b[:, 0] - b[:, 1], a[:, 2] - a[:, 0])
     high = change + np.hypot(b[:, 2] - b[:, 0], a[:, 0] - a[:, 1])
     p = np.where(np.isfinite(z), 2 * ndtr(-np.abs(z)), np.nan)
-    return Judged(a[:, 0], b[:, 0], low, high, p, (None,) * len(change))
+    return CorrelationChanges(a[:, 0], b[:, 0], low, high, p, (None,) * len(change))

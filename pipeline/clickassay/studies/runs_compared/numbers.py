@@ -1,4 +1,4 @@
-"""The correlations of two runs beside each other, and whether their changes are within noise."""
+"""The correlations of two runs joined, and whether their changes are within noise."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from clickassay.studies.runs_compared.noise import from_intervals, weighted_chan
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, ComparedRun
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
-"""What a number is of; `table` is ``correlations`` or ``differences``."""
+"""The columns that identify a number; `table` is ``correlations`` or ``differences``."""
 
-WITHIN, BEYOND, NOT_JUDGED, NO_VALUE = "within noise", "beyond noise", "not judged", "no value"
-"""What can be said of a number, besides `SAME`, `ONLY_A` and `ONLY_B`."""
+WITHIN, BEYOND, NOT_TESTED, NO_VALUE = "within noise", "beyond noise", "not tested", "no value"
+"""Verdicts on a number, besides `SAME`, `ONLY_A` and `ONLY_B`."""
 
 LEFT_OUT, INTERVALS = "queries left out", "intervals"
-"""What a change was judged by."""
+"""How a change was tested."""
 
 NO_ROW = "not computed"
 
-SURE = 0.05
-"""An adjusted p-value below this is more than noise."""
+ALPHA = 0.05
+"""A change with an adjusted p-value below this is beyond noise."""
 
 _VALUES = {"correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
@@ -43,37 +43,37 @@ _AGAIN = pl.Schema(
         **{"table": pl.String, **_KEY_TYPES, "split": pl.String, "class": pl.String},
         **{"click_metric": pl.String, "editorial_metric": pl.String},
         **dict.fromkeys(("again_a", "again_b", "low", "high", "p"), pl.Float64),
-        "doubt": pl.String,
+        "paired_caution": pl.String,
     }
 )
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which numbers are compared; empty = all.
+class DiffOptions:
+    """Which numbers are compared; an empty tuple stands for all.
 
     Attributes
     ----------
-    metrics, clicks
+    metrics, click_metrics
         Editorial and click metrics.
     depths, markets, judges
         Samples.
     splits
-        Also the correlations by classes of queries.
+        Whether to compare the correlations by classes of queries as well.
     """
 
     metrics: tuple[str, ...] = ()
-    clicks: tuple[str, ...] = ()
+    click_metrics: tuple[str, ...] = ()
     depths: tuple[int, ...] = ()
     markets: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     splits: bool = False
 
-    def options(self) -> dict[str, tuple[str, tuple[Any, ...]]]:
-        """Return column and chosen values of each option that was given."""
+    def by_option(self) -> dict[str, tuple[str, tuple[Any, ...]]]:
+        """Return column and values of each option that was given, by the option's name."""
         every: dict[str, tuple[str, tuple[Any, ...]]] = {
             "--metric": ("editorial_metric", self.metrics),
-            "--click": ("click_metric", self.clicks),
+            "--click-metric": ("click_metric", self.click_metrics),
             "--depth": ("depth", self.depths),
             "--market": ("market", self.markets),
             "--judge": ("judge", self.judges),
@@ -81,8 +81,8 @@ class Choice:
         return {option: (column, values) for option, (column, values) in every.items() if values}
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the chosen rows of a table, as far as it has the columns."""
-        kept = [pl.col(name).is_in(own) for name, own in self.options().values() if name in frame.columns]
+        """Return the rows of a table that the options select, by the columns that it has."""
+        kept = [pl.col(name).is_in(own) for name, own in self.by_option().values() if name in frame.columns]
         if self.metrics and "metric_a" in frame.columns:
             kept.append(pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(self.metrics)))
         if not self.splits and "split" in frame.columns:
@@ -90,51 +90,53 @@ class Choice:
         return frame.filter(*kept)
 
     def check(self, runs: Sequence[ComparedRun]) -> None:
-        """Refuse what neither run has.
+        """Check that the runs have what the options select.
 
         Raises
         ------
         SettingsError
-            If a chosen value, or all of them together, are in neither run.
+            If neither run has a value of an option, or a row with all of them.
         """
         frame = pl.concat([run.tables["correlations"] for run in runs])
-        for option, (column, values) in self.options().items():
+        for option, (column, values) in self.by_option().items():
             known = frame[column].unique().sort().to_list()
             for value in values:
                 if value not in known:
-                    there = ", ".join(str(one) for one in known[:20]) or "none"
-                    raise SettingsError(f"{option} {value} is in neither run; they have: {there}")
-        if self.options() and self.rows(frame).is_empty():
-            asked = [f"{option} {value}" for option, (_, own) in self.options().items() for value in own]
-            raise SettingsError(f"neither run has a correlation of {' '.join(asked)}; leave one of them out")
+                    some = ", ".join(str(one) for one in known[:20]) or "none"
+                    raise SettingsError(f"{option} {value} is in neither run; they have: {some}")
+        if self.by_option() and self.rows(frame).is_empty():
+            given = [f"{option} {value}" for option, (_, own) in self.by_option().items() for value in own]
+            raise SettingsError(f"neither run has a correlation of {' '.join(given)}; leave one of them out")
 
 
-def compared(runs: tuple[ComparedRun, ComparedRun], choice: Choice) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the chosen numbers of two runs.
+def compare_numbers(
+    runs: tuple[ComparedRun, ComparedRun], options: DiffOptions
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare the numbers of two runs that the options select.
 
     Returns
     -------
-    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, status, judged_by,
+    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, status, tested_by,
     caution, reason. And one row per market, depth and judge of both: queries and configurations of A, of B,
     and of both.
     """
-    beside = _beside(*(_numbers_of(run, choice) for run in runs))
-    overlap, again = _left_out(runs, beside)
-    judged = _judged(beside.join(again, on=PLACE, how="left", maintain_order="left"))
-    return _told(judged), overlap
+    joined = _join(*(_numbers_of(run, options) for run in runs))
+    overlap, again = _left_out(runs, joined)
+    tested = _test(joined.join(again, on=PLACE, how="left", maintain_order="left"))
+    return _verdicts(tested), overlap
 
 
-def watched(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = False) -> pl.DataFrame:
-    """Add the column `finding`: whether a number is what a watch has to tell.
+def flag_findings(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = False) -> pl.DataFrame:
+    """Add the column `finding`: whether a number changed by more than a threshold, or is gone.
 
     Parameters
     ----------
     numbers
-        As `compared` returns them.
+        As `compare_numbers` returns them.
     above
-        A finding is a change of more than this, or a number that B lacks; None: nothing is a finding.
+        The threshold: a finding is a change of more than this, or a number that B lacks; None = no findings.
     beyond_noise
-        Leave out changes that are within noise. Those that cannot be judged stay.
+        Whether to leave out changes within noise. Changes that cannot be tested stay.
     """
     if above is None:
         return numbers.with_columns(finding=pl.lit(False))
@@ -144,36 +146,36 @@ def watched(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = 
     return numbers.with_columns(finding=large | (pl.col("status") == ONLY_A))
 
 
-def _numbers_of(run: ComparedRun, choice: Choice) -> pl.DataFrame:
-    """Return the chosen numbers of one run, those of both tables below each other."""
+def _numbers_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
+    """Return the numbers of one run that the options select, those of both tables concatenated."""
     found = []
     for table, value in _VALUES.items():
         frame = run.tables[table].with_columns(pl.lit(table).alias("table"))
         if "split" not in frame.columns:
             frame = frame.with_columns(pl.lit(EVERY).alias("split"), pl.lit(EVERY).alias("class"))
         columns = (*PLACE, pl.col(value).alias("value"), "ci_low", "ci_high", "caution", "reason")
-        found.append(choice.rows(frame).select(*columns, found=pl.lit(True)))
+        found.append(options.rows(frame).select(*columns, found=pl.lit(True)))
     return pl.concat(found)
 
 
-def _beside(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
-    """Put the numbers of two runs beside each other: of A as they are named, of B with _b."""
+def _join(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
+    """Join the numbers of two runs; the columns of B end in _b."""
     return a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True).sort(PLACE)
 
 
 def _left_out(
-    runs: tuple[ComparedRun, ComparedRun], beside: pl.DataFrame
+    runs: tuple[ComparedRun, ComparedRun], joined: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return what samples have in common, and the overall changes judged by leaving out queries."""
+    """Return the overlap of samples, and the overall changes tested by leaving out queries."""
     both = pl.col("value").is_not_null() & pl.col("value_b").is_not_null()
-    rows = beside.filter(both, pl.col("split") == EVERY)
-    overlaps, judged = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
+    rows = joined.filter(both, pl.col("split") == EVERY)
+    overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     for key in keys:
         a, b = (one.run.sample(key).sample for one in runs)
         overlaps.append(_overlap(a, b))
-        judged.extend(_again(a, b, key.rows(rows)))
-    return pl.concat(overlaps), pl.concat(judged)
+        tested.extend(_again(a, b, key.rows(rows)))
+    return pl.concat(overlaps), pl.concat(tested)
 
 
 def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
@@ -184,7 +186,7 @@ def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
 
 
 def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the changes of one market, depth and judge, both tables of them, from configurations."""
+    """Yield the changes of one market, depth and judge, computed from configurations, for both tables."""
     clicks, editorial = (
         [name for name in of_a if name in of_b and name in rows[column]]
         for column, of_a, of_b in (
@@ -196,18 +198,18 @@ def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
         return
     a, b = (sample.narrowed(clicks, editorial) for sample in (a, b))
     place = {**a.key.columns, "split": EVERY, "class": EVERY}
-    for table, judge in (("correlations", weighted_changes), ("differences", within_changes)):
-        found = judge(a, b)
+    for table, test in (("correlations", weighted_changes), ("differences", within_changes)):
+        found = test(a, b)
         columns = {
             **{name: [value] * len(found.p) for name, value in {"table": table, **place}.items()},
             **pairs_of(clicks, editorial),
             **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
-            "doubt": found.cautions,
+            "paired_caution": found.cautions,
         }
         yield pl.DataFrame(columns, schema=_AGAIN)
 
 
-def _judged(rows: pl.DataFrame) -> pl.DataFrame:
+def _test(rows: pl.DataFrame) -> pl.DataFrame:
     """Add change, interval and p-value: from queries left out where that can be done, else from intervals."""
     alone = from_intervals(_ends(rows, ""), _ends(rows, "_b"))
     again = {name: _floats(rows, name) for name in ("again_a", "again_b", "low", "high", "p")}
@@ -248,16 +250,16 @@ def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
 
 
-def _told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the judged rows in the form of `compared`."""
+def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the tested rows in the columns of `compare_numbers`."""
     a, b, p = pl.col("value"), pl.col("value_b"), pl.col("p_adjusted")
     status = (
         pl.when(a.is_null() & b.is_null()).then(pl.lit(NO_VALUE))
         .when(b.is_null()).then(pl.lit(ONLY_A))
         .when(a.is_null()).then(pl.lit(ONLY_B))
         .when(pl.col("change") == 0).then(pl.lit(SAME))
-        .when(p.is_null()).then(pl.lit(NOT_JUDGED))
-        .when(p < SURE).then(pl.lit(BEYOND))
+        .when(p.is_null()).then(pl.lit(NOT_TESTED))
+        .when(p < ALPHA).then(pl.lit(BEYOND))
         .otherwise(pl.lit(WITHIN))
     )  # fmt: skip
     of_a, of_b = (
@@ -272,7 +274,7 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
         b.alias("b"),
         *("change", "ci_low", "ci_high", "p_value", "p_adjusted"),
         status.alias("status"),
-        pl.when(p.is_not_null()).then(by).alias("judged_by"),
-        pl.when("paired").then("doubt").otherwise(alone).alias("caution"),
+        pl.when(p.is_not_null()).then(by).alias("tested_by"),
+        pl.when("paired").then("paired_caution").otherwise(alone).alias("caution"),
         pl.when(b.is_null()).then(of_b).when(a.is_null()).then(of_a).alias("reason"),
     )

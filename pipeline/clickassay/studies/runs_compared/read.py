@@ -15,10 +15,10 @@ from clickassay.core.text import plural
 from clickassay.studies.finished_run import FinishedRun, broken
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
-"""What can be said of a thing that two runs may have."""
+"""States of an entry that two runs may have."""
 
 INPUT, SETTING, VERSION, OTHER = "input", "setting", "version", "record"
-"""Kinds of things that a run records of itself."""
+"""Kinds of entries in the record of a run."""
 
 _TABLES = (STATISTICS, CORRELATIONS, DIFFERENCES, COMPARISONS)
 _OTHER = ("stored_depth", "has_navigational", "skipped_attributes", "notes")
@@ -28,7 +28,7 @@ _HANDLE = 12  # digits of a digest that are shown
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A finished run as far as it is compared.
+    """A finished run with the tables that are compared.
 
     Attributes
     ----------
@@ -93,11 +93,11 @@ def _check_values(file: Path, frame: pl.DataFrame, contract: Table) -> None:
 
 
 def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
-    """Compare what two runs record of their inputs, settings and versions; the command is not compared.
+    """Compare the records of two runs: inputs, settings, versions; the command is not compared.
 
     Returns
     -------
-    All inputs, also those that are the same; of the rest what differs.
+    All inputs, also those that are the same; of the rest those that differ.
     """
     of_both = (
         (INPUT, a.info["inputs"], b.info["inputs"]),
@@ -133,7 +133,7 @@ def _entry(kind: str, name: str, of_a: Mapping[str, Any], of_b: Mapping[str, Any
 
 
 def _identity(kind: str, value: object) -> str:
-    """Return what makes two values the same; a file with another name is the same input."""
+    """Return a text that is equal for equal values; a file with another name is the same input."""
     if kind == INPUT and isinstance(value, dict):
         value = {key: part for key, part in value.items() if key != "names"}
     return json.dumps(value, sort_keys=True)

@@ -1,4 +1,4 @@
-"""What changed between two runs, in sentences."""
+"""The changes between two runs, in sentences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, count, listed, plural
-from clickassay.studies.runs_compared.compare import UNEVEN, RunDiff
+from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import BEYOND, INTERVALS, NO_ROW, NO_VALUE, PLACE
 from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
 
@@ -19,8 +19,8 @@ _KINDS = (INPUT, SETTING, VERSION, OTHER)
 # ---- in words ---------------------------------------------------------------------------------
 
 
-def headline(diff: RunDiff) -> str:
-    """Say in one or two sentences what changed, the largest change first."""
+def headline(diff: RunComparison) -> str:
+    """Return one or two sentences on the changes, the largest change first."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
     found = [entry for entry in diff.entries if entry.status != SAME]
     moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
@@ -35,12 +35,14 @@ def headline(diff: RunDiff) -> str:
 
 
 def uneven_words(sizes: pl.DataFrame) -> str | None:
-    """Say where the runs differ in sessions per configuration, which alone moves correlations; None: nowhere.
+    """Return a sentence where the runs differ in sessions per configuration; None where they do not.
+
+    This difference alone changes correlations: with fewer sessions, chance clicks lower them.
 
     Parameters
     ----------
     sizes
-        As in `RunDiff`.
+        As in `RunComparison`.
     """
     wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
@@ -53,8 +55,8 @@ def uneven_words(sizes: pl.DataFrame) -> str | None:
         return None
     a, b = far.row(0)
     return (
-        f"Sessions per configuration differ, e.g. {a:.3g} in A and {b:.3g} in B: with fewer, chance clicks "
-        "lower every correlation, and such a change is beyond noise though no metric changed."
+        f"Sessions per configuration differ, e.g. {a:.3g} in A and {b:.3g} in B. With fewer sessions, chance "
+        "clicks lower all correlations: such a change can be beyond noise though no metric changed."
     )
 
 
@@ -73,7 +75,7 @@ def _alone(numbers: pl.DataFrame) -> str:
 
 
 def _things(found: Sequence[Entry]) -> str:
-    """Name what changed; versions are many, and go by one name."""
+    """List what changed; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in found if entry.kind == kind] for kind in _KINDS}
     return listed(
         "versions" if kind == VERSION else f"the {_noun(kind, names)} {listed(names)}"
@@ -93,17 +95,17 @@ def _of_moved(moved: pl.DataFrame, every: int) -> str:
         pl.col("table"), pl.col("change").abs(), descending=[False, True], maintain_order=True
     )
     first = change_words(largest.row(0, named=True))
-    told = f"{count(beyond.height)} of them beyond noise" if beyond.height else "none beyond noise"
-    return f"{first}; {count(moved.height)} of {plural(every, 'number')} changed, {told}"
+    beyond_words = f"{count(beyond.height)} of them beyond noise" if beyond.height else "none beyond noise"
+    return f"{first}; {count(moved.height)} of {plural(every, 'number')} changed, {beyond_words}"
 
 
 def change_words(row: Mapping[str, Any]) -> str:
-    """Say how a number changed, e.g. ``ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise``.
+    """Describe a change, e.g. ``ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise``.
 
     Parameters
     ----------
     row
-        A row of `RunDiff.numbers` whose value changed, or that is only in A.
+        A row of `RunComparison.numbers` whose value changed, or that is only in A.
     """
     if row["status"] == ONLY_A:
         return f"{place_words(row)} has no value in B ({row['reason']})"
@@ -112,12 +114,12 @@ def change_words(row: Mapping[str, Any]) -> str:
     span = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if len(ends) == 2 else ""
     rose = "rose" if side > 0 else "fell"
     p = "" if row["p_adjusted"] is None else f" (adjusted p {row['p_adjusted']:.2g})"
-    alone = ", judged from intervals alone" if row["judged_by"] == INTERVALS else ""
+    alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
     return f"{place_words(row)} {rose} by {abs(row['change']):.3g}{span}, {row['status']}{p}{alone}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:
-    """Say what a number is of; a market, judge or class that is ``all`` is left out."""
+    """Describe which number a row is; a market, judge or class that is ``all`` is left out."""
     closed = ["closed form"] if row["table"] == "differences" else []
     of_class = [f"{row['split']} {row['class']}"] if row["split"] != EVERY else []
     where = ", ".join([*closed, SampleKey.of(row).label, *of_class])
@@ -125,12 +127,12 @@ def place_words(row: Mapping[str, Any]) -> str:
 
 
 def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
-    """Say what only one run computed, e.g. ``6 numbers only in A: depth 10``; None if there is nothing.
+    """Describe the numbers that only one run computed, e.g. ``6 numbers only in A: depth 10``; None if none.
 
     Parameters
     ----------
     numbers
-        Rows of `RunDiff.numbers`.
+        Rows of `RunComparison.numbers`.
     status
         `ONLY_A` or `ONLY_B`.
     """
@@ -149,5 +151,5 @@ def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
 
 
 def not_computed(status: str) -> pl.Expr:
-    """Tell which rows of `RunDiff.numbers` the other run does not have at all."""
+    """Return the condition for rows of `RunComparison.numbers` that the other run does not have at all."""
     return (pl.col("status") == status) & pl.col("reason").eq_missing(NO_ROW)

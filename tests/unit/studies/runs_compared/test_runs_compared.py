@@ -1,4 +1,4 @@
-"""Two runs compared: noise against loops that leave out queries, and what is said of what changed."""
+"""Two runs compared: intervals against loops that leave out queries, and sentences on the changes."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.noise import from_intervals, weighted_changes, within_changes
-from clickassay.studies.runs_compared.numbers import Choice, watched
+from clickassay.studies.runs_compared.numbers import DiffOptions, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (
     COMMITTED,
@@ -94,12 +94,10 @@ def looped(a, b, statistic, click, editorial):
     [((0, 40), (0, 40)), ((0, 40), (100, 130)), ((0, 40), (20, 70))],
     ids=["the same queries", "other queries", "some queries in both"],
 )
-@pytest.mark.parametrize(
-    ("judged", "statistic"), [(weighted_changes, weighted), (within_changes, closed_form)]
-)
-def test_a_change_is_judged_as_a_loop_over_the_queries_of_both_runs_judges_it(judged, statistic, of_a, of_b):
+@pytest.mark.parametrize(("test", "statistic"), [(weighted_changes, weighted), (within_changes, closed_form)])
+def test_a_change_is_tested_as_by_a_loop_over_the_queries_of_both_runs(test, statistic, of_a, of_b):
     a, b = random_sample(1, names(*of_a)), random_sample(2, names(*of_b))
-    found = judged(a, b)
+    found = test(a, b)
     for place, (click, editorial) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
         change, error, degrees = looped(a, b, statistic, click, editorial)
         reach = stats.t.ppf(0.975, degrees) * error
@@ -148,7 +146,7 @@ def test_intervals_alone_are_read_on_fishers_scale_as_if_the_runs_were_independe
     assert found.high[0] == pytest.approx(b - a + math.sqrt((b_high - b) ** 2 + (a - a_low) ** 2))
 
 
-def test_without_intervals_nothing_is_judged():
+def test_without_intervals_nothing_is_tested():
     found = from_intervals(
         np.array([[0.5, np.nan, np.nan], [1, 1, 1]]), np.array([[0.3, 0.2, 0.4], [0.9, 0.8, 1]])
     )
@@ -184,7 +182,7 @@ def number(diff, place=FIRST):
 
 
 def test_the_committed_run_does_not_differ_from_itself():
-    diff = compare_runs(COMMITTED, COMMITTED, Choice(splits=True))
+    diff = compare_runs(COMMITTED, COMMITTED, DiffOptions(splits=True))
     rows = sum(
         pl.read_parquet(COMMITTED / f"{name}.parquet").height for name in ("correlations", "differences")
     )
@@ -192,7 +190,7 @@ def test_the_committed_run_does_not_differ_from_itself():
     assert set(diff.numbers["status"]) <= {"same", "no value"}
     assert (diff.flips.height, diff.best.height) == (0, 0)
     assert {entry.status for entry in diff.entries} == {"same"}
-    assert watched(diff.numbers, 1e-9)["finding"].sum() == 0
+    assert flag_findings(diff.numbers, 1e-9)["finding"].sum() == 0
 
 
 def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halves):
@@ -210,7 +208,7 @@ def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halve
             assert (row["a"], row["b"]) == (stated[0][place], stated[1][place])
             assert row["change"] == pytest.approx(row["b"] - row["a"], abs=1e-15)
             assert row["ci_low"] < row["change"] < row["ci_high"]
-            assert row["judged_by"] == "queries left out"
+            assert row["tested_by"] == "queries left out"
 
 
 def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
@@ -251,27 +249,27 @@ def test_numbers_that_are_the_same_are_no_tests_and_weaken_none(whole, tmp_path)
     assert tested["p_adjusted"].to_list() == tested["p_value"].to_list()
 
 
-def test_classes_of_queries_are_judged_by_their_intervals_and_leave_the_overall_rows_alone(halves):
-    overall, every = (compare_runs(*halves, Choice(splits=splits)).numbers for splits in (False, True))
+def test_classes_of_queries_are_tested_by_their_intervals_and_leave_the_overall_rows_alone(halves):
+    overall, every = (compare_runs(*halves, DiffOptions(splits=splits)).numbers for splits in (False, True))
     classes = every.filter(pl.col("split") != "all")
     assert every.filter(pl.col("split") == "all").equals(overall)
-    assert set(classes.filter(pl.col("p_value").is_not_null())["judged_by"]) == {"intervals"}
+    assert set(classes.filter(pl.col("p_value").is_not_null())["tested_by"]) == {"intervals"}
     assert {"length", "frequency"} <= set(classes["split"])
 
 
-def test_a_number_that_its_configurations_do_not_give_is_judged_by_intervals(whole, halves, tmp_path):
+def test_a_number_that_its_configurations_do_not_give_is_tested_by_intervals(whole, halves, tmp_path):
     def raise_one(rows):
         raised = pl.when(at()).then(pl.col("correlation") + 0.001).otherwise("correlation")
         return rows.with_columns(raised.alias("correlation"))
 
     other = changed_table(halves[0], tmp_path / "other", "correlations", raise_one)
     diff = compare_runs(whole, other)
-    assert number(diff)["judged_by"] == "intervals"
-    assert number(diff, place=(*FIRST[:4], "DCG"))["judged_by"] == "queries left out"
-    assert change_words(number(diff)).endswith("judged from intervals alone")
+    assert number(diff)["tested_by"] == "intervals"
+    assert number(diff, place=(*FIRST[:4], "DCG"))["tested_by"] == "queries left out"
+    assert change_words(number(diff)).endswith("tested from intervals alone")
 
 
-def test_a_large_drop_of_one_metric_is_beyond_noise_and_told_first(whole, tmp_path):
+def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, tmp_path):
     rng = np.random.default_rng(0)
     mixed = judgments().with_columns(pl.col("grade").gather(rng.permutation(judgments().height)))
     diff = compare_runs(whole, made(tmp_path / "mixed", mixed))
@@ -286,7 +284,7 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_told_first(whole, tmp_pa
 def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row = {"table": "correlations", "depth": 5} | dict.fromkeys(("market", "judge", "split", "class"), "all")
     row |= {"click_metric": "MeanRR", "editorial_metric": "ERR", "change": -0.031, "ci_low": -0.05}
-    row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "judged_by": "queries left out"}
+    row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "tested_by": "queries left out"}
     assert change_words(row) == (
         "ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise (adjusted p 0.004)"
     )
@@ -313,7 +311,7 @@ def empty_first(rows):
 def test_a_number_that_is_gone_is_a_finding_and_one_that_came_is_none(whole, tmp_path, change, reason):
     less = changed_table(whole, tmp_path / "less", "correlations", change)
     for runs, status, finding in (((whole, less), "only in A", True), ((less, whole), "only in B", False)):
-        numbers = watched(compare_runs(*runs).numbers, 0.5, beyond_noise=True)
+        numbers = flag_findings(compare_runs(*runs).numbers, 0.5, beyond_noise=True)
         row = numbers.filter(at(), table="correlations").row(0, named=True)
         assert (row["status"], row["reason"], row["finding"]) == (status, reason, finding)
         assert numbers["finding"].sum() == int(finding)
@@ -324,14 +322,16 @@ def test_what_only_one_run_computed_is_named_by_what_the_other_lacks(whole, tmp_
         return rows.filter(pl.col("editorial_metric") != "DCG")
 
     less = changed_table(whole, tmp_path / "less", "correlations", without_dcg)
-    numbers = compare_runs(whole, less, Choice(clicks=("MeanRR",))).numbers.filter(table="correlations")
+    numbers = compare_runs(whole, less, DiffOptions(click_metrics=("MeanRR",))).numbers.filter(
+        table="correlations"
+    )
     assert alone_words(numbers, "only in A") == "2 numbers only in A: editorial metric DCG"
     assert alone_words(numbers, "only in B") is None
 
 
 def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     other = made(tmp_path / "three", depth=(3,))
-    diff = compare_runs(whole, other, Choice(metrics=("ERR",), clicks=("UCTR",)))
+    diff = compare_runs(whole, other, DiffOptions(metrics=("ERR",), click_metrics=("UCTR",)))
     assert set(diff.numbers["status"]) == {"only in A", "only in B"}
     assert alone_words(diff.numbers, "only in A") == "4 numbers only in A: depth 5"
     assert headline(diff) == (
@@ -346,7 +346,7 @@ def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_no
     statuses = [
         "beyond noise",
         "within noise",
-        "not judged",
+        "not tested",
         "beyond noise",
         "same",
         "only in B",
@@ -354,11 +354,11 @@ def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_no
     ]
     changes = [-0.2, 0.2, 0.2, 0.1, 0.0, None, None]
     numbers = pl.DataFrame({"change": changes, "status": statuses})
-    assert watched(numbers, 0.1)["finding"].to_list() == [True, True, True, False, False, False, True]
-    assert watched(numbers, 0.1, beyond_noise=True)["finding"].to_list() == [
+    assert flag_findings(numbers, 0.1)["finding"].to_list() == [True, True, True, False, False, False, True]
+    assert flag_findings(numbers, 0.1, beyond_noise=True)["finding"].to_list() == [
         *(True, False, True, False, False, False, True)
     ]
-    assert not watched(numbers, None)["finding"].any()
+    assert not flag_findings(numbers, None)["finding"].any()
 
 
 # ---- order of metrics -------------------------------------------------------------------------
@@ -400,7 +400,7 @@ def test_a_comparison_flips_when_significance_comes_goes_or_changes_sides(
         changed_table(whole, tmp_path / name, "comparisons", compared_pair(*given))
         for name, given in (("a", of_a), ("b", of_b))
     ]
-    found = compare_runs(*runs, Choice(metrics=("ERR",), clicks=("MeanRR",))).flips
+    found = compare_runs(*runs, DiffOptions(metrics=("ERR",), click_metrics=("MeanRR",))).flips
     pairs = found.select("market", "metric_a", "metric_b", "what").rows()
     assert pairs == ([("north", "DCG", "ERR", expected)] if expected else [])
 
@@ -427,7 +427,7 @@ def test_the_best_metric_is_that_of_the_highest_correlation_baselines_apart(whol
     assert (row["market"], row["click_metric"]) == ("north", "MeanRR")
     assert (row["best_a"], row["correlation_a"]) == (best["editorial_metric"], best["correlation"])
     assert (row["best_b"], row["correlation_b"]) == ("RR", 0.97)
-    assert compare_runs(whole, other, Choice(metrics=("AP",))).best.is_empty()
+    assert compare_runs(whole, other, DiffOptions(metrics=("AP",))).best.is_empty()
 
 
 # ---- inputs, settings, versions, sizes --------------------------------------------------------
@@ -455,7 +455,7 @@ def test_an_input_is_the_same_by_its_content_and_not_by_its_name(whole, tmp_path
     assert headline(diff) == f"Nothing but the inputs judgments and queries changed; {numbers}"
 
 
-def test_settings_versions_and_records_are_told_with_both_values_and_the_command_is_not(whole, tmp_path):
+def test_settings_versions_and_records_have_both_values_and_the_command_is_not_compared(whole, tmp_path):
     def change(info):
         info["settings"]["persistence"] = 0.9
         del info["settings"]["folds"]
@@ -477,7 +477,7 @@ def test_settings_versions_and_records_are_told_with_both_values_and_the_command
 
 
 def test_sizes_stand_beside_each_other(whole, halves):
-    sizes = compare_runs(whole, halves[0], Choice(markets=("north",))).sizes
+    sizes = compare_runs(whole, halves[0], DiffOptions(markets=("north",))).sizes
     stated = [
         pl.read_parquet(run / "statistics.parquet").filter(market="north").row(0, named=True)
         for run in (whole, halves[0])
