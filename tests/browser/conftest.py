@@ -37,19 +37,19 @@ def sample_run(tmp_path_factory):
 
 
 class Opened:
-    """A page with all that it said and asked for."""
+    """A page with its messages and requests."""
 
     def __init__(self, page):
-        self.page, self.said, self.asked = page, [], []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self.page, self.messages, self.requests = page, [], []
+        page.on("console", lambda message: self.messages.append(message.text))
+        page.on("pageerror", lambda error: self.messages.append(str(error)))
+        page.on("dialog", lambda dialog: (self.messages.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
 
 
 @pytest.fixture
 def opened(chromium):
-    """Open the report of a folder; in the end nothing was said on the console, nothing asked of a network."""
+    """Open the report of a folder; at the end, the console has no message and no network was used."""
 
     @contextmanager
     def open_(folder, **options):
@@ -58,8 +58,8 @@ def opened(chromium):
             seen = Opened(context.new_page())
             seen.page.goto((folder / "report.html").as_uri())
             yield seen.page
-            assert seen.said == []
-            strange = [url for url in seen.asked if not url.startswith(("file:", "blob:", "data:"))]
+            assert seen.messages == []
+            strange = [url for url in seen.requests if not url.startswith(("file:", "blob:", "data:"))]
             assert strange == []
         finally:
             context.close()

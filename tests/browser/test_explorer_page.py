@@ -81,20 +81,20 @@ def test_another_metric_changes_the_chart_and_the_arithmetic(sample, metric):
     sample.wait_for("configurations_correlation", f"MeanRR against {metric}")
     sample.page.locator(f"{DETAILS} caption").filter(has_text=f"{metric} = ").wait_for()
     sample.page.wait_for_function(f"before => ({MARKS})().length !== before", arg=len(before))
-    told = re.search(rf"{re.escape(metric)} ([0-9.]+)", sample.cell("configurations_details").inner_text())
+    shown = re.search(rf"{re.escape(metric)} ([0-9.]+)", sample.cell("configurations_details").inner_text())
     reached = sample.page.locator(f"{DETAILS} table").nth(1).locator("tfoot tr td").last.inner_text()
-    assert float(reached) == pytest.approx(float(told[1]), rel=1e-3)
+    assert float(reached) == pytest.approx(float(shown[1]), rel=1e-3)
 
 
 def test_a_class_of_queries_has_the_numbers_of_the_run(sample):
     sample.choose("editorial metric", "ERR")
     sample.choose("queries", "length: 2")
-    told = table("correlations").filter(
+    row = table("correlations").filter(
         **{"market": "north", "depth": 5, "split": "length", "class": "2"},
         **{"click_metric": "MeanRR", "editorial_metric": "ERR"},
     )
-    sample.wait_for("configurations_correlation", f"{told['correlation'][0]:.3f}")
-    sample.wait_for("configurations_correlation", f"{told['n_queries'][0]:,} queries")
+    sample.wait_for("configurations_correlation", f"{row['correlation'][0]:.3f}")
+    sample.wait_for("configurations_correlation", f"{row['n_queries'][0]:,} queries")
     sample.choose("queries", "all")
 
 

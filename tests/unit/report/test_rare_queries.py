@@ -1,4 +1,4 @@
-"""A query that few users issued is named nowhere: not on the page, in its files, nor beside it."""
+"""A query that few users issued is named nowhere: not on the page, in its files, nor next to it."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Terms and their meanings: every text says what it said, with links to words that are there."""
+"""Terms and their meanings: links change no text, and lead to terms that are there."""
 
 import html
 import re

@@ -303,9 +303,9 @@ def test_cells_stand_in_the_column_and_row_of_their_heads():
 
 
 def test_a_cell_without_a_value_shows_why():
-    told = [mark.tip for mark in Picture(heat_map(FOUND, CLICKS, METRICS).svg).with_tip]
-    assert told[3].endswith("No value: no variance")
-    assert [line for line in told if "No value" in line] == [told[3]]
+    tips = [mark.tip for mark in Picture(heat_map(FOUND, CLICKS, METRICS).svg).with_tip]
+    assert tips[3].endswith("No value: no variance")
+    assert [line for line in tips if "No value" in line] == [tips[3]]
 
 
 # two that begin alike, one that does not, one that fits

@@ -154,7 +154,7 @@ def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
 
 
 def alike_by_trial(names, apart):
-    """The largest sets of names without a pair that is told apart, by trying every set."""
+    """The largest sets of names without a significantly different pair, by trying every set."""
     bad = {frozenset(pair) for pair in apart}
     fine = [
         set(chosen)

@@ -128,8 +128,8 @@ def test_table_3_puts_each_metric_next_to_its_variant(tables, run):
     assert table.heads == ("good not relevant", "good relevant", "good not relevant", "good relevant")
     row = next(row for row in table.rows if row.name == "UCTR")
     for cell, name in zip(row.cells, ("AP", "AP(rel=2)", "RR", "RR(rel=2)"), strict=True):
-        told = one(tables["correlations"], split="all", click_metric="UCTR", editorial_metric=name)
-        assert cell.value == told["correlation"]
+        row_of_metric = one(tables["correlations"], split="all", click_metric="UCTR", editorial_metric=name)
+        assert cell.value == row_of_metric["correlation"]
 
 
 def test_table_3_says_when_there_is_no_variant(tables):

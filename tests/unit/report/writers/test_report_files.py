@@ -1,4 +1,4 @@
-"""The files beside the page: Markdown, CSV and LaTeX, each in the language that it speaks."""
+"""The files next to the page: Markdown, CSV and LaTeX, each valid in its format."""
 
 import csv
 
