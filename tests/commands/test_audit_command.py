@@ -271,9 +271,9 @@ def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log
 
 def test_the_report_has_the_section(run):
     text = (run / "report.md").read_text(encoding="utf-8")
-    section = text.partition("## The same metric elsewhere")[2].partition("\n## ")[0]
+    section = text.partition("## The same metric in other tools")[2].partition("\n## ")[0]
     assert "nDCG(ideal='uncut')@5 |" in section
-    assert "beyond noise" in section
+    assert "excludes 0" in section
 
 
 # ---- the command --------------------------------------------------------------------------------

@@ -77,14 +77,15 @@ def show_table(
     console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
     table = Table(box=box.SIMPLE_HEAD, title=title and Text(terminal(title)), title_justify="left")
     table.title_style = "bold"
-    for head in heads:
+    cells = [[Text("" if cell is None else terminal(str(cell))) for cell in row] for row in rows]
+    for place, head in enumerate(heads):
         if head in right:
             table.add_column(Text(head), justify="right", no_wrap=True)
         else:
-            table.add_column(Text(head), overflow="fold", min_width=_NARROWEST if head else 1)
-    for place, row in enumerate(rows):
-        cells = (Text("" if cell is None else terminal(str(cell))) for cell in row)
-        table.add_row(*cells, style="bold" if place == bold else None, end_section=place in ends)
+            widest = max(len(head), *(row[place].cell_len for row in cells), 1)
+            table.add_column(Text(head), overflow="fold", min_width=min(_NARROWEST, widest))
+    for place, row in enumerate(cells):
+        table.add_row(*row, style="bold" if place == bold else None, end_section=place in ends)
     needed = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
     console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
     console.print(table)
