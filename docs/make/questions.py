@@ -13,12 +13,12 @@ from clickassay.studies.questions import DATABASE, Question, ask, cells, questio
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "reference" / "questions.md"
 SAMPLE = DOCS.parent / "reports" / "sample"
-MOST_ROWS = 10
-LONGEST_CELL = 60
+MAX_ROWS = 10
+MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 
 NO_ROWS = {
-    "cascade_effects": "No result of the sample log falls clearly enough; what is asked of an example: "
+    "cascade_effects": "No result of the sample log shows a clear enough effect; what an example needs: "
     "[report.md](report.md#examples-of-figure-2).",
     "judges_and_clicks": "The sample judgments have one judge.",
     "judges_apart": "The sample judgments have one judge.",
@@ -29,18 +29,18 @@ NO_ROWS = {
 TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: do not edit by hand. -->
 # Ready questions
 
-Questions to a run, each with a link to its SQL, and its answer on the sample run `reports/sample`.
-Ask them of any run by name:
+Questions about a run, each with a link to its SQL, and its answer on the sample run `reports/sample`.
+Ask them about any run by name:
 
     clickassay query reports/june --list
     clickassay query reports/june --name worst_disagreements
 
-Or copy the SQL, change it, and ask it with `clickassay query reports/june "SELECT …"` or in
+Or copy the SQL, change it, and run it with `clickassay query reports/june "SELECT …"` or in
 `duckdb run.duckdb`. Columns are those of [tables.md](tables.md), words those of
 [method.md](../explanation/method.md).
 
-An answer here has its first {MOST_ROWS} rows, in the order that the SQL asks for. Numbers have four digits.
-A cell of more than {LONGEST_CELL} characters is cut and ends with `…`. With `--csv` or `--json`, answers
+An answer here shows the first {MAX_ROWS} rows, in the order of the SQL. Numbers have four digits.
+A cell of more than {MAX_CELL} characters is cut and ends with `…`. With `--csv` or `--json`, answers
 have all rows in full precision.
 
 The answers name every query, also those that fewer than `min_users` users issued: the sample log is
@@ -79,13 +79,13 @@ def _answer(question: Question, frame: pl.DataFrame) -> str:
     if frame.is_empty():
         return f"No rows. {NO_ROWS.get(question.name, '')}".rstrip() + "\n"
     rules = ["---:" if dtype.is_numeric() else "---" for dtype in frame.dtypes]
-    rows = [[markdown_cell(cell) for cell in row] for row in cells(frame.head(MOST_ROWS))]
+    rows = [[markdown_cell(cell) for cell in row] for row in cells(frame.head(MAX_ROWS))]
     return f"{_height(frame.height)}\n\n{_table(frame.columns, rules, rows)}"
 
 
 def _height(rows: int) -> str:
-    if rows > MOST_ROWS:
-        return f"The first {MOST_ROWS} of {rows:,} rows:"
+    if rows > MAX_ROWS:
+        return f"The first {MAX_ROWS} of {rows:,} rows:"
     return "The only row:" if rows == 1 else f"All {rows} rows:"
 
 
@@ -94,7 +94,7 @@ def markdown_cell(text: str) -> str:
 
     Plain words and numbers stay as they are; anything else becomes code, which neither links nor marks up.
     """
-    short = text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1].rstrip()}…"
+    short = text if len(text) <= MAX_CELL else f"{text[: MAX_CELL - 1].rstrip()}…"
     if re.fullmatch(r"[A-Za-z0-9 ,.()=@%+-]*", short):
         return short
     fence = "`" * (max((len(run) for run in re.findall("`+", short)), default=0) + 1)

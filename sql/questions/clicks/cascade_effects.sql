@@ -1,4 +1,4 @@
--- Which lists show a result once without and once with a better one above it, where its clicks collapse?
+-- Which lists show a result once without and once with a better one above it, where it loses its clicks?
 SELECT
     cascade_effects.market,
     cascade_effects.depth,

@@ -1,4 +1,4 @@
--- On which results do two judges differ most, weighted by the sessions that saw them, and what do clicks say?
+-- On which results do two judges differ most, weighted by the sessions that saw them, and how often are these clicked?
 WITH shown AS (
     SELECT
         a.market,

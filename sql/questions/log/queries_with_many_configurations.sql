@@ -1,4 +1,4 @@
--- Which queries were answered with most configurations, and how far apart are these in ERR and clicks?
+-- Which queries were answered with most configurations, and how much do these differ in ERR and clicks?
 SELECT
     market,
     depth,

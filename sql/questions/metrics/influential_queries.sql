@@ -1,4 +1,4 @@
--- Which queries drive the correlation of MeanRR and ERR: what does leaving out one query change?
+-- Which queries influence the correlation of MeanRR and ERR most: what does leaving out one query change?
 WITH centred AS (
     SELECT
         market,

@@ -1,4 +1,4 @@
--- Where does the Monte Carlo run of Algorithm 3 stray furthest from its closed form, in standard errors?
+-- Where does the Monte Carlo run of Algorithm 3 differ most from its closed form, in standard errors?
 SELECT
     market,
     depth,
