@@ -2,7 +2,7 @@
 # [tool.marimo.display]
 # theme = "light"
 # ///
-"""The page as a marimo app: widgets and layout only; what it shows comes from the modules beside it.
+"""The page as a marimo app: widgets and layout only; its content comes from the modules of this folder.
 
 A cell's last expression is what it draws. Cells are placed by their names, see page.css.
 """
@@ -145,9 +145,13 @@ def rows_of_choice(
     mo.stop(not known)
     split, class_ = queries.value
     rows = reading.points(
-        run, key, click=click.value, editorial=editorial.value, members=splits.members(split, class_)
+        run,
+        key,
+        click_metric=click.value,
+        editorial_metric=editorial.value,
+        members=splits.members(split, class_),
     )
-    drawn = reading.labelled(rows.head(charts.MOST_POINTS), labels)
+    drawn = reading.with_labels(rows.head(charts.MOST_POINTS), labels)
     return class_, drawn, rows, split
 
 
@@ -156,7 +160,7 @@ def configurations_correlation(
     class_: Shown, click: Shown, editorial: Shown, key: Shown, rows: Shown, run: Shown, split: Shown
 ) -> None:
     _row = reading.correlation(
-        run, key, split=split, class_=class_, click=click.value, editorial=editorial.value
+        run, key, split=split, class_=class_, click_metric=click.value, editorial_metric=editorial.value
     )
     mo.Html(pieces.correlation_html(_row, rows, click.value, editorial.value))
 
@@ -207,8 +211,8 @@ def chart_of_choice(
     chart = charts.scatter(
         drawn,
         rows,
-        click=click.value,
-        editorial=editorial.value,
+        click_metric=click.value,
+        editorial_metric=editorial.value,
         ring=kept["id"] if matches.value in (None, kept["found"]) else matches.value,
     )
     scatter = charts.without_menu(
@@ -227,7 +231,7 @@ def configurations_downloads(
     chart: Shown, click: Shown, editorial: Shown, labels: Shown, rows: Shown
 ) -> None:
     def _points() -> bytes:
-        return pieces.points_csv(reading.labelled(rows, labels), click.value, editorial.value)
+        return pieces.points_csv(reading.with_labels(rows, labels), click.value, editorial.value)
 
     _pictures = {"svg": ("SVG", lambda: charts.as_svg(chart)), "png": ("PNG", lambda: charts.as_png(chart))}
     _of_points = downloads("configurations", {"csv": ("CSV of all points", _points)})

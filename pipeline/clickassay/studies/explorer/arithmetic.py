@@ -1,7 +1,7 @@
 """The arithmetic of a metric's value, step by step, for one configuration.
 
-The steps spell a formula out for a reader. The value itself is the run's, made by ``clickassay.metrics``:
-the page shows both, and tests hold that the steps reach it.
+The steps show a formula with its numbers. The value itself is the run's, computed by ``clickassay.metrics``:
+the page shows both, and tests check that the steps give it.
 """
 
 import math
@@ -25,27 +25,27 @@ from clickassay.metrics.gains import discount, grade_gains, ideal_gains, ideal_g
 from clickassay.metrics.names import parse
 
 ROUNDING = 1e-9
-"""Two values that differ by less are the same number."""
+"""Relative difference below which two values are the same number."""
 
 Totals = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How a metric gets its value for one configuration.
+    """The computation of a metric's value for one configuration.
 
     Attributes
     ----------
     metric, line
-        Its name as in the run, and what it is, in one line.
+        Its name as in the run, and its definition in one line.
     formula
-        What it is equal to, in one line.
+        Its formula, in one line.
     steps
         One row per rank (editorial metrics) or per click pattern (click metrics).
     totals
-        From the steps to the value: pairs (what, number); the last one is the value.
+        From the steps to the value: pairs (text, number); the last one is the value.
     note
-        What the reader must know about these numbers; '' if nothing.
+        A sentence on limits of these numbers; '' if there are none.
     """
 
     metric: str
@@ -57,22 +57,22 @@ class Arithmetic:
 
     @property
     def value(self) -> float:
-        """The value that the steps reach."""
+        """The value that the steps give."""
         return self.totals[-1][1]
 
 
 @dataclass(frozen=True)
-class Graded:
-    """What the editorial metrics of one configuration are made from.
+class GradedConfiguration:
+    """The inputs of the editorial metrics of one configuration.
 
     Attributes
     ----------
     grades
         (k,) grades, best position first.
     seen
-        (g_max + 1,) distinct results of the query by grade, as far as the run shows them.
+        (g_max + 1,) number of distinct results of the query by grade, among those that the run shows.
     stored
-        Values in the run by name of the metric.
+        Values in the run, by the name of the metric.
     """
 
     grades: Integers
@@ -82,7 +82,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Grades cut to the depth of a measure, and what its value was made from."""
+    """Grades cut to the depth of a measure, with its pool, settings and stored value."""
 
     measure: Measure
     grades: Integers
@@ -105,7 +105,7 @@ class _Ranked:
 
     @property
     def knows_pool(self) -> bool:
-        """Whether the pool is what the run's value was made from; a value of 0 tells nothing."""
+        """Whether the pool gives the run's value; False for a value of 0, which many pools give."""
         if self.settings.pool == "shown":
             return True
         size = len(self.grades)
@@ -114,12 +114,12 @@ class _Ranked:
 
 
 _Columns = dict[str, NDArray[Any]]
-_Spelled = tuple[str, _Columns, Totals, str]
-"""Formula, columns beside rank and grade, totals, note."""
+_Steps = tuple[str, _Columns, Totals, str]
+"""Formula, columns after rank and grade, totals, note."""
 
 
-def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arithmetic:
-    """Spell out how the editorial metric `name` gets its value.
+def editorial_arithmetic(name: str, graded: GradedConfiguration, settings: Settings) -> Arithmetic:
+    """Return the computation of the editorial metric `name`.
 
     Raises
     ------
@@ -132,36 +132,36 @@ def editorial_arithmetic(name: str, graded: Graded, settings: Settings) -> Arith
     pool = shown_pool(cut[None], settings.max_grade)[0] if settings.pool == "shown" else graded.seen
     ranked = _Ranked(measure, cut, pool, settings, graded.stored[name])
     spell = _STEPS.get(metric.name)
-    if spell is None or _WITHOUT_STEPS & {(metric.name, told) for told, _ in measure.arguments}:
-        formula, columns, totals, note = _as_the_run_has_it(name, metric, ranked.stored)
+    if spell is None or _WITHOUT_STEPS & {(metric.name, parameter) for parameter, _ in measure.arguments}:
+        formula, columns, totals, note = _stored_value(name, metric, ranked.stored)
     else:
         formula, columns, totals, note = spell(ranked)
     steps = pl.DataFrame({"rank": ranked.ranks, "grade": cut.astype(np.int64), **columns})
     return Arithmetic(name, metric.line, formula, steps, totals, note)
 
 
-def _as_the_run_has_it(name: str, metric: Metric, stored: float) -> _Spelled:
+def _stored_value(name: str, metric: Metric, stored: float) -> _Steps:
     if metric in MODEL_METRICS:
-        formula = "what readers of the click model do with these grades, each way to click with its chance"
+        formula = "MeanRR expected from the click model: over all click patterns, by their probabilities"
         unkept = "The model was fitted when the run was made; a run does not keep it"
         return formula, {}, (("expected MeanRR", stored),), f"{unkept}, so the value is the run's."
-    note = f"No steps are written for this measure ({metric.source}); the value is the run's."
+    note = f"There are no steps for this measure ({metric.source}); the value is the run's."
     return metric.line, {}, ((name, stored),), note
 
 
-def _dcg(ranked: _Ranked) -> _Spelled:
+def _dcg(ranked: _Ranked) -> _Steps:
     gains = ranked.given["gains"]
-    gain, listed = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_listed('gain', gains)}")
-    columns = _gain_columns(_gained(ranked), gains is None)
-    return f"Σ {gain} / log2(rank + 1){listed}", columns, _summed("DCG", columns["gain / discount"]), ""
+    gain, listed = ("(2^g - 1)", "") if gains is None else ("gain(g)", f", {_list_values('gain', gains)}")
+    columns = _gain_columns(_gains(ranked), gains is None)
+    return f"Σ {gain} / log2(rank + 1){listed}", columns, _sum("DCG", columns["gain / discount"]), ""
 
 
-def _listed(what: str, values: tuple[float, ...]) -> str:
+def _list_values(what: str, values: tuple[float, ...]) -> str:
     """Return ``what(0..2) = 0, 1, 3``."""
     return f"{what}(0..{len(values) - 1}) = {', '.join(f'{value:g}' for value in values)}"
 
 
-def _gained(ranked: _Ranked) -> Floats:
+def _gains(ranked: _Ranked) -> Floats:
     grades = ranked.grades
     return grade_gains("exp-log2", int(grades.max(initial=0)), ranked.given["gains"])[grades]
 
@@ -175,9 +175,9 @@ def _gain_columns(gain: Floats, exponential: bool) -> _Columns:
     }
 
 
-def _ndcg(ranked: _Ranked) -> _Spelled:
+def _ndcg(ranked: _Ranked) -> _Steps:
     gains, ideal = ranked.given["gains"], None
-    columns = _gain_columns(_gained(ranked), gains is None)
+    columns = _gain_columns(_gains(ranked), gains is None)
     top = ("DCG", math.fsum(columns["gain / discount"]))
     if ranked.knows_pool:
         pool, depth = ranked.pool[None], len(ranked.grades)
@@ -186,11 +186,11 @@ def _ndcg(ranked: _Ranked) -> _Spelled:
         of_best = {"grade": ideal_grades(pool, depth)[0], **of_best}
         columns |= {f"ideal {name}": values for name, values in of_best.items()}
         ideal = math.fsum(of_best["gain / discount"])
-    divided = _divided(ranked, "NDCG", top, ("ideal DCG", ideal, "DCG / NDCG"))
+    divided = _quotient_or_note(ranked, "NDCG", top, ("ideal DCG", ideal, "DCG / NDCG"))
     return "DCG / DCG of the ideal list", columns, *divided
 
 
-def _ap(ranked: _Ranked) -> _Spelled:
+def _ap(ranked: _Ranked) -> _Steps:
     rel, relevant = int(ranked.given["rel"]), ranked.relevant
     found = np.cumsum(relevant)
     precision = found / ranked.ranks
@@ -198,10 +198,14 @@ def _ap(ranked: _Ranked) -> _Spelled:
     columns = {"relevant": relevant, "relevant so far": found, "precision": precision, "counts": counts}
     known = float(ranked.pool[rel:].sum()) if ranked.knows_pool else None
     formula = f"(Σ precision at each result of grade ≥ {rel}) / R, R = results of grade ≥ {rel}"
-    return formula, columns, *_divided(ranked, "AP", ("sum", math.fsum(counts)), ("R", known, "sum / AP"))
+    return (
+        formula,
+        columns,
+        *_quotient_or_note(ranked, "AP", ("sum", math.fsum(counts)), ("R", known, "sum / AP")),
+    )
 
 
-def _summed(name: str, values: Floats) -> Totals:
+def _sum(name: str, values: Floats) -> Totals:
     return ((f"{name} = sum", math.fsum(values)),)
 
 
@@ -210,31 +214,31 @@ def _quotient(name: str, top: tuple[str, float], bottom: tuple[str, float]) -> T
     return (top, bottom, (f"{name} = {top[0]} / {bottom[0]}", value))
 
 
-def _divided(
+def _quotient_or_note(
     ranked: _Ranked, name: str, top: tuple[str, float], bottom: tuple[str, float | None, str]
 ) -> tuple[Totals, str]:
-    """Return the totals of a quotient, and what to note where a run does not tell what it is divided by."""
+    """Return the totals of a quotient, and a note where the run does not have the divisor."""
     (what, total), (divided_by, known, how) = top, bottom
     if known is not None:
         return _quotient(name, top, (divided_by, known)), ""
     whole = f"{divided_by} counts every judged result of the query, and a run keeps only those that it shows"
     if not ranked.stored:
         value = 0.0 if not total else math.nan
-        return (top, (f"{name}, as {what} is 0", value)), f"{whole}; it does not matter, as {what} is 0."
+        return (top, (f"{name}, as {what} is 0", value)), f"{whole}; it does not matter here, as {what} is 0."
     divisor = total / ranked.stored
     divisor = float(round(divisor)) if divided_by == "R" else divisor
-    return _quotient(name, top, (divided_by, divisor)), f"{whole}; it is worked out backwards here, as {how}."
+    return _quotient(name, top, (divided_by, divisor)), f"{whole}; it is computed backwards here, as {how}."
 
 
-def _rr(ranked: _Ranked) -> _Spelled:
+def _rr(ranked: _Ranked) -> _Steps:
     relevant, reciprocal = ranked.relevant, 1 / ranked.ranks
     counts = np.where(relevant * np.cumsum(relevant) == 1, reciprocal, 0.0)
     formula = f"1 / rank of the first result of grade ≥ {ranked.given['rel']}, 0 without one"
     columns = {"relevant": relevant, "1 / rank": reciprocal, "counts": counts}
-    return formula, columns, _summed("RR", counts), ""
+    return formula, columns, _sum("RR", counts), ""
 
 
-def _err(ranked: _Ranked) -> _Spelled:
+def _err(ranked: _Ranked) -> _Steps:
     chance, meaning = _chances(ranked)
     reaches = np.concatenate([[1.0], np.cumprod(1 - chance)[:-1]])
     utility, utilities = _utilities(ranked)
@@ -244,18 +248,18 @@ def _err(ranked: _Ranked) -> _Spelled:
         "product": product,
     }  # fmt: skip
     formula = f"Σ {utility.replace(' / ', '/')} · R(g) · Π above (1 - R), {meaning}"
-    return formula, columns, _summed("ERR", product), ""
+    return formula, columns, _sum("ERR", product), ""
 
 
 def _chances(ranked: _Ranked) -> tuple[Floats, str]:
-    """Return R of the grades, and what it is."""
+    """Return R of the grades, and its formula."""
     top, gains = int(ranked.given["max_rel"]), ranked.given["gains"]
-    meaning = f"R(g) = (2^g - 1) / 2^{top}" if gains is None else _listed("R", gains)
+    meaning = f"R(g) = (2^g - 1) / 2^{top}" if gains is None else _list_values("R", gains)
     return satisfaction(ranked.grades[None], top, gains)[0], meaning
 
 
 def _utilities(ranked: _Ranked) -> tuple[str, Floats]:
-    """Return what the utility of a rank is called, and its values."""
+    """Return the name of the utility of a rank, and its values."""
     gamma, own = ranked.given["gamma"], ranked.given["utilities"]
     if own is not None:
         return "φ(rank)", np.array(own)[: len(ranked.ranks)]
@@ -264,7 +268,7 @@ def _utilities(ranked: _Ranked) -> tuple[str, Floats]:
     return "1 / rank", 1 / ranked.ranks
 
 
-def _rbp(ranked: _Ranked) -> _Spelled:
+def _rbp(ranked: _Ranked) -> _Steps:
     p, (chance, meaning) = float(ranked.given["p"]), _chances(ranked)
     looks = p ** (ranked.ranks - 1.0)
     columns = {"R(g)": chance, "looks at it p^(rank - 1)": looks, "product": chance * looks}
@@ -273,11 +277,11 @@ def _rbp(ranked: _Ranked) -> _Spelled:
     return formula, columns, (("sum", total), ("1 - p", 1 - p), ("RBP = (1 - p) · sum", (1 - p) * total)), ""
 
 
-def _mean_grade(ranked: _Ranked) -> _Spelled:
+def _mean_grade(ranked: _Ranked) -> _Steps:
     return "Σ grade / results", {}, _mean("MeanGrade", ranked.grades), ""
 
 
-def _precision(ranked: _Ranked) -> _Spelled:
+def _precision(ranked: _Ranked) -> _Steps:
     formula = f"results of grade ≥ {ranked.given['rel']} / results"
     return formula, {"relevant": ranked.relevant}, _mean("P", ranked.relevant), ""
 
@@ -291,9 +295,9 @@ def _same(one: float, other: float) -> bool:
 
 
 _WITHOUT_STEPS = {("DCG", "dcg"), ("AP", "over"), ("RBP", "rel")}
-"""Parameters of metrics that have steps, but not for these."""
+"""Parameters (metric, name) for which there are no steps, although the metric has steps."""
 
-_STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
+_STEPS: Mapping[str, Callable[[_Ranked], _Steps]] = {
     "DCG": _dcg,
     "NDCG": _ndcg,
     "AP": _ap,
@@ -309,19 +313,19 @@ _STEPS: Mapping[str, Callable[[_Ranked], _Spelled]] = {
 
 
 def click_arithmetic(name: str, masks: Integers, sessions: Integers, good: int) -> Arithmetic:
-    """Spell out how the click metric `name` gets its value: the mean over the sessions.
+    """Return the computation of the click metric `name`: the mean over the sessions.
 
     Parameters
     ----------
     masks, sessions
         (M,) distinct click masks of the configuration, and their sessions.
     good
-        Mask of the positions whose grade is at least the success grade; only SS looks at it.
+        Mask of the positions whose grade is at least the success grade; only SS uses it.
 
     Raises
     ------
     SettingsError
-        If there is no such metric, or no steps are written for it.
+        If there is no such metric, or it has no steps.
     """
     metric = _click_metric(name)
     arrays = {"masks": masks, "good": np.full(len(masks), good, dtype=np.int64)}
@@ -332,7 +336,7 @@ def click_arithmetic(name: str, masks: Integers, sessions: Integers, good: int) 
         {
             "clicked": [", ".join(map(str, clicked)) or "nothing" for clicked in places],
             "sessions": sessions,
-            "worked out": [spell(clicked, good) if clicked else "0" for clicked in places],
+            "computed": [spell(clicked, good) if clicked else "0" for clicked in places],
             name: values,
             "sessions · value": sessions * values,
         }

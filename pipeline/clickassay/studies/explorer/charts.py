@@ -9,7 +9,7 @@ import polars as pl
 T = TypeVar("T")
 
 MOST_POINTS = 3000
-"""Configurations drawn as points; when there are more, those with most sessions, over a map of all."""
+"""Configurations drawn as points: those with most sessions if there are more, over a heat map of all."""
 
 SELECTION = "chosen"
 """Name of the selection of a click on the chart; it holds configuration_id."""
@@ -19,7 +19,9 @@ _SIDE = 440
 _INK, _CHOSEN = "#2b5f8a", "#b3261e"
 
 
-def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: str, ring: str = "") -> Any:  # noqa: ANN401 - a layer of charts, whose type differs between releases
+def scatter(
+    drawn: pl.DataFrame, every: pl.DataFrame, *, click_metric: str, editorial_metric: str, ring: str = ""
+) -> Any:  # noqa: ANN401 - a layer of charts, whose type differs between releases
     """Draw configurations.
 
     Parameters
@@ -27,19 +29,20 @@ def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: 
     drawn
         Those drawn as points: configuration_id, query (as it may be shown), n_sessions, click, editorial.
     every
-        All of them, of which only numbers are drawn: a map of their sessions lies below the points when
-        there are more than are drawn.
-    click, editorial
+        All of them: if there are more than are drawn, a heat map of their sessions lies below the points.
+    click_metric, editorial_metric
         Names of the metrics, for the axes.
     ring
         Id of the configuration to be ringed; '' for none.
     """
     scale = alt.Scale(zero=True, nice=True)
-    x = alt.X("editorial:Q", title=editorial, scale=scale)
-    y = alt.Y("click:Q", title=click, scale=scale)
+    x = alt.X("editorial:Q", title=editorial_metric, scale=scale)
+    y = alt.Y("click:Q", title=click_metric, scale=scale)
     crowded = every.height > drawn.height
     sizes = [8, 120] if crowded else [14, 420]
-    layers = [_points(drawn, sizes, click=click, editorial=editorial).encode(x, y)]
+    layers = [
+        _points(drawn, sizes, click_metric=click_metric, editorial_metric=editorial_metric).encode(x, y)
+    ]
     if crowded:
         layers.insert(0, _map(every))
     ringed = every.filter(configuration_id=ring).select("click", "editorial")  # its raw query stays here
@@ -51,7 +54,7 @@ def scatter(drawn: pl.DataFrame, every: pl.DataFrame, *, click: str, editorial: 
     return chart.configure_axis(grid=True, gridColor="#e6e6e6", labelColor="#333", titleColor="#111")
 
 
-def _points(drawn: pl.DataFrame, sizes: list[int], *, click: str, editorial: str) -> Any:  # noqa: ANN401
+def _points(drawn: pl.DataFrame, sizes: list[int], *, click_metric: str, editorial_metric: str) -> Any:  # noqa: ANN401
     chosen = alt.selection_point(name=SELECTION, fields=["configuration_id"], on="click", empty=False)
     points = alt.Chart(drawn).mark_circle(stroke="white", strokeWidth=0.4)
     return points.encode(
@@ -61,14 +64,14 @@ def _points(drawn: pl.DataFrame, sizes: list[int], *, click: str, editorial: str
         tooltip=[
             alt.Tooltip("query:N", title="query"),
             alt.Tooltip("n_sessions:Q", title="sessions"),
-            alt.Tooltip("click:Q", title=click, format=".4f"),
-            alt.Tooltip("editorial:Q", title=editorial, format=".4f"),
+            alt.Tooltip("click:Q", title=click_metric, format=".4f"),
+            alt.Tooltip("editorial:Q", title=editorial_metric, format=".4f"),
         ],
     ).add_params(chosen)
 
 
 def _map(every: pl.DataFrame) -> Any:  # noqa: ANN401
-    cells = binned(every)
+    cells = bin_sessions(every)
     shade = alt.Color(
         "sessions:Q", scale=alt.Scale(type="log", scheme="greys"), legend=alt.Legend(title="sessions in all")
     )
@@ -79,8 +82,8 @@ def _map(every: pl.DataFrame) -> Any:  # noqa: ANN401
     )
 
 
-def binned(every: pl.DataFrame) -> pl.DataFrame:
-    """Add up the sessions in cells of equal size: editorial, editorial_end, click, click_end, sessions."""
+def bin_sessions(every: pl.DataFrame) -> pl.DataFrame:
+    """Add up the sessions in bins of equal size: editorial, editorial_end, click, click_end, sessions."""
     steps = {name: _step(every[name]) for name in ("editorial", "click")}
     low = [
         ((pl.col(name) / step).floor().clip(0, _BINS - 1) * step).alias(name) for name, step in steps.items()
@@ -115,13 +118,13 @@ def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def without_menu(make: Callable[[], T]) -> T:
-    """Make a widget of a chart without Vega's menu, which offers to send the chart to an editor elsewhere."""
+    """Make a widget of a chart without Vega's menu, which offers to send the chart to a web editor."""
     with alt.renderers.set_embed_options(actions=False, renderer="svg"):
         return make()
 
 
 def clicked(selections: dict[str, Any]) -> str | None:
-    """Return the id of the configuration that was clicked on the chart, from what the widget tells."""
+    """Return the id of the configuration that was clicked on the chart, from the widget's selections."""
     chosen = selections.get(SELECTION) or {}
     ids = chosen.get("configuration_id") or []
     return str(ids[0]) if ids else None

@@ -1,4 +1,4 @@
-"""Query classes of a run, worked out again from its tables and held against what the run says of them."""
+"""Query classes of a run, computed again from its tables and compared with the counts in the run."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from clickassay.studies.explorer.read import Run, clicked_results, query_session
 
 @dataclass(frozen=True)
 class Splits:
-    """The ways to split the queries of a key that can be trusted.
+    """The splits of the queries of a key that could be computed again.
 
     Attributes
     ----------
@@ -39,17 +39,17 @@ class Splits:
 
 
 def splits_of(run: Run, key: SampleKey) -> Splits:
-    """Split the queries of `key` in every way that the run's `correlations` confirm."""
+    """Return the splits of the queries of `key` whose counts are those of the run's `correlations`."""
     queries, stored = query_sessions(run, key), stored_classes(run, key)
     names = stored["split"].unique().sort().to_list()
     entropy = _entropy(run, key, queries["query"]) if "click_entropy" in names else np.zeros(queries.height)
     made, _ = query_splits(_sample(key, queries, entropy))
-    kept = tuple(split for split in made if _confirmed(split, queries, stored))
+    kept = tuple(split for split in made if _matches_stored(split, queries, stored))
     left_out = tuple(name for name in names if name not in {EVERY, *(split.name for split in kept)})
     return Splits(queries["query"], kept, left_out)
 
 
-def _confirmed(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -> bool:
+def _matches_stored(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -> bool:
     names = pl.Series("class", split.classes)
     made = (
         queries.with_columns(names.gather(split.labels))
@@ -60,8 +60,8 @@ def _confirmed(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -> boo
             pl.sum("n_sessions"),
         )
     )
-    told = stored.filter(split=split.name).drop("split")
-    return sorted(made.iter_rows()) == sorted(told.filter(pl.col("n_queries") > 0).iter_rows())
+    stored_rows = stored.filter(split=split.name).drop("split")
+    return sorted(made.iter_rows()) == sorted(stored_rows.filter(pl.col("n_queries") > 0).iter_rows())
 
 
 def _entropy(run: Run, key: SampleKey, queries: pl.Series) -> Floats:
@@ -72,9 +72,9 @@ def _entropy(run: Run, key: SampleKey, queries: pl.Series) -> Floats:
 
 
 def _sample(key: SampleKey, queries: pl.DataFrame, entropy: Floats) -> Sample:
-    """Make a sample with as much as classes are made from: one row per query, no metric.
+    """Make a sample with the inputs of classes alone: one row per query, no metric.
 
-    `studies.finished_run` would read and measure every configuration first, for which a page has no time.
+    `studies.finished_run` would first read and compute every configuration, which is too slow for a page.
     """
     size = queries.height
     nothing = np.zeros((size, 0))

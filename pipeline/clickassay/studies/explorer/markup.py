@@ -1,4 +1,4 @@
-"""HTML of the page. Every text goes through `html`, so that whatever a log holds is only ever read."""
+"""HTML of the page. Every text is escaped by `html`, so that no text of a log can act as HTML."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from clickassay.core.escape import html
 from clickassay.studies.questions import cells
 
 MOST_ROWS = 200
-"""Rows of a table that are drawn; downloads have them all."""
+"""Rows of a table that are shown; downloads have all rows."""
 
 
 def tab(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What the page says and shows of a choice: sentences, tables, and what is downloaded."""
+"""The content of the page for a choice: sentences, tables, and downloads."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ from clickassay.metrics.clicks import good_masks
 from clickassay.studies.explorer.arithmetic import (
     ROUNDING,
     Arithmetic,
-    Graded,
+    GradedConfiguration,
     click_arithmetic,
     editorial_arithmetic,
     positions,
@@ -31,22 +31,24 @@ NOTHING_JUDGED = (
 
 
 def hiding_words(run: Run) -> str:
-    """Say which queries are hidden."""
+    """Return a sentence on which queries are hidden."""
     rule = run.labels.rule
     return rule if run.labels.min_users == 1 else f"{rule} Their URLs likewise; --min-users 1 shows all."
 
 
 def splits_words(splits: Splits) -> str:
-    """Say which classes of the report cannot be chosen; '' when all can."""
+    """Return a sentence on classes of the report that cannot be chosen; '' when all can."""
     if not splits.left_out:
         return ""
     names = ", ".join(splits.left_out)
-    return f"Classes of the report that a run folder does not suffice to work out again: {names}."
+    return f"Classes of the report that cannot be computed again from a run folder: {names}."
 
 
-def correlation_html(row: dict[str, Any] | None, rows: pl.DataFrame, click: str, editorial: str) -> str:
-    """Tell the correlation of what is seen, its interval, and how much of it is drawn."""
-    head = heading(f"{click} against {editorial}")
+def correlation_html(
+    row: dict[str, Any] | None, rows: pl.DataFrame, click_metric: str, editorial_metric: str
+) -> str:
+    """Show the correlation of the chosen configurations, its interval, and how many of them are drawn."""
+    head = heading(f"{click_metric} against {editorial_metric}")
     if row is None:
         return head + line("The run has no correlation for this choice.")
     if row["correlation"] is None:
@@ -58,7 +60,7 @@ def correlation_html(row: dict[str, Any] | None, rows: pl.DataFrame, click: str,
 
 def _interval(row: dict[str, Any]) -> str:
     if row["ci_low"] is None:
-        return "weighted correlation; its interval is not known"
+        return "weighted correlation; it has no interval"
     return f"weighted correlation, 95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}"
 
 
@@ -78,42 +80,44 @@ def _drawn(rows: pl.DataFrame) -> str:
     )
 
 
-def configuration_html(run: Run, key: SampleKey, shown: Configuration, click: str, editorial: str) -> str:
+def configuration_html(
+    run: Run, key: SampleKey, shown: Configuration, click_metric: str, editorial_metric: str
+) -> str:
     """Show a configuration: its results and clicks, and how both metrics get their value."""
     words = (
-        f"{shown.sessions:,} sessions · {click} {shown.values[click]:.4f} · "
-        f"{editorial} {shown.values[editorial]:.4f} · id {shown.identity}"
+        f"{shown.sessions:,} sessions · {click_metric} {shown.values[click_metric]:.4f} · "
+        f"{editorial_metric} {shown.values[editorial_metric]:.4f} · id {shown.identity}"
     )
     (good,) = good_masks(shown.grades[None], run.finished.settings)
-    spelled = click_arithmetic(click, shown.masks, shown.mask_sessions, good)
+    spelled = click_arithmetic(click_metric, shown.masks, shown.mask_sessions, good)
     parts = [
         heading(shown.query or "(empty query)"),
         line(words, style="ca-small"),
         results_table(shown, _labels(run.finished.settings)),
-        arithmetic_html(editorial_of(run, shown, editorial), shown.values[editorial]),
-        arithmetic_html(spelled, shown.values[click]),
+        arithmetic_html(editorial_of(run, shown, editorial_metric), shown.values[editorial_metric]),
+        arithmetic_html(spelled, shown.values[click_metric]),
     ]
-    if click == "SS":
+    if click_metric == "SS":
         parts.append(line(_null_words(random_success(run, key, good)), style="ca-small"))
     return "".join(parts)
 
 
-def editorial_of(run: Run, shown: Configuration, editorial: str) -> Arithmetic:
+def editorial_of(run: Run, shown: Configuration, editorial_metric: str) -> Arithmetic:
     """Spell out the editorial metric of a configuration."""
     return editorial_arithmetic(
-        editorial, Graded(shown.grades, shown.seen, shown.values), run.finished.settings
+        editorial_metric, GradedConfiguration(shown.grades, shown.seen, shown.values), run.finished.settings
     )
 
 
 def _null_words(value: float) -> str:
     return (
-        f"If clicks ignored what is shown (patterns drawn from all sessions of this market), SS of this "
-        f"configuration would be {value:.4f}."
+        "If clicks did not depend on the results (click patterns drawn from all sessions of this market), SS "
+        f"of this configuration would be {value:.4f}."
     )
 
 
 def _labels(settings: Settings) -> tuple[str, ...]:
-    """Return the labels of the grades, none where the run gave a highest grade without labels."""
+    """Return the labels of the grades; none where the run has a highest grade without labels."""
     return settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
 
 
@@ -147,24 +151,25 @@ def results_frame(shown: Configuration) -> pl.DataFrame:
 
 
 def arithmetic_html(spelled: Arithmetic, stored: float) -> str:
-    """Show the steps of a value, and whether they reach what the run holds."""
+    """Show the steps of a value, and a caution where they do not give the run's value."""
     caption = f"{spelled.metric} = {spelled.formula}"
     note = line(spelled.note, style="ca-small") if spelled.note else ""
     if not math.isclose(spelled.value, stored, rel_tol=ROUNDING, abs_tol=ROUNDING):
         note += line(
-            f"These steps give {spelled.value:.6g}, but the run holds {stored:.6g}.", style="ca-caution"
+            f"These steps give {spelled.value:.6g}, but the value in the run is {stored:.6g}.",
+            style="ca-caution",
         )
     return frame_table(spelled.steps, caption, spelled.totals) + note
 
 
 def match_words(query: str, sessions: int, identity: str) -> str:
-    """Name a configuration that a search has found."""
+    """Return the text of a configuration in the list of search results."""
     return f"{query} · {sessions:,} sessions · {identity[:8]}"
 
 
-def points_csv(rows: pl.DataFrame, click: str, editorial: str) -> bytes:
+def points_csv(rows: pl.DataFrame, click_metric: str, editorial_metric: str) -> bytes:
     """Return the rows of the scatter as CSV."""
-    return as_csv(rows.rename({"click": click, "editorial": editorial})).encode()
+    return as_csv(rows.rename({"click": click_metric, "editorial": editorial_metric})).encode()
 
 
 def configuration_csv(shown: Configuration) -> bytes:

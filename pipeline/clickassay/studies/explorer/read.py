@@ -1,4 +1,4 @@
-"""Reads what the page shows from the Parquet tables of a run folder, no more than a choice asks for."""
+"""Reads the data of the page from the Parquet tables of a run folder, only as much as a choice needs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,19 +20,19 @@ NEEDED = ("statistics", "configurations", "patterns", "correlations")
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder that is fit to be shown.
+    """A run folder that has been checked, and can be shown.
 
     Attributes
     ----------
     finished
         The run.
     keys
-        Every market, depth and judge with judged configurations, in the order of the run; none when
-        no session was kept.
+        Every market, depth and judge with judged configurations, in the order of the run; empty if there is
+        none.
     editorial_names
         Its editorial metrics, in the order of the run.
     labels
-        What its queries are called: those of few users are hidden.
+        The labels of its queries, which hide queries of few users.
     """
 
     finished: FinishedRun
@@ -75,7 +75,7 @@ class Configuration:
 
 
 def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
-    """Look into a run folder.
+    """Open a run folder and check it.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
 
 
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
-    """Look into the run folder that the server says a request is about (serving.guarded)."""
+    """Open the run folder that the server has set for a request (`server.guard_requests`)."""
     return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
 
 
@@ -110,13 +110,13 @@ def query_labels(run: Run, key: SampleKey) -> pl.DataFrame:
 
 
 def points(
-    run: Run, key: SampleKey, *, click: str, editorial: str, members: pl.Series | None
+    run: Run, key: SampleKey, *, click_metric: str, editorial_metric: str, members: pl.Series | None
 ) -> pl.DataFrame:
     """Read the configurations of a scatter.
 
     Parameters
     ----------
-    click, editorial
+    click_metric, editorial_metric
         The two metrics.
     members
         Only configurations of these queries; None = all.
@@ -129,20 +129,24 @@ def points(
     if members is not None:
         rows = rows.join(members.alias("query").to_frame().lazy(), on="query", how="semi")
     chosen = rows.select(
-        "configuration_id", "query", "n_sessions", click=pl.col(click), editorial=pl.col(editorial)
+        "configuration_id",
+        "query",
+        "n_sessions",
+        click=pl.col(click_metric),
+        editorial=pl.col(editorial_metric),
     )
     order = ("n_sessions", "configuration_id")
     return run.finished.collect(chosen).sort(order, descending=[True, False])
 
 
-def labelled(rows: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
+def with_labels(rows: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
     """Replace the raw query of `rows` by its label, see `query_labels`."""
     joined = rows.join(shown, on="query", how="left", maintain_order="left")
     return joined.with_columns(query=pl.col("label")).drop("label", "hidden")
 
 
 def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.DataFrame:
-    """Find configurations by what is shown of their query, or by the first digits of their id.
+    """Find configurations by the label of their query, or by the first digits of their id.
 
     Parameters
     ----------
@@ -159,20 +163,25 @@ def search(rows: pl.DataFrame, shown: pl.DataFrame, text: str, most: int) -> pl.
     found = shown.filter(pl.col("label").str.to_lowercase().str.contains(wanted, literal=True))
     of_query = pl.col("query").is_in(found["query"].implode())
     of_id = pl.col("configuration_id").str.starts_with(wanted)
-    return labelled(rows.filter(of_query | of_id).head(most), shown)
+    return with_labels(rows.filter(of_query | of_id).head(most), shown)
 
 
 def correlation(
-    run: Run, key: SampleKey, *, split: str, class_: str, click: str, editorial: str
+    run: Run, key: SampleKey, *, split: str, class_: str, click_metric: str, editorial_metric: str
 ) -> dict[str, Any] | None:
     """Read the row of `correlations` for a class of queries and two metrics; None if the run has none."""
-    wanted = {"split": split, "class": class_, "click_metric": click, "editorial_metric": editorial}
+    wanted = {
+        "split": split,
+        "class": class_,
+        "click_metric": click_metric,
+        "editorial_metric": editorial_metric,
+    }
     rows = run.finished.collect(_of(run.finished.scan("correlations"), key).filter(**wanted))
     return rows.row(0, named=True) if rows.height else None
 
 
 def stored_classes(run: Run, key: SampleKey) -> pl.DataFrame:
-    """Read what the run says of its classes: split, class, n_queries, n_configurations, n_sessions."""
+    """Read the classes of the run: split, class, n_queries, n_configurations, n_sessions."""
     counts = ("split", "class", "n_queries", "n_configurations", "n_sessions")
     return run.finished.collect(_of(run.finished.scan("correlations"), key).select(counts).unique())
 
@@ -236,7 +245,7 @@ def _seen(run: Run, key: SampleKey, query: str) -> Integers:
 
 
 def random_success(run: Run, key: SampleKey, good: int) -> float:
-    """Compute the SS of a configuration with good results at `good` if clicks ignored what it shows."""
+    """Compute the SS of a configuration with good results at `good` if clicks did not depend on them."""
     ids = _rows(run, key).select("configuration_id")
     masks = _patterns(run, run.finished.scan("patterns").join(ids, on="configuration_id", how="semi"))
     drawn = null_success(

@@ -1,4 +1,4 @@
-"""Serves the page on this machine alone: loopback, a token, and no address but its own."""
+"""Serves the page on this machine alone: on loopback, with a token, for requests to its own address."""
 
 import secrets
 import signal
@@ -51,9 +51,9 @@ def serve(
     Parameters
     ----------
     run
-        A run folder that `reading.open_run` has looked into.
+        A run folder that `read.open_run` has checked.
     port
-        Port of 127.0.0.1; None = a free one.
+        Port of 127.0.0.1; None = any free port.
     min_users
         Queries of fewer users are shown as digests.
     open_browser
@@ -67,24 +67,24 @@ def serve(
         If the extra ``[explore]`` is not installed, or the port is taken or forbidden.
     """
     token = secrets.token_urlsafe(24)
-    with _bound(port) as listening, suppress(KeyboardInterrupt):
+    with _listen(port) as listening, suppress(KeyboardInterrupt):
         taken = listening.getsockname()[1]
-        server = _server(guarded(_page(token, f"/{taken}"), run, min_users))
+        server = _server(guard_requests(_page(token, f"/{taken}"), run, min_users))
         address = f"http://{LOOPBACK}:{taken}/{taken}/?access_token={token}"
         tell(address)
         if open_browser:
             webbrowser.open(address)
-        signal.set_wakeup_fd(-1)  # the server takes SIGTERM itself; a SIGINT besides would break its end off
+        signal.set_wakeup_fd(-1)  # the server handles SIGTERM itself; a SIGINT would interrupt its shutdown
         server.run(sockets=[listening])
 
 
 def check_installed() -> None:
-    """Make sure that the extra is there.
+    """Check that the extra is installed.
 
     Raises
     ------
     SettingsError
-        If it is not; the message says how to install it.
+        If it is not; the message has the command that installs it.
     """
     try:
         import altair  # noqa: F401, PLC0415
@@ -114,7 +114,7 @@ def _server(app: _App) -> Any:  # noqa: ANN401 - uvicorn comes with the extra
     )
 
 
-def _bound(port: int | None) -> socket.socket:
+def _listen(port: int | None) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -128,12 +128,12 @@ def _bound(port: int | None) -> socket.socket:
     return listening
 
 
-def guarded(app: _App, run: Path, min_users: int) -> _App:
-    """Let only requests through that this page itself makes to its own address.
+def guard_requests(app: _App, run: Path, min_users: int) -> _App:
+    """Pass on only requests that this page makes to its own address.
 
-    A name that resolves to 127.0.0.1 but is not ours (DNS rebinding) and a page of another origin, be it
-    another port of this machine, get 403. Answers carry a policy that keeps the browser from asking
-    anyone else for anything.
+    Requests under another host name that resolves to 127.0.0.1 (DNS rebinding) and requests of pages of
+    another origin, also of another port of this machine, get 403. Answers have a content security policy that
+    stops the browser from sending requests to any other address.
     """
     about = {"run": str(run.resolve()), "min_users": min_users}
 

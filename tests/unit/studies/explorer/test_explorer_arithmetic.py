@@ -1,4 +1,4 @@
-"""The steps of every metric reach the value that the run holds, and are those of the papers."""
+"""The steps of every metric give the value in the run, and are those of the papers."""
 
 import math
 from fractions import Fraction
@@ -17,7 +17,12 @@ from clickassay.metrics.clicks import CLICK_METRICS, good_masks
 from clickassay.metrics.editorial import EDITORIAL, PLAIN
 from clickassay.metrics.names import parse
 from clickassay.metrics.ranked import RANKED, P
-from clickassay.studies.explorer.arithmetic import Graded, click_arithmetic, editorial_arithmetic, positions
+from clickassay.studies.explorer.arithmetic import (
+    GradedConfiguration,
+    click_arithmetic,
+    editorial_arithmetic,
+    positions,
+)
 from clickassay.studies.explorer.read import Run, configuration, open_run, points, query_labels
 from support.runs.sample_run import SAMPLE
 
@@ -37,7 +42,9 @@ GIVEN = ("DCG(gains='0 1 2 5 9')", "ERR(gains='0 0.1 0.2 0.5 1',utilities='1 0.8
 def taken(run: Run):
     for key in run.keys:
         labels = query_labels(run, key)
-        ids = points(run, key, click="MeanRR", editorial="ERR", members=None)["configuration_id"]
+        ids = points(run, key, click_metric="MeanRR", editorial_metric="ERR", members=None)[
+            "configuration_id"
+        ]
         for identity in (*ids.head(TAKEN), *ids.tail(TAKEN)):
             yield configuration(run, key, identity, labels)
 
@@ -47,14 +54,14 @@ SHOWN = tuple(taken(RUN))
 
 def spelled(name, grades, stored=0.0, seen=(0,) * 5, **settings):
     """Return the steps of a metric of one list, which has the value `stored` in the run."""
-    graded = Graded(np.array(grades), np.array(seen), {name: stored})
+    graded = GradedConfiguration(np.array(grades), np.array(seen), {name: stored})
     return editorial_arithmetic(name, graded, Settings(**settings))
 
 
 @pytest.mark.parametrize("name", RUN.editorial_names)
 def test_the_steps_of_an_editorial_metric_reach_the_value_of_the_run(name):
     for shown in SHOWN:
-        graded = Graded(shown.grades, shown.seen, shown.values)
+        graded = GradedConfiguration(shown.grades, shown.seen, shown.values)
         steps = editorial_arithmetic(name, graded, RUN.finished.settings)
         assert steps.value == pytest.approx(shown.values[name], abs=1e-12), shown.identity
 
@@ -140,7 +147,7 @@ def test_what_only_all_judgments_tell_is_worked_out_backwards_and_said_so():
     # one of four relevant results is shown, at rank 2: AP = (1/2) / 4
     steps = spelled("AP", [0, 3], 1 / 8, [1, 0, 0, 1, 0])
     assert dict(steps.totals)["R"] == 4
-    assert "worked out backwards" in steps.note
+    assert "computed backwards" in steps.note
 
 
 @pytest.mark.parametrize("name", ["AP", "NDCG"])
@@ -159,7 +166,7 @@ def test_steps_that_miss_the_value_of_the_run_are_not_bent_to_it():
 def test_what_is_spelled_out_of_a_pattern_is_its_value(name):
     masks = np.arange(1 << 6, dtype=np.int64)
     steps = click_arithmetic(name, masks, np.ones(64, dtype=np.int64), 0).steps
-    for words, value in steps.select("worked out", name).iter_rows():
+    for words, value in steps.select("computed", name).iter_rows():
         assert float(worked_out(words)) == pytest.approx(value)
 
 
@@ -173,7 +180,7 @@ def worked_out(words: str) -> Fraction:
 
 def test_a_search_succeeds_where_a_click_meets_a_good_result():
     steps = click_arithmetic("SS", np.array([0, 1, 2, 3]), np.array([4, 3, 2, 1]), good=0b10).steps
-    said = dict(steps.select("clicked", "worked out").iter_rows())
+    said = dict(steps.select("clicked", "computed").iter_rows())
     assert said == {"nothing": "0", "1": "0 (none good)", "2": "1 (good at 2)", "1, 2": "1 (good at 2)"}
     assert steps["SS"].to_list() == [0, 0, 1, 1]
 

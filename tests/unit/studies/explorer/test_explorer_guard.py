@@ -1,4 +1,4 @@
-"""The server answers to its own address alone, tells the browser to ask no one else, and ends when told."""
+"""The server answers to its own address alone, stops the browser from asking others, and ends on a signal."""
 
 import asyncio
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clickassay.core.errors import SettingsError
-from clickassay.studies.explorer.server import check_installed, guarded, serve
+from clickassay.studies.explorer.server import check_installed, guard_requests, serve
 
 OURS = b"127.0.0.1:9999"
 
@@ -29,7 +29,7 @@ def asked(headers, kind="http", path="/"):
 
     scope = {"type": kind, "path": path, "headers": headers}
     with ThreadPoolExecutor(1) as thread:  # this one may have the loop of a browser test
-        thread.submit(asyncio.run, guarded(page, Path("run"), 5)(scope, None, send)).result()
+        thread.submit(asyncio.run, guard_requests(page, Path("run"), 5)(scope, None, send)).result()
     return sent[0] if sent else None, reached
 
 
@@ -83,7 +83,7 @@ def test_the_programs_own_files_may_be_kept():
     assert dict(asked([(b"host", OURS)], path="/assets/x.js")[0]["headers"])[b"cache-control"] == b"max-age=9"
 
 
-def test_a_missing_extra_is_told_with_what_to_do(monkeypatch):
+def test_a_missing_extra_is_refused_with_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "marimo", None)
     with pytest.raises(SettingsError, match=r"marimo.*pip install 'clickassay\[explore\]'"):
         check_installed()

@@ -16,18 +16,18 @@ from clickassay.core.records import SampleKey
 from clickassay.studies.explorer import charts
 from clickassay.studies.explorer import panels as pieces
 from clickassay.studies.explorer import read as reading
-from clickassay.studies.explorer.charts import binned
+from clickassay.studies.explorer.charts import bin_sessions
 from clickassay.studies.explorer.classes import splits_of
 from support.reports.harmful import HARMS
 from support.runs.sample_run import SAMPLE, copied_run, hostile_run, table
 
 KEY = SampleKey("north", 5, "all")
-CHOSEN = {"click": "MaxRR", "editorial": "AP(rel=2)"}
+CHOSEN = {"click_metric": "MaxRR", "editorial_metric": "AP(rel=2)"}
 ROWS = table("configurations").filter(market="north", depth=5)
 
 
 def scatter(run, members=None):
-    return reading.points(run, KEY, click="MaxRR", editorial="AP(rel=2)", members=members)
+    return reading.points(run, KEY, click_metric="MaxRR", editorial_metric="AP(rel=2)", members=members)
 
 
 def digest(text, queries):
@@ -63,12 +63,12 @@ def test_members_keep_the_configurations_of_their_queries():
 @pytest.mark.parametrize(("split", "class_"), [("length", "2"), ("length", "4+"), ("frequency", "10")])
 def test_a_class_has_as_many_configurations_as_the_run_says(split, class_):
     run = reading.open_run(SAMPLE)
-    told = table("correlations").filter(
+    stored = table("correlations").filter(
         **{"market": "north", "depth": 5, "split": split, "class": class_, "click_metric": "UCTR"}
     )
     found = scatter(run, splits_of(run, KEY).members(split, class_))
-    assert found.height == told["n_configurations"][0]
-    assert found["n_sessions"].sum() == told["n_sessions"][0]
+    assert found.height == stored["n_configurations"][0]
+    assert found["n_sessions"].sum() == stored["n_sessions"][0]
 
 
 def test_a_split_by_an_attribute_is_not_offered_and_the_page_says_so():
@@ -172,7 +172,7 @@ def all_that_is_shown(run):
     """Yield every text of the page that queries can come into, for each configuration of a run."""
     for key in run.keys:
         labels, rows = reading.query_labels(run, key), reading.points(run, key, **CHOSEN, members=None)
-        named = reading.labelled(rows, labels)
+        named = reading.with_labels(rows, labels)
         yield pieces.points_csv(named, *CHOSEN.values()).decode()
         yield json.dumps(charts.scatter(named, rows, **CHOSEN, ring=rows["configuration_id"][0]).to_dict())
         for identity in rows["configuration_id"]:
@@ -183,8 +183,8 @@ def all_that_is_shown(run):
             yield (pieces.configuration_json(shown) + pieces.configuration_csv(shown)).decode()
 
 
-@pytest.mark.parametrize("told", ["some", "none", "no table"])
-def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path, told):
+@pytest.mark.parametrize("users", ["some", "none", "no table"])
+def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path, users):
     heaviest = ROWS.group_by("query").agg(pl.sum("n_sessions")).sort("n_sessions", "query", descending=True)
     kept = heaviest["query"].head(24)
     few = ROWS.filter(pl.col("query").is_in(kept.implode()))
@@ -196,8 +196,8 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
     few = few.with_columns(
         pl.col("query").replace_strict(names), pl.col("results").list.eval(pl.element().replace_strict(harms))
     )
-    enough = set(list(names.values())[::3]) if told == "some" else set()
-    counts = [("north", query, 5 if query in enough else 4) for query in names.values() if told == "some"]
+    enough = set(list(names.values())[::3]) if users == "some" else set()
+    counts = [("north", query, 5 if query in enough else 4) for query in names.values() if users == "some"]
     schema = {"market": pl.String, "query": pl.String, "users_at_least": pl.Int32}
     queries = with_digests(pl.DataFrame(counts, schema=schema, orient="row"))
     only = {"market": "north", "depth": 5}
@@ -208,7 +208,7 @@ def test_no_query_of_too_few_users_nor_a_result_of_it_is_shown_anywhere(tmp_path
         statistics=table("statistics").filter(**only),
         correlations=table("correlations").filter(**only),
     )
-    if told == "no table":
+    if users == "no table":
         (folder / "queries.parquet").unlink()
     named = few.filter(pl.col("query").is_in(enough))
     allowed = enough | set(named["results"].explode())
@@ -257,8 +257,8 @@ def test_a_search_is_for_text_not_for_a_pattern():
 def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_path):
     run = reading.open_run(hostile_run(tmp_path / "run"), 1)
     labels = reading.query_labels(run, run.keys[0])
-    rows = reading.points(run, run.keys[0], click="UCTR", editorial="ERR", members=None)
-    text = pieces.points_csv(reading.labelled(rows, labels), "UCTR", "ERR").decode()
+    rows = reading.points(run, run.keys[0], click_metric="UCTR", editorial_metric="ERR", members=None)
+    text = pieces.points_csv(reading.with_labels(rows, labels), "UCTR", "ERR").decode()
     back = pl.read_csv(text.encode(), infer_schema=False)
     assert back.height == rows.height
     assert not [query for query in back["query"] if query.startswith(("=", "+", "-", "@"))]
@@ -300,9 +300,11 @@ def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
 # ---- pieces -----------------------------------------------------------------------------------
 
 
-def test_a_correlation_is_told_with_its_interval_and_a_missing_one_with_its_reason():
+def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason():
     run = reading.open_run(SAMPLE)
-    row = reading.correlation(run, KEY, split="all", class_="all", click="UCTR", editorial="RBP")
+    row = reading.correlation(
+        run, KEY, split="all", class_="all", click_metric="UCTR", editorial_metric="RBP"
+    )
     page = pieces.correlation_html(row, scatter(run), "UCTR", "RBP")
     assert f"{row['correlation']:.3f}" in page
     assert f"{row['ci_low']:.3f} to {row['ci_high']:.3f}" in page
@@ -317,8 +319,8 @@ def test_steps_that_do_not_reach_the_run_are_pointed_out():
     run = reading.open_run(SAMPLE, 1)
     shown = reading.configuration(run, KEY, ROWS["configuration_id"][0], reading.query_labels(run, KEY))
     steps = pieces.editorial_of(run, shown, "DCG")
-    assert "but the run holds" not in pieces.arithmetic_html(steps, shown.values["DCG"])
-    assert "but the run holds" in pieces.arithmetic_html(steps, shown.values["DCG"] + 0.001)
+    assert "but the value in the run is" not in pieces.arithmetic_html(steps, shown.values["DCG"])
+    assert "but the value in the run is" in pieces.arithmetic_html(steps, shown.values["DCG"] + 0.001)
 
 
 def test_success_by_chance_is_the_share_of_all_sessions_that_would_meet_a_good_result():
@@ -332,7 +334,7 @@ def test_the_map_of_a_large_scatter_keeps_every_session_in_its_cell():
     every = pl.DataFrame(
         {"editorial": [0.0, 0.01, 1.0, 2.0], "click": [0.0, 0.0, 0.5, 1.0], "n_sessions": [1, 2, 4, 8]}
     )
-    cells = binned(every)
+    cells = bin_sessions(every)
     assert cells["sessions"].to_list() == [3, 4, 8]
     for x, y in every.select("editorial", "click").iter_rows():
         inside = cells.filter(
@@ -350,7 +352,7 @@ def test_the_chart_holds_no_text_of_a_query_that_is_hidden():
     rare = rows.filter(pl.col("query").is_in(labels.filter("hidden")["query"].implode()))
     ring = rare["configuration_id"][0]
     chart = charts.scatter(
-        reading.labelled(rows, labels), rows, click="MaxRR", editorial="AP(rel=2)", ring=ring
+        reading.with_labels(rows, labels), rows, click_metric="MaxRR", editorial_metric="AP(rel=2)", ring=ring
     )
     spec = json.dumps(chart.to_dict(), default=str)
     assert ring in json.dumps(rows["configuration_id"].to_list())
