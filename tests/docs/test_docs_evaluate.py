@@ -3,10 +3,11 @@
 import re
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
-from clickassay.cli.commands.evaluate import Format
+from clickassay.cli.commands.evaluate import FormatName
 from clickassay.metrics.names import RULES, parse_measure
 from clickassay.studies.evaluation.catalogue import listing
 from clickassay.studies.evaluation.evaluate import evaluate
@@ -50,9 +51,9 @@ def test_less_is_better_of_the_measures_that_say_so():
 
 def test_rules_formats_and_files_are_those_that_there_are():
     assert [rule.name for rule in RULES if f"`{rule.name}=" not in PARTS["Conventions"]] == []
-    assert {form for row in rows("Output") for form in re.findall(r"`(\w+)`", row[0])} == {
-        one.value for one in Format
-    }
+    assert {form for row in rows("Output") for form in re.findall(r"`(\w+)`", row[0])} == set(
+        get_args(FormatName)
+    )
     told = {name for row in rows("The folder") for name in re.findall(r"`(\w+)\.parquet`", row[0])}
     assert told == {table.name for table in EVALUATION_TABLES}
 

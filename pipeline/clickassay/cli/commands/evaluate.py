@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clickassay.report.model import Table
     from clickassay.studies.evaluation.job import EvaluationResult
 
+FormatName = Literal["text", "tsv", "jsonl", "markdown", "latex", "json"]
 METRICS = "nDCG@10 ERR@10 AP RR P@10"
 
 
@@ -75,7 +76,7 @@ class NumbersFormat:
 
     per_query: Annotated[bool, typer.Option("--per-query", help="Also every value of every query.")] = False
     format: Annotated[
-        Literal["text", "tsv", "jsonl", "markdown", "latex", "json"],
+        FormatName,
         typer.Option(help="How to print the numbers."),
     ] = "text"
     json: JSON = False
