@@ -15,7 +15,7 @@ from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.jobs.strata import Parts, judgments_by_rule, parted
+from clickassay.jobs.strata import UserSplit, judgments_by_rule, split_users
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.unjudged import (
@@ -201,18 +201,18 @@ def parts_and_judgments(log, judgments):
     whole = table(log, folds=2)
     read = read_input("judgments", judgments, JUDGMENTS)
     graded = prepare_judgments(collected(read), whole.queries, options, by_market=False)
-    return parted(whole, options), graded, options
+    return split_users(whole, options), graded, options
 
 
 def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
     """Where grades are what clicks say, drawn grades are near them; shuffled grades are not."""
-    parts, graded, _ = parts_and_judgments(log, log["judgments"])
+    split, graded, _ = parts_and_judgments(log, log["judgments"])
     rng = np.random.default_rng(5)
     keys = ["judge", "market", "query", "url"]
     clicked = graded.grades.sort(keys)
     hidden = pl.Series(rng.random(clicked.height) < 0.3)
     clicked_there = pl.col("click_mask") // 2 ** pl.col("place").cast(pl.Int64) % 2
-    clicks = parts.fitting.patterns.join(parts.fitting.configurations, on="configuration_id")
+    clicks = split.fitting.patterns.join(split.fitting.configurations, on="configuration_id")
     rate = (
         clicks.select("query", pl.col("results").list.head(10).alias("url"), "click_mask", "sessions")
         .with_columns(place=pl.int_ranges(pl.col("url").list.len()))
@@ -230,7 +230,7 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
         .alias("grade")
     )
     known = type(graded)(graded_by_clicks.filter(~hidden).drop("rate"), by_market=False, funnel=graded.funnel)
-    given = hot_deck_from_clicks(parts.fitting, known, deepest=10, rng=rng)(
+    given = hot_deck_from_clicks(split.fitting, known, deepest=10, rng=rng)(
         clicked.filter(hidden).select(keys)
     )
     truth = graded_by_clicks.filter(hidden)["grade"].to_numpy()
@@ -265,8 +265,8 @@ def test_too_few_judged_results_give_no_grades():
 
 
 def test_without_a_rule_nothing_is_filled(log):
-    parts, graded, _ = parts_and_judgments(log, log["some"])
-    assert judgments_by_rule(Parts(parts.measured, None), graded, load_settings()) == {"drop": graded}
+    split, graded, _ = parts_and_judgments(log, log["some"])
+    assert judgments_by_rule(UserSplit(split.evaluation, None), graded, load_settings()) == {"drop": graded}
 
 
 # ---- the command ------------------------------------------------------------------------------

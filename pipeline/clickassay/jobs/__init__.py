@@ -1,8 +1,8 @@
-"""What a command does from start to end; the only floor that knows the order of the stages.
+"""The work of a command from start to end; the only package that knows the order of the stages.
 
-- ``run``, ``analyse``: logs and judgments to a run folder; what happens between pattern table and tables.
-- ``strata``: judged configurations by depth, judge and rule for what is unjudged.
+- ``run``, ``analyse``: from logs and judgments to a run folder; from a pattern table to the tables of a run.
+- ``strata``: metrics of judged configurations by depth and judge, and by rule for unjudged results.
 - ``click_models``: click models, of a run and by themselves.
-- ``patterns``, ``stores``, ``dry_run``: logs to a pattern table, to a store that grows, or only planned.
-- ``inspect``, ``preview``: what a file holds, and what a foreign log would be once imported.
+- ``patterns``, ``stores``, ``dry_run``: logs to a pattern table, logs to a store, and plans of both.
+- ``inspect``, ``preview``: the contents of a log before a run, and of a foreign log before its import.
 """

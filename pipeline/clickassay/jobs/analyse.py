@@ -1,4 +1,4 @@
-"""A pattern table and judgments to every table of a run: the order of the stages after the log."""
+"""From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
 from pathlib import Path
 
@@ -26,9 +26,9 @@ from clickassay.jobs.strata import (
     DROP,
     judgments_by_rule,
     main_rule,
-    measured_cells,
-    parted,
-    to_judge,
+    measure_strata,
+    next_judgments_table,
+    split_users,
     unjudged_table,
 )
 from clickassay.judgments.prepare import judged_queries, prepare_judgments
@@ -38,8 +38,8 @@ from clickassay.patterns.table import PatternTable, check_depths, check_judged
 Frames = dict[str, pl.DataFrame]
 
 
-OF_THE_LOG = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
-"""Settings that took effect when the pattern table was made."""
+LOG_SETTINGS = ("idle_minutes", "idle_scope", "normalise_urls", "folds", "only_judged")
+"""Settings that have their effect when the pattern table is made."""
 
 
 def analyse(
@@ -75,50 +75,52 @@ def analyse_tables(
     settings: Settings,
     progress: Progress,
 ) -> Frames:
-    """Do what `analyse` does with judgments that are open and attributes that are read."""
+    """Compute the tables of `analyse` from judgments that are open, and attributes that have been read."""
     check_depths(table, settings.depth)
-    settings = as_the_log(table, settings)
+    settings = with_log_settings(table, settings)
     progress(Event("reading judgments"))
     rows, by_market = collected(judgments), "market" in judgments.columns
     graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
     check_judged(table, judged_queries(rows, by_market=by_market))
-    parts = parted(table, settings)
-    passes = {
-        rule: measured_cells(parts, judgments, settings, progress, rule=rule)
-        for rule, judgments in judgments_by_rule(parts, graded, settings).items()
+    split = split_users(table, settings)
+    strata_by_rule = {
+        rule: measure_strata(split, judgments, settings, progress, rule=rule)
+        for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
-    measured = passes[main_rule(settings)].measured
-    samples = [sample for cell in measured for sample in cell.samples]
-    configurations = pl.concat([cell.configurations for cell in measured])
-    proposed = to_judge(parts, graded, settings, progress)
+    measurements = strata_by_rule[main_rule(settings)].measurements
+    samples = [sample for stratum in measurements for sample in stratum.samples]
+    configurations = pl.concat([stratum.configurations for stratum in measurements])
+    proposed = next_judgments_table(split, graded, settings, progress)
     frames = {
-        "statistics": pl.concat([cell.statistics for cell in measured]),
-        "funnel": _funnel(table, graded.funnel, measured, settings),
+        "statistics": pl.concat([stratum.statistics for stratum in measurements]),
+        "funnel": _funnel(table, graded.funnel, measurements, settings),
         "configurations": configurations,
-        "patterns": _distinct([cell.patterns for cell in measured]),
+        "patterns": _distinct([stratum.patterns for stratum in measurements]),
         "queries": _queries(table, configurations, proposed),
-        **_correlated(samples, attributes, settings, progress, draws=_no_draws(configurations)),
-        "cascade_effects": pl.concat(passes[DROP].cascade_effects),
+        **_correlate(samples, attributes, settings, progress, draws=_no_draws(configurations)),
+        "cascade_effects": pl.concat(strata_by_rule[DROP].cascade_effects),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(samples),
-        **_clicked(passes[DROP].measured, settings, progress),
+        **_click_model_tables(strata_by_rule[DROP].measurements, settings, progress),
         "next_judgments": proposed,
-        "conventions": pl.concat(passes[main_rule(settings)].conventions),
-        "unjudged": unjudged_table({rule: cells.measured for rule, cells in passes.items()}),
+        "conventions": pl.concat(strata_by_rule[main_rule(settings)].conventions),
+        "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
 
 
-def _clicked(judged: list[Measurements], settings: Settings, progress: Progress) -> Frames:
-    """Fit click models on lists that were judged in full: no grade of them is made from clicks."""
-    configurations = pl.concat([cell.configurations for cell in judged])
-    return click_tables(configurations, _distinct([cell.patterns for cell in judged]), settings, progress)
+def _click_model_tables(judged: list[Measurements], settings: Settings, progress: Progress) -> Frames:
+    """Fit click models on lists that were judged in full: none of their grades is made from clicks."""
+    configurations = pl.concat([stratum.configurations for stratum in judged])
+    return click_tables(
+        configurations, _distinct([stratum.patterns for stratum in judged]), settings, progress
+    )
 
 
-def _queries(table: PatternTable, *told: pl.DataFrame) -> pl.DataFrame:
-    """Return at least how many users issued each query that other tables tell of."""
-    named = pl.concat(frame.select("market", "query") for frame in told).unique()
+def _queries(table: PatternTable, *tables: pl.DataFrame) -> pl.DataFrame:
+    """Return the table `queries`: a lower bound of the users of each query that other tables have."""
+    named = pl.concat(frame.select("market", "query") for frame in tables).unique()
     judged = table.queries.join(named, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
     known = judged.select("market", "query", users.alias("users_at_least"))
@@ -131,16 +133,16 @@ def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
     return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
 
-def _distinct(cells: list[pl.DataFrame]) -> pl.DataFrame:
-    """Put the patterns of all depths and judges together, those of a configuration once."""
-    whole = cells[0]
-    for cell in cells[1:]:
-        new = cell.join(whole.select("configuration_id").unique(), on="configuration_id", how="anti")
+def _distinct(strata: list[pl.DataFrame]) -> pl.DataFrame:
+    """Concatenate the patterns of all depths and judges, those of a configuration once."""
+    whole = strata[0]
+    for stratum in strata[1:]:
+        new = stratum.join(whole.select("configuration_id").unique(), on="configuration_id", how="anti")
         whole = pl.concat([whole, new])
     return whole
 
 
-def _correlated(
+def _correlate(
     samples: list[Sample],
     attributes: pl.DataFrame | None,
     settings: Settings,
@@ -171,14 +173,14 @@ def _correlated(
 
 
 def _funnel(
-    table: PatternTable, judgments: pl.DataFrame, measured: list[Measurements], settings: Settings
+    table: PatternTable, judgments: pl.DataFrame, measurements: list[Measurements], settings: Settings
 ) -> pl.DataFrame:
     log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
-    return FUNNEL.canonical(pl.concat([log, judgments, *(cell.funnel for cell in measured)]))
+    return FUNNEL.canonical(pl.concat([log, judgments, *(stratum.funnel for stratum in measurements)]))
 
 
 def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
-    """Read query attributes, normalised like the log's queries; rows that become the same collapse."""
+    """Read query attributes; their queries are normalised like those of the log."""
     if queries is None:
         return None
     table = read_input("queries", queries, QUERIES, keep_others=True)
@@ -188,7 +190,7 @@ def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
     return rows if "market" in table.columns else rows.drop("market")
 
 
-def as_the_log(table: PatternTable, settings: Settings) -> Settings:
-    """Bring judgments to the normal form that the log's texts have."""
+def with_log_settings(table: PatternTable, settings: Settings) -> Settings:
+    """Return the settings with the URL normalisation of the log, so that judgments match its texts."""
     used = table.info.get("settings", {})
     return settings.model_copy(update={"normalise_urls": used.get("normalise_urls", settings.normalise_urls)})

@@ -44,7 +44,7 @@ from clickassay.patterns.table import PatternTable
 from clickassay.studies.finished_run import FinishedRun
 
 MOST_LISTS = 5_000
-"""Lists of a market and depth that models are fitted on: queries are drawn until there are so many."""
+"""Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
 
 HELD_OUT = 0.25
 PSEUDO_COUNT = 1.0
@@ -56,7 +56,7 @@ _FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
 
 @dataclass(frozen=True)
 class Clicks:
-    """Lists and click patterns of one market, or of all, cut to a depth.
+    """The lists and click patterns of one market, or of all, cut to a depth.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Clicks:
         In the forms of `contracts.patterns.PATTERN_CONFIGURATIONS` (more columns may follow) and of
         `contracts.patterns.PATTERNS`.
     depth
-        Positions that models look at.
+        Number of positions that models use.
     """
 
     configurations: pl.DataFrame
@@ -73,7 +73,7 @@ class Clicks:
 
     @property
     def folds(self) -> int:
-        """Into how many parts users are told apart."""
+        """Number of folds of users."""
         return self.patterns["fold"].n_unique()
 
     def log(self) -> ClickLog:
@@ -81,7 +81,7 @@ class Clicks:
         return click_log(self.configurations, self.patterns, depth=self.depth)
 
     def split(self, *, share: float, seed: int) -> TrainTestSplit:
-        """Hold out the users of the last fold; where the table keeps no folds, drawn sessions."""
+        """Hold out the users of the last fold; where the table has one fold, a random sample of sessions."""
         if self.folds < 2:
             return split_sessions(self.log(), share=share, seed=seed)
         last = pl.col("fold") == pl.col("fold").max()
@@ -99,14 +99,14 @@ def read_clicks(place: Path, *, market: str | None, depth: int | None) -> Clicks
     market
         One market; None = all.
     depth
-        Positions to look at, not more than are kept; None = all that are kept.
+        Number of positions to use, at most those that are kept; None = all that are kept.
 
     Raises
     ------
     ClickModelError
         If there is no such market or depth.
     PatternError, ReportError
-        If the folder is neither, or broken, or a file.
+        If the folder is none of these, or broken, or a file.
     """
     kind = place_of(place)
     if kind is Place.FILE:
@@ -163,9 +163,9 @@ def compare_models(
     market: str = EVERY,
     progress: Progress = silent,
 ) -> tuple[list[EvaluatedModel], Frames]:
-    """Fit models on a part of the sessions, try them on the others; return what came out, also as tables.
+    """Fit models on some sessions and evaluate them on the others; return the models, also as tables.
 
-    `market` is what the tables call the lists.
+    `market` is the value of the column `market` in the tables.
     """
     progress(Event("reading lists"))
     split = clicks.split(share=held_out, seed=seed)
@@ -177,7 +177,7 @@ def compare_models(
 
 
 def fit_model(clicks: Clicks, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
-    """Fit one model on all sessions, of which at least one has a click; return it, also as tables."""
+    """Fit one model on all sessions, at least one of which needs a click; return it, also as tables."""
     log = clicks.log()
     check_clicked(log)
     fit = kind.fit(log, pseudo_count=pseudo_count)
@@ -185,9 +185,9 @@ def fit_model(clicks: Clicks, kind: ClickModelKind, *, pseudo_count: float) -> t
 
 
 def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
-    """Return examination by position beside the discounts of DCG and of the nearest RBP, as SVG.
+    """Return a plot of examination by position with the discounts of DCG and of the closest RBP, as SVG.
 
-    None where no model tells examination.
+    None where no model estimates examination.
     """
     best = best_predictor(evaluated)
     if best is None:
@@ -209,7 +209,7 @@ def run_models(settings: Settings) -> tuple[ClickModelKind, ...]:
     Raises
     ------
     SettingsError
-        If the setting names what is no click model.
+        If the setting names an unknown click model.
     """
     return click_models(settings.click_models) if settings.click_models else ()
 
@@ -230,14 +230,14 @@ def click_tables(
     """
     kinds, found = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
     if kinds:
-        cells = configurations.group_by("market", "depth", maintain_order=True)
-        for (market, depth), rows in cells:
+        strata = configurations.group_by("market", "depth", maintain_order=True)
+        for (market, depth), rows in strata:
             progress(Event(f"fitting click models, market {market}, depth {depth}"))
-            found.append(_of_cell(_drawn(rows, settings.seed), patterns, kinds, settings))
+            found.append(_of_stratum(_sample_queries(rows, settings.seed), patterns, kinds, settings))
     return {form.name: pl.concat([part[form.name] for part in found]) for form in _FORMS}
 
 
-def _of_cell(
+def _of_stratum(
     rows: pl.DataFrame, patterns: pl.DataFrame, kinds: Sequence[ClickModelKind], settings: Settings
 ) -> Frames:
     market, depth = rows.select("market", "depth").row(0)
@@ -259,13 +259,13 @@ def _of_cell(
 
 
 def _of_grades(kinds: Sequence[ClickModelKind]) -> list[ClickModelKind]:
-    """Return the models that are asked what a grade is worth: those that know satisfaction, if any."""
+    """Return the models for the table `click_grades`: those that estimate satisfaction, if any."""
     satisfying = [kind for kind in kinds if kind.estimates_satisfaction]
     return satisfying or [kind for kind in kinds if kind.estimates_attraction and kind.estimates_examination]
 
 
-def _drawn(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """Keep the lists of drawn queries where there are many."""
+def _sample_queries(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """Keep the lists of a random sample of queries if there are more than `MOST_LISTS`."""
     if rows["configuration_id"].n_unique() <= MOST_LISTS:
         return rows
     sizes = rows.group_by("query").agg(pl.col("configuration_id").n_unique().alias("lists")).sort("query")

@@ -1,4 +1,4 @@
-"""What `clickassay patterns` would do, told without doing it."""
+"""Plans of `clickassay patterns --dry-run`: what it would read and write; nothing is written."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def plan_table(
     judgments: str | None = None,
     force: bool = False,
 ) -> RunPlan:
-    """Tell what `make_patterns` would do with the same arguments; nothing is written.
+    """Plan what `make_patterns` would do with the same arguments; nothing is written.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def plan_table(
 def plan_store(
     searches: str, clicks: str, folder: Path, settings: Settings, *, judgments: str | None = None
 ) -> RunPlan:
-    """Tell what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+    """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def plan_store(
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
             windows = plan_windows(log, settings)
             return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
-        # what is there is opened, or else refused; only an empty place would be made a store
+        # the folder is not empty: it is opened, or refused if it is no store, so that nothing is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         plan = plan_growth(store, log, settings)
     first = len(store.history()) + 1

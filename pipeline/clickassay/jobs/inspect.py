@@ -1,6 +1,6 @@
-"""What a log holds, and what a run would make of it, told before anything is run; nothing is written.
+"""Contents of a log, and what a run over it would count; nothing is written.
 
-The rows are read, rejected and counted by the code of the run itself, so that the numbers are its own.
+The rows are read, rejected and counted by the code of the run, so that the numbers are those of a run.
 """
 
 import shlex
@@ -27,7 +27,7 @@ from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 
 MOST_FILES = 50
-"""Files of a folder that are looked at."""
+"""Most files of a folder that are examined."""
 
 _DEPTHS = (1, 3, 5, 10)
 _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no query")
@@ -48,7 +48,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class LogFacts:
-    """What all searches say together; times in ms since 1970, None without a usable time."""
+    """Counts over all searches, and their first and last time in ms since 1970; None without usable times."""
 
     searches: int
     users: int
@@ -58,7 +58,7 @@ class LogFacts:
 
 @dataclass(frozen=True)
 class LostRows:
-    """Rows that a run would leave out, by the words of its funnel."""
+    """Number of rows that a run would leave out, by source, step and reason of its funnel."""
 
     source: str
     step: str
@@ -78,7 +78,7 @@ class PositionFacts:
 
 @dataclass(frozen=True)
 class JudgedFacts:
-    """Of all sessions: results shown down to a depth and those judged; lists, and those judged in full."""
+    """Over all sessions: results shown down to a depth, and those judged; lists, and those judged in full."""
 
     depth: int
     results: int
@@ -89,24 +89,25 @@ class JudgedFacts:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What there is to know of a log before a run.
+    """Facts about a log before a run.
 
     Attributes
     ----------
     tables
-        Those that were given.
+        The tables that were given.
     command
-        The run that would take them; names in capitals stand for what was not given.
+        The command of a run over them; names in capitals stand for tables that were not given.
     log
         None without searches.
     sessions, queries
-        Sessions that a run would form, and their distinct normalised queries; None if they were not counted.
+        Number of sessions that a run would form, and of their distinct normalised queries; None if they were
+        not counted.
     lost
         Rows that a run would leave out.
     positions, judged
         By position and by depth.
     obstacles
-        Why a run would stop, in its own words, or would have nothing to correlate; one line each.
+        Why a run would stop (its messages), or would have nothing to correlate; one line each.
     """
 
     tables: tuple[TableFacts, ...]
@@ -123,16 +124,16 @@ class Inspection:
 def inspect_log(
     paths: dict[str, str], settings: Settings, *, count: bool = True, progress: Progress = silent
 ) -> Inspection:
-    """Look at canonical tables as a run would.
+    """Read canonical tables as a run would, and count.
 
     Parameters
     ----------
     paths
         A file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
     settings
-        Those of the run.
+        The settings of the run.
     count
-        Form sessions and judge their lists; without it, types, rows, users and times alone.
+        Whether to form sessions and count their judged lists; else only types, rows, users and times.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def run_of(paths: dict[str, str]) -> str:
 
 
 def own_folder(folder: Path) -> tuple[str, str] | None:
-    """Return what a folder is that clickassay wrote, and a command that reads it; None if it wrote none."""
+    """Return the kind of a folder that clickassay wrote, and a command that reads it; None for others."""
     name, place = shlex.quote(str(folder)), place_of(folder)
     report = f"clickassay report --patterns {name} --judgments JUDGMENTS --out RUN"
     commands = {
@@ -196,12 +197,12 @@ def own_folder(folder: Path) -> tuple[str, str] | None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the first files of a folder, those of folders inside it last; hidden ones are passed by.
+    """Return the first files of a folder, those in subfolders last; hidden files are skipped.
 
     Raises
     ------
     InputError
-        If there is none.
+        If the folder has no file.
     """
     found = [
         file
@@ -234,7 +235,7 @@ def _log_facts(searches: Input) -> LogFacts:
 def _counted(
     log: Log[LocalHalf], judgments: Input | None, settings: Settings, progress: Progress
 ) -> Inspection:
-    """Return what counting says; tables and command are the caller's to add."""
+    """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
         table = counted_pattern_table(engine, log, settings, progress=progress)
     obstacles, funnel = [], table.funnel
@@ -268,24 +269,24 @@ def _counted(
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:
-    """Say why no list would be measured at any depth of the run, if so."""
+    """Yield the reason if no list could be evaluated at any depth of the run."""
     depths = [one for one in judged if one.depth in settings.depth]
     if any(one.lists_judged for one in depths):
         return
     named = " or ".join(str(depth) for depth in settings.depth)
     if any(one.lists for one in depths):
         yield (
-            f"no list shown is judged in full at depth {named}: a run would have nothing to correlate; are "
-            "the queries and URLs of the judgments those of the log?"
+            f"no list shown is judged in full at depth {named}: a run would have nothing to correlate; check "
+            "that the judgments have the queries and URLs of the log"
         )
     else:
         yield f"no list shown has as many results as depth {named}; choose a smaller --depth"
 
 
 def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
-    """Yield what is left out, the largest first; clicks on no result shown are those at the deepest cut."""
-    elsewhere = (pl.col("step") == "elsewhere") & (pl.col("depth") == depth)
-    left = funnel.filter((pl.col("step").is_in(_LOST) & (pl.col("depth") == 0)) | elsewhere)
+    """Yield what is left out, the largest first; clicks outside the list are those at the deepest cut."""
+    outside = (pl.col("step") == "elsewhere") & (pl.col("depth") == depth)
+    left = funnel.filter((pl.col("step").is_in(_LOST) & (pl.col("depth") == 0)) | outside)
     found = left.group_by("source", "step", "reason").agg(pl.col("rows").sum())
     ordered = found.sort("source", "rows", "reason", descending=[True, True, False])
     for row in ordered.iter_rows(named=True):

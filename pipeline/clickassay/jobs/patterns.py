@@ -1,4 +1,4 @@
-"""Logs to a pattern table on the chosen engine, as a record or as a folder."""
+"""From logs to a pattern table on the chosen engine, as a record or as a folder."""
 
 import tempfile
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def log_to_patterns(
     judgments
         A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
     work
-        Where the engine may spill; a temporary folder when None.
+        Folder for temporary files of the engine; None = the system's.
     """
     kept = queries_to_keep(judgments, settings)
     if settings.engine == "spark":
@@ -63,12 +63,12 @@ def log_to_patterns(
 
 
 def stored_patterns(place: Path) -> PatternTable:
-    """Read a pattern table from its folder, from a store, or from what the SQL of `clickassay sql` has left.
+    """Read a pattern table from its folder, from a store, or from the output of the SQL of `clickassay sql`.
 
     Raises
     ------
     PatternError, StoreError
-        If it is none of these, or broken.
+        If the folder is none of these, or broken.
     """
     return PatternStore(place).table() if place_of(place) is Place.STORE else read_patterns(place)
 
@@ -101,7 +101,7 @@ def _write_on_spark(
 
 
 def read_log(searches: str | Path, clicks: str | Path) -> Log[LocalHalf]:
-    """Open both halves of a log; nothing is read but schemas.
+    """Open the searches and the clicks of a log; only schemas are read.
 
     Raises
     ------
@@ -132,9 +132,9 @@ def make_patterns(
     force: bool = False,
     progress: Progress = silent,
 ) -> Path | str:
-    """Turn logs into a stored pattern table folder: here, or where Spark reaches (a path with a scheme)."""
+    """Turn logs into a pattern table folder: local, or on a file system of Spark (a path with a scheme)."""
     if isinstance(out, str) and is_uri(out):
-        refuse_elsewhere(out, settings)
+        check_reachable(out, settings)
         kept = queries_to_keep(judgments, settings)
         with tempfile.TemporaryDirectory(prefix="clickassay-") as work:
             _write_on_spark(searches, clicks, settings, kept, Path(work), progress, then_to=out)
@@ -155,15 +155,13 @@ def make_patterns(
     return out
 
 
-def refuse_elsewhere(place: str | Path, settings: Settings) -> None:
-    """Refuse a path with a scheme to an engine that knows no file systems but this machine's.
+def check_reachable(place: str | Path, settings: Settings) -> None:
+    """Check that the engine can write to a path: one with a scheme needs Spark.
 
     Raises
     ------
     SettingsError
-        If it is one.
+        If the path has a scheme and the engine is not Spark.
     """
     if is_uri(str(place)) and settings.engine != "spark":
-        raise SettingsError(
-            f"{place} lies where only Spark reaches; add --engine spark, or give a folder here"
-        )
+        raise SettingsError(f"only Spark can write to {place}; add --engine spark, or give a local folder")

@@ -1,4 +1,4 @@
-"""What a foreign log would be once imported: it is imported to a place that is gone afterwards."""
+"""A preview of the import of a foreign log: it is imported to a temporary folder and inspected there."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,20 +25,20 @@ IMPORTERS: dict[str, Callable[..., Imported]] = {
     layouts.TIANGONG.name: import_tiangong_st,
     layouts.BAIDU.name: import_baidu_ultr,
 }
-"""Importers that need no more than one file, by the layout."""
+"""Importers that need only one file, by the name of the layout."""
 
 
 def foreign_log(
     file: Path, layout: str, judgments: dict[str, str], settings: Settings, progress: Progress
 ) -> tuple[Imported, Inspection]:
-    """Tell what importing a file would count and say, and what a run would make of it.
+    """Return the counts and notes of importing a file, and an inspection of the imported log.
 
     Parameters
     ----------
     file, layout
         A file of a layout in `IMPORTERS`.
     judgments
-        Canonical judgments by the name of their table, or nothing.
+        Path of canonical judgments by the name of their table; may be empty.
 
     Raises
     ------
@@ -55,5 +55,5 @@ def foreign_log(
 
 
 def _later(text: str, out: Path) -> str:
-    """Name the folder as the command that imports does."""
+    """Put FOLDER in place of the temporary folder, as in the command that imports."""
     return text.replace(str(out), "FOLDER")

@@ -16,7 +16,7 @@ from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input
-from clickassay.jobs.analyse import OF_THE_LOG, Frames, analyse_tables, as_the_log, query_attributes
+from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.judgments.prepare import prepare_judgments
@@ -28,15 +28,15 @@ from clickassay.patterns.table import PatternTable
 
 
 @dataclass(frozen=True)
-class Finished:
-    """What a finished run has to say.
+class RunSummary:
+    """The result of a run in sentences.
 
     Attributes
     ----------
     findings
         The main findings of the report.
     undecided
-        Lines that say what there is where judgments are too few for any correlation; else empty.
+        Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     """
 
     findings: tuple[str, ...]
@@ -53,8 +53,8 @@ def make_report(
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
-) -> Finished:
-    """Turn a stored pattern table and judgments into a run folder; return what there is to say."""
+) -> RunSummary:
+    """Turn a stored pattern table and judgments into a run folder; return its summary."""
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
     _check_names(settings)
@@ -68,17 +68,17 @@ def make_report(
 
 
 def _check_names(settings: Settings) -> None:
-    """Refuse misspelt metrics and click models: they should not cost the time of what follows."""
+    """Refuse misspelt metrics and click models before anything slow is done."""
     report_measures(settings)
     run_models(settings)
 
 
 def _check_info(table: PatternTable, folder: Path) -> None:
-    """Refuse a pattern table whose settings.json was changed by hand to something else."""
+    """Refuse a pattern table whose settings.json lacks entries, e.g. as it was changed by hand."""
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
     used = info.get("settings")
-    if not whole or not isinstance(used, dict) or not used.keys() >= set(OF_THE_LOG):
+    if not whole or not isinstance(used, dict) or not used.keys() >= set(LOG_SETTINGS):
         raise PatternError(
             f"pattern table {folder} is broken: its settings.json lacks what `clickassay patterns` wrote; "
             "make it again"
@@ -96,10 +96,10 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     command: str = "",
     force: bool = False,
     progress: Progress = silent,
-) -> Finished:
-    """Turn logs and judgments into a run folder; return what there is to say."""
+) -> RunSummary:
+    """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path should not cost the time of the big step
+    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path is refused before sessions are formed
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
@@ -117,7 +117,7 @@ def _write_run(
     settings: Settings,
     command: str,
     progress: Progress,
-) -> Finished:
+) -> RunSummary:
     graded, attributes = read_input("judgments", judgments, JUDGMENTS), query_attributes(queries)
     frames = analyse_tables(table, graded, attributes, settings, progress)
     info = _info(table, graded, queries, attributes, settings, command)
@@ -130,13 +130,13 @@ def _write_run(
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 
-    return Finished(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
+    return RunSummary(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
 
 
 def _undecided(table: PatternTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
     if not no_correlation(frames):
         return ()
-    settings = as_the_log(table, settings)
+    settings = with_log_settings(table, settings)
     by_market = "market" in judgments.columns
     graded = prepare_judgments(collected(judgments), table.queries, settings, by_market=by_market)
     return without_judgments(table, graded, settings, frames)
@@ -153,7 +153,7 @@ def _info(
     inputs = {**table.info["inputs"], "judgments": judgments.fingerprint()}
     if queries is not None:
         inputs["queries"] = read_input("queries", queries, QUERIES, keep_others=True).fingerprint()
-    log_settings = {name: table.info["settings"][name] for name in OF_THE_LOG}
+    log_settings = {name: table.info["settings"][name] for name in LOG_SETTINGS}
     return {
         "layout": LAYOUT,
         "settings": {**plain_settings(settings), **log_settings},

@@ -1,4 +1,4 @@
-"""Logs into a pattern store: which files, which batches, and the engine that works through them."""
+"""Adds logs to a pattern store: chooses files and batches, and runs the engine on them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named
-from clickassay.jobs.patterns import engine_for, read_log, refuse_elsewhere
+from clickassay.jobs.patterns import check_reachable, engine_for, read_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches.cutting import warn_if_unsorted
 from clickassay.logs.embedded.batches import EmbeddedBatchProcessor
@@ -21,8 +21,8 @@ from clickassay.patterns.store.store import PatternStore
 
 
 @dataclass(frozen=True)
-class Grown:
-    """What a run did to a store: batches added, and files that it held already."""
+class StoreGrowth:
+    """Result of adding to a store: number of batches added, and of files that it already had."""
 
     batches: int
     known_files: int
@@ -36,15 +36,15 @@ def grow_store(
     *,
     judgments: str | None = None,
     progress: Progress = silent,
-) -> Grown:
-    """Bring a pattern store up to a log; what it holds already is not read again.
+) -> StoreGrowth:
+    """Add a log to a pattern store; files that it already has are not read again.
 
     Parameters
     ----------
     searches, clicks
-        A file, folder or glob each: all files, or only those that are new.
+        A file, folder or glob each: all files, or only new ones.
     folder
-        The store; made when it is not there.
+        The store; it is created if it does not exist.
     judgments
         A file, folder or glob: with ``only_judged``, sessions of queries without any are counted only.
 
@@ -57,7 +57,7 @@ def grow_store(
     OutputError
         If the store would lie in a folder of the log.
     """
-    refuse_elsewhere(folder, settings)
+    check_reachable(folder, settings)
     if not is_uri(str(folder)):
         folder = Path(folder)
         check_apart(folder, searches, clicks)
@@ -71,10 +71,10 @@ def grow_store(
         plan = plan_growth(store, log, settings)
         warn_if_unsorted(plan.windows, settings, progress)
         with engine_for(settings, folder) as engine:
-            told = steady(progress)
-            maker = EmbeddedBatchProcessor(engine, settings, store.judged_queries(), told)
-            added = add_to_store(maker, store, plan, settings, versions(), told)
-    return Grown(added, plan.known)
+            steady_progress = steady(progress)
+            processor = EmbeddedBatchProcessor(engine, settings, store.judged_queries(), steady_progress)
+            added = add_to_store(processor, store, plan, settings, versions(), steady_progress)
+    return StoreGrowth(added, plan.known)
 
 
 def _grow_on_spark(
@@ -84,7 +84,7 @@ def _grow_on_spark(
     settings: Settings,
     judgments: str | None,
     progress: Progress,
-) -> Grown:
+) -> StoreGrowth:
     from clickassay.logs.spark.batches import SparkBatchProcessor  # noqa: PLC0415 - an extra
     from clickassay.logs.spark.folders import local_store  # noqa: PLC0415
     from clickassay.logs.spark.job import check_here, read_spark_log, spark_engine  # noqa: PLC0415
@@ -95,18 +95,18 @@ def _grow_on_spark(
     with spark_engine(settings, None) as engine, local_store(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
         for half in log.halves.values():
-            half.fingerprints()  # a table that tells no files apart is refused before there is a store
+            half.fingerprints()  # a table without distinct files is refused before a store is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         with store.locked():
             plan = plan_growth(store, log, settings)
-            maker = SparkBatchProcessor(engine, settings, store.judged_queries(), progress)
+            processor = SparkBatchProcessor(engine, settings, store.judged_queries(), progress)
             made = {**versions(), "spark": str(engine.session.version)}
-            added = add_to_store(maker, store, plan, settings, made, progress)
-    return Grown(added, plan.known)
+            added = add_to_store(processor, store, plan, settings, made, progress)
+    return StoreGrowth(added, plan.known)
 
 
 def batch_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return what `store info` shows: names of columns, and one row of text for each batch."""
+    """Return the table of `store info`: names of columns, and one row of text for each batch."""
     store = PatternStore(folder)
     rows: list[tuple[str, ...]] = []
     for batch in store.batches():

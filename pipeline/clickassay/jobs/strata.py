@@ -1,4 +1,4 @@
-"""Lists of a pattern table measured under judgments: by judge and depth, by rule for what is unjudged."""
+"""Metrics of the lists of a pattern table: by judge and depth, and by rule for unjudged results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,23 +41,23 @@ DROP = "drop"
 
 
 @dataclass(frozen=True)
-class Parts:
-    """A pattern table by what its sessions are used for.
+class UserSplit:
+    """A pattern table split by users, as clicks that a model is fitted on must not evaluate it.
 
     Attributes
     ----------
-    measured
-        Sessions that metrics are tried on.
+    evaluation
+        Sessions that metrics are evaluated on.
     fitting
         Sessions of the users of fold 0, if models are fitted on them; else None.
     """
 
-    measured: PatternTable
+    evaluation: PatternTable
     fitting: PatternTable | None
 
     @property
-    def apart(self) -> dict[str, int]:
-        """Sessions set apart, by market."""
+    def fitting_sessions(self) -> dict[str, int]:
+        """Number of sessions of `fitting`, by market."""
         if self.fitting is None:
             return {}
         markets = self.fitting.configurations.select("configuration_id", "market")
@@ -65,32 +65,30 @@ class Parts:
         return dict(sessions.group_by("market").agg(pl.col("sessions").sum()).iter_rows())
 
 
-def parted(table: PatternTable, settings: Settings) -> Parts:
-    """Set the users of fold 0 apart if their clicks are to make grades or metrics.
-
-    Clicks that something was made from are never used to try it.
+def split_users(table: PatternTable, settings: Settings) -> UserSplit:
+    """Hold out the users of fold 0 if the settings need clicks to fit a model of grades or of a metric.
 
     Raises
     ------
     SettingsError
-        If that is asked for, and a part has no sessions, or only the lists of judged queries were kept.
+        If they do, and one side has no sessions, or only the lists of judged queries were kept.
     """
     names = _model_names(settings)
     if settings.unjudged != "model" and not names:
-        return Parts(table, None)
+        return UserSplit(table, None)
     what = "--unjudged model" if settings.unjudged == "model" else f"metric {names[0]}"
     if table.judged_queries is not None:
         raise SettingsError(
             f"{what} needs the lists of every query: make the pattern table without --only-judged"
         )
     own = pl.col("fold") == 0
-    fitting, measured = (_some(table, part) for part in (own, ~own))
-    if fitting.patterns.is_empty() or measured.patterns.is_empty():
+    fitting, evaluation = (_filter_patterns(table, part) for part in (own, ~own))
+    if fitting.patterns.is_empty() or evaluation.patterns.is_empty():
         raise SettingsError(
-            f"{what} is fitted on the clicks of some users and tried on those of others, and this log has "
-            "sessions of one part only: give --folds 2 when the pattern table is made"
+            f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
+            "users of one fold only: give --folds 2 when the pattern table is made"
         )
-    return Parts(measured, fitting)
+    return UserSplit(evaluation, fitting)
 
 
 def _model_names(settings: Settings) -> list[str]:
@@ -98,23 +96,23 @@ def _model_names(settings: Settings) -> list[str]:
     return [metric.name for metric in MODEL_METRICS if metric.name in asked]
 
 
-def _some(table: PatternTable, part: pl.Expr) -> PatternTable:
+def _filter_patterns(table: PatternTable, part: pl.Expr) -> PatternTable:
     patterns = table.patterns.filter(part)
     kept = table.configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
     return replace(table, patterns=patterns, configurations=kept)
 
 
-def judgments_by_rule(parts: Parts, graded: Judgments, settings: Settings) -> dict[str, Judgments]:
-    """Return judgments with unjudged results filled in by each rule that the setting `unjudged` asks for."""
+def judgments_by_rule(split: UserSplit, graded: Judgments, settings: Settings) -> dict[str, Judgments]:
+    """Return judgments by rule, with the unjudged results filled in; the setting `unjudged` has the rules."""
     found, rules = {DROP: graded}, RULES[settings.unjudged]
     if not rules:
         return found
     deepest = max(settings.depth)
-    unjudged = unjudged_results(parts.measured, graded, deepest=deepest)
+    unjudged = unjudged_results(split.evaluation, graded, deepest=deepest)
     for rule in rules:
-        if rule == "model" and parts.fitting is not None:
+        if rule == "model" and split.fitting is not None:
             rng = child(np.random.default_rng(settings.seed), "unjudged")
-            given = hot_deck_from_clicks(parts.fitting, graded, deepest=deepest, rng=rng)
+            given = hot_deck_from_clicks(split.fitting, graded, deepest=deepest, rng=rng)
         else:
             given = constant_grade(settings.max_grade if rule == "best" else 0)
         found[rule] = fill_unjudged(graded, unjudged, given)
@@ -122,62 +120,64 @@ def judgments_by_rule(parts: Parts, graded: Judgments, settings: Settings) -> di
 
 
 def main_rule(settings: Settings) -> str:
-    """Return the rule that every table follows, but for `unjudged`, which has them all."""
+    """Return the rule that every table follows except `unjudged`, which has all rules."""
     return settings.unjudged if settings.unjudged in {"zero", "model"} else DROP
 
 
 @dataclass(frozen=True)
-class Cells:
-    """What every judge and depth contribute.
+class Strata:
+    """The results of every judge and depth under one rule.
 
     Attributes
     ----------
-    measured
+    measurements
         The metrics.
     cascade_effects, conventions
-        Rows of the tables of these names; of the latter only at the smallest depth,
-        under the rule that the run follows.
+        Rows of the tables of these names; those of `conventions` only at the smallest depth, and under the
+        rule that the run follows.
     """
 
-    measured: list[Measurements]
+    measurements: list[Measurements]
     cascade_effects: list[pl.DataFrame]
     conventions: list[pl.DataFrame]
 
 
-def measured_cells(
-    parts: Parts, graded: Judgments, settings: Settings, progress: Progress, *, rule: str
-) -> Cells:
-    """Measure the lists whose results all have a grade, for every judge and depth."""
-    formed, apart = formed_sessions(parts.measured.funnel), parts.apart
-    cells = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
-    found = Cells([], [], [])
-    for number, (judge, depth) in enumerate(cells):
-        progress(Event(f"measuring depth {depth}, judge {judge}", number / len(cells)))
+def measure_strata(
+    split: UserSplit, graded: Judgments, settings: Settings, progress: Progress, *, rule: str
+) -> Strata:
+    """Compute the metrics of the lists whose results all have a grade, for every judge and depth."""
+    formed, fitting = formed_sessions(split.evaluation.funnel), split.fitting_sessions
+    strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
+    found = Strata([], [], [])
+    for number, (judge, depth) in enumerate(strata):
+        progress(Event(f"computing metrics, depth {depth}, judge {judge}", number / len(strata)))
         if number % len(settings.depth) == 0:
-            candidates, to_fit = _graded_candidates(parts, graded, judge, settings)
+            candidates, to_fit = _graded_candidates(split, graded, judge, settings)
         judged = cut_to_depth(candidates, depth=depth, max_grade=settings.max_grade)
-        models = _fitted(to_fit, depth, settings)
-        fitting_users = FittingUsers(apart, models)
-        found.measured.append(
+        models = _fit_models(to_fit, depth, settings)
+        fitting_users = FittingUsers(fitting, models)
+        found.measurements.append(
             compute_metrics(judged, formed, settings, judge=judge, depth=depth, fitting=fitting_users)
         )
         found.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows
-            found.conventions.append(conventions_table(judged, found.measured[-1].samples, settings))
+            found.conventions.append(conventions_table(judged, found.measurements[-1].samples, settings))
     return found
 
 
 def _graded_candidates(
-    parts: Parts, graded: Judgments, judge: str, settings: Settings
+    split: UserSplit, graded: Judgments, judge: str, settings: Settings
 ) -> tuple[GradedCandidates, GradedCandidates | None]:
     deepest = max(settings.depth)
-    candidates = look_up_grades(parts.measured, graded, judge=judge, deepest=deepest)
-    if parts.fitting is None or not _model_names(settings):
+    candidates = look_up_grades(split.evaluation, graded, judge=judge, deepest=deepest)
+    if split.fitting is None or not _model_names(settings):
         return candidates, None
-    return candidates, look_up_grades(parts.fitting, graded, judge=judge, deepest=deepest)
+    return candidates, look_up_grades(split.fitting, graded, judge=judge, deepest=deepest)
 
 
-def _fitted(candidates: GradedCandidates | None, depth: int, settings: Settings) -> Mapping[str, Expectation]:
+def _fit_models(
+    candidates: GradedCandidates | None, depth: int, settings: Settings
+) -> Mapping[str, Expectation]:
     """Fit the models that are asked for as metrics, on lists of grades."""
     if candidates is None:
         return {}
@@ -194,13 +194,15 @@ def _expectation(judged: JudgedConfigurations, name: str, settings: Settings) ->
     return partial(expected_mean_rr, kind.fit(found.log).model)
 
 
-def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Progress) -> pl.DataFrame:
+def next_judgments_table(
+    split: UserSplit, graded: Judgments, settings: Settings, progress: Progress
+) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.NEXT_JUDGMENTS` for every judge and depth."""
-    progress(Event("looking for what to judge next"))
-    apart, formed = parts.apart, formed_sessions(parts.measured.funnel)
-    measured = {market: sessions - apart.get(market, 0) for market, sessions in formed.items()}
+    progress(Event("choosing results to judge next"))
+    fitting, formed = split.fitting_sessions, formed_sessions(split.evaluation.funnel)
+    evaluated = {market: sessions - fitting.get(market, 0) for market, sessions in formed.items()}
     found = [
-        next_judgments(parts.measured, graded, measured, judge=judge, depth=depth)
+        next_judgments(split.evaluation, graded, evaluated, judge=judge, depth=depth)
         for judge in graded.judges or (EVERY,)
         for depth in settings.depth
     ]
@@ -208,20 +210,20 @@ def to_judge(parts: Parts, graded: Judgments, settings: Settings, progress: Prog
 
 
 def unjudged_table(found: Mapping[str, Sequence[Measurements]]) -> pl.DataFrame:
-    """Return the rows of `contracts.judgments.UNJUDGED`: none if lists are left out and no more is asked."""
+    """Return the rows of `contracts.judgments.UNJUDGED`: none if leaving lists out is the only rule."""
     if len(found) == 1:
         return UNJUDGED.empty()
-    rows = [_rows(cell, rule) for rule, cells in found.items() for cell in cells]
+    rows = [_rows(stratum, rule) for rule, strata in found.items() for stratum in strata]
     return UNJUDGED.canonical(pl.concat(rows))
 
 
-def _rows(cell: Measurements, rule: str) -> pl.DataFrame:
-    samples = [correlations(sample, [unsplit(sample)]) for sample in cell.samples]
+def _rows(stratum: Measurements, rule: str) -> pl.DataFrame:
+    samples = [correlations(sample, [unsplit(sample)]) for sample in stratum.samples]
     overall = pl.concat([CORRELATIONS.empty(), *samples])
     shares = pl.DataFrame(
-        {"market": list(cell.filled), "filled": list(cell.filled.values())},
+        {"market": list(stratum.filled), "filled": list(stratum.filled.values())},
         schema={"market": pl.String, "filled": pl.Float64},
     )
-    coverage = cell.statistics.select("market", "coverage")
+    coverage = stratum.statistics.select("market", "coverage")
     joined = overall.join(coverage, on="market", how="left").join(shares, on="market", how="left")
     return joined.with_columns(rule=pl.lit(rule)).select(column.name for column in UNJUDGED.columns)
