@@ -25,7 +25,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
-    from clickassay.jobs.run import Finished
+    from clickassay.jobs.run import RunSummary
 
 
 SEARCHES = Annotated[str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV or JSON lines).")]
@@ -113,7 +113,7 @@ def report(
     _show_findings(out, finished, json=json)
 
 
-def _show_findings(out: Path, finished: "Finished", *, json: bool) -> None:
+def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
     page = str(out / "report.html")
     if json:
         write_json(
