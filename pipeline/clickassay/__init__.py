@@ -3,15 +3,15 @@
 Data flows one way, through the folders of this package in this order:
 
 1. ``inputs``: files → canonical tables.
-2. ``logs``: raw log → sessions → pattern table, on an engine; the only place with engines.
-3. ``patterns``: the pattern table, all that the rest needs to know of a log.
+2. ``logs``: raw log → sessions → pattern table, on an engine; the only package with engines.
+3. ``patterns``: the pattern table, the only data of a log that later stages use.
 4. ``judgments``: grades joined with the lists of the pattern table.
 5. ``metrics`` (and ``click_models``): what a metric is, and its values.
 6. ``correlation``: how well metrics predict clicks.
 7. ``report``: the tables of a run → page, Markdown, CSV, LaTeX.
 
-Above them stand ``studies`` (questions asked of a run), ``jobs`` (a command from start to end) and ``cli``;
-below them ``core``. An import goes down, never up.
+Above them are ``studies`` (analyses of a finished run, or without a run), ``jobs`` (a command from start to
+end) and ``cli``; below them is ``core``. A package imports only from those below it.
 
 Where a docstring says "method 7.1", it means section 7.1 of docs/explanation/method.md.
 """
@@ -31,10 +31,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
-    """Import a public name when it is asked for, so that the command line starts without all of them."""
+    """Import a public name at its first use, so that the command line starts fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'clickassay' has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415 - beside the one use
+    from importlib import import_module  # noqa: PLC0415 - at its only use
 
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)

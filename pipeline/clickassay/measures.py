@@ -5,8 +5,8 @@
 
     evaluate("qrels.txt", "run.txt", [nDCG @ 10, AP(rel=2), "ERR@10"])
 
-Every name of the catalogue is here, and the other names that ir_measures and trec_eval have for them:
-``measures.names()`` lists them.
+The module has every name of the catalogue, and the other names of ir_measures and trec_eval for them:
+``measures.names()`` lists all.
 """
 
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ __all__ = ["Name", "describe", "names", "parse"]
 
 @dataclass(frozen=True)
 class Name:
-    """A name of the catalogue: ``nDCG @ 10``, ``AP(rel=2) @ 5``; its string is the measure's.
+    """A measure by its name: ``nDCG @ 10``, ``AP(rel=2) @ 5``; its string is the canonical name.
 
     Attributes
     ----------
     text
-        The name so far, as it parses.
+        The name with the parameters and the cut so far; it can be parsed.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Name:
         Raises
         ------
         SettingsError
-            If it has none of that name, or a value is not one of those it may have.
+            If the measure has no such parameter, or a value is not allowed.
         """
         spelled = ",".join(f"{name}={_spelled(value)}" for name, value in parameters.items())
         return Name(str(parse_measure(f"{self.text}({spelled})")))
@@ -59,7 +59,7 @@ def _spelled(value: object) -> str:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all measures, ours first, then other names for them."""
+    """Return the names of all measures: first those of the catalogue, then those of other tools."""
     return (*(metric.name for metric in MEASURES), *ALIASES)
 
 

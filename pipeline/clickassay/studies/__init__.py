@@ -1,11 +1,11 @@
-"""Questions asked of what a run left, or beside it; each study by itself.
+"""Analyses of a finished run, or without a run; each study is independent of the others.
 
-- ``finished_run``: a run folder read back, for all studies of one.
-- ``questions``: ready questions and free SQL.
-- ``runs_compared``: two runs, and whether a change is noise (`clickassay diff`).
-- ``audit``: the same metric under other tools' conventions.
-- ``evaluation``: ranked lists against judgments, without clicks.
-- ``gain_learning``: gains and utilities learned from clicks.
-- ``labelling``: what to label under a budget, and estimates from labels.
-- ``explorer``: the local page of `clickassay explore`.
+- ``finished_run``: a run folder read back, for all studies of a run.
+- ``questions``: ready questions and SQL on the tables of a run (`clickassay query`).
+- ``runs_compared``: two runs, with tests of the changes (`clickassay diff`).
+- ``audit``: the same metric under the conventions of other tools (`clickassay audit`).
+- ``evaluation``: rankings against judgments, without clicks (`clickassay evaluate`).
+- ``gain_learning``: gains and utilities learned from clicks (`clickassay learn`).
+- ``labelling``: queries to label under a budget, and estimates from labels (`clickassay plan`, `estimate`).
+- ``explorer``: the local page of a run (`clickassay explore`).
 """

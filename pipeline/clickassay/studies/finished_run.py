@@ -37,7 +37,7 @@ _PARTS = ("inputs", "settings", "versions")
 class GradedSample:
     """A sample of a finished run, and the (N, k) grades of its configurations.
 
-    The click entropy of its queries is NaN: no table of a run has it.
+    The click entropy of its queries is NaN, as no table of a run has it.
     """
 
     sample: Sample
@@ -45,7 +45,7 @@ class GradedSample:
 
 
 class FinishedRun:
-    """A folder that `clickassay run` or `clickassay report` made. What is read of it is kept.
+    """A folder that `clickassay run` or `clickassay report` made. Tables are read once and kept.
 
     Every method and attribute raises ReportError where the folder is no run, was made by a version that
     names things otherwise, or a file of it is broken; the message names the file.
@@ -53,7 +53,7 @@ class FinishedRun:
     Parameters
     ----------
     folder
-        Where it lies.
+        Its path.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -78,7 +78,7 @@ class FinishedRun:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings that it was made with, as far as this version knows them."""
+        """The settings that it was made with; those that this version does not have are left out."""
         written = self.info["settings"]
         try:
             known = {name: written[name] for name in Settings.model_fields if name in written}
@@ -106,15 +106,15 @@ class FinishedRun:
         return file
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table as it lies there, to read some of it with `collect`."""
+        """Return a table as written, to read a part of it with `collect`."""
         return pl.scan_parquet(self.file(table), glob=False)
 
     def columns(self, table: str) -> list[str]:
-        """Return the names of the columns of a table, as they lie there."""
+        """Return the names of the columns of a table as written."""
         return self.collect(self.scan(table).limit(0)).columns
 
     def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
-        """Read what was made of `scan`."""
+        """Read rows of a query on `scan`."""
         try:
             return rows.collect()
         except READ_ERRORS as error:
@@ -127,7 +127,7 @@ class FinishedRun:
     def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
         """Choose a sample that has judged configurations.
 
-        Where `wanted` leaves it open: the smallest depth, the market with most sessions, the first judge.
+        Where `wanted` is open: the smallest depth, the market with most sessions, the first judge.
         """
         kept = self.table(STATISTICS).filter(pl.col("n_sessions") > 0)
         found = wanted.rows(kept)
@@ -154,9 +154,9 @@ class FinishedRun:
 
     def _check_whole(self, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
         file = self.file("configurations")
-        holes = [name for name in rows.columns if rows[name].has_nulls()]
-        if holes:
-            raise broken(file, f"null in {', '.join(holes)}")
+        nulls = [name for name in rows.columns if rows[name].has_nulls()]
+        if nulls:
+            raise broken(file, f"null in {', '.join(nulls)}")
         if not (rows["grades"].list.drop_nulls().list.len() == depth).all():
             raise broken(file, f"not {depth} grades in every row")
         if rows.join(patterns, on="configuration_id", how="anti").height:

@@ -1,7 +1,7 @@
-"""Questions to a finished run: ready ones and the reader's own, asked of its ``run.duckdb``.
+"""Questions to a finished run in SQL: ready ones and those of users, on its ``run.duckdb``.
 
-A question can read the tables of that one run and nothing else: the file is opened read-only, and
-neither files, network, extensions nor settings are within its reach.
+A question can read only the tables of that run: the file is opened read-only, and DuckDB's access to files,
+network, extensions and settings is off.
 """
 
 import math
@@ -30,9 +30,9 @@ class Question:
     Attributes
     ----------
     name
-        What the command line calls it: the name of its file.
+        Its name on the command line: that of its file.
     answers
-        What it answers, in words: the first comment line of the file.
+        A sentence on what it answers: the first comment line of the file.
     file
         Folder and name of the file, as `sql_text` takes them.
     sql
@@ -56,7 +56,7 @@ def question(name: str) -> Question:
     Raises
     ------
     QueryError
-        If there is none of this name; the message names the closest one and all that there are.
+        If there is none of this name; the message lists the closest name and all names.
     """
     files = _files()
     if name not in files:
@@ -66,7 +66,7 @@ def question(name: str) -> Question:
 
 
 def _files() -> dict[str, str]:
-    """Return the files of the questions by name: they lie in a folder for each subject."""
+    """Return the files of the questions by name; they are in one folder per subject."""
     folders = [folder for folder in sql_folders() if folder.startswith("questions/")]
     return {name: f"{folder}/{name}" for folder in folders for name in sql_names(folder)}
 
@@ -83,7 +83,7 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
 
     Returns
     -------
-    The rows, in the order that `sql` asks for.
+    The rows, in the order of `sql`.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def _open(file: Path) -> duckdb.DuckDBPyConnection:
         "enable_external_access": False,
         "lock_configuration": True,
         "python_enable_replacements": False,  # names in SQL never mean variables of this process
-        "temp_directory": "",  # spilling would write beside the run
+        "temp_directory": "",  # spilling would write into the run folder
     }
     return duckdb.connect(str(file), read_only=True, config=config)
 
@@ -127,7 +127,7 @@ def _check_tables(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
 
 def _only_statement(statements: list[Any]) -> Any:  # noqa: ANN401 - DuckDB's statement has no useful type
     if len(statements) != 1:
-        raise QueryError(f"found {len(statements)} SQL statements, expected one SELECT; ask them one by one")
+        raise QueryError(f"found {len(statements)} SQL statements, expected one SELECT; run them one by one")
     kind = statements[0].type
     if kind != duckdb.StatementType.SELECT:
         raise QueryError(f"found a {kind.name} statement, expected a SELECT; a run can be read, not changed")
@@ -136,7 +136,7 @@ def _only_statement(statements: list[Any]) -> Any:  # noqa: ANN401 - DuckDB's st
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what DuckDB raises into one line."""
+    """Turn errors of DuckDB and Polars into messages of one line."""
     try:
         yield
     except duckdb.InterruptException:
@@ -147,7 +147,7 @@ def _explained() -> Iterator[None]:
 
 
 def cells(frame: pl.DataFrame) -> list[list[str]]:
-    """Return the rows of `frame` as display texts: numbers to four digits, no character that acts."""
+    """Return the rows of `frame` as texts for display: numbers to four digits, control characters escaped."""
     return [[_display(value) for value in row] for row in frame.iter_rows()]
 
 
@@ -166,7 +166,7 @@ def _display(value: object) -> str:
 
 
 def _four_digits(number: float) -> str:
-    """Four digits, but never fewer than stand before the point: 0.1235, 12.35, 12346."""
+    """Return four significant digits, or all digits before the point: 0.1235, 12.35, 12346."""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else str(number)
     if 1000 <= abs(number) < 1e15:
