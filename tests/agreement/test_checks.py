@@ -1,4 +1,4 @@
-"""The checks of the big step stop a run whose numbers would be wrong, instead of writing it."""
+"""The checks of sessionisation stop a run whose numbers would be wrong, instead of writing it."""
 
 import duckdb
 import polars as pl

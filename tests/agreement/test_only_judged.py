@@ -25,7 +25,7 @@ from support.tiers import first
 
 SEEDS = first(5, range(8))
 OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")
-"""Tables that tell of queries without judgments, whose lists are not kept."""
+"""Tables with queries without judgments, whose lists are not kept."""
 
 
 def judged_part(judgments, seed):

@@ -182,12 +182,12 @@ def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
-    return simulated(tmp_path_factory.mktemp("seam") / "log", searches=1_000, queries=12)
+    return simulated(tmp_path_factory.mktemp("pattern-table") / "log", searches=1_000, queries=12)
 
 
 @pytest.fixture(scope="module")
 def stored(log, tmp_path_factory):
-    place = tmp_path_factory.mktemp("seam") / "patterns"
+    place = tmp_path_factory.mktemp("pattern-table") / "patterns"
     return make_patterns(log["searches"], log["clicks"], place, load_settings(depth=[5]))
 
 

@@ -94,11 +94,11 @@ def stored_anew(log, way, folder):
 
 
 OWN = ("settings.csv", "inputs.csv")
-"""Tables of the report that tell the number of threads and the digests of the input files."""
+"""Tables of the report with the number of threads and the digests of the input files."""
 
 
 def tables_of(folder, *endings):
-    """Return the bytes of the tables of a folder but those that tell of threads and input files."""
+    """Return the bytes of the tables of a folder but those with threads and input files."""
     found = tiny.files_of(folder, *endings)
     return {name: content for name, content in found.items() if not name.endswith(OWN)}
 

@@ -18,11 +18,11 @@ from clickassay.patterns.folder import read_patterns
 from support.logs import tiny
 from support.logs.messy import write_log
 from support.logs.written_sql import (
-    carried_on,
     differing,
     of_log,
     printed,
     run_on_duckdb,
+    run_past_errors,
     script_for,
 )
 from support.oracle.messy_logs import seeded_log
@@ -258,7 +258,7 @@ def test_what_an_earlier_run_left_does_not_pass_for_the_result_of_one_that_faile
     log, folder = left
     read_patterns(folder)
     Path(log.clicks).unlink()
-    told = carried_on(of_log(log, folder, "--depth", 3))
+    told = run_past_errors(of_log(log, folder, "--depth", 3))
     assert log.clicks in told[0]
     with pytest.raises(PatternError, match="is unfinished"):
         read_patterns(folder)
@@ -275,6 +275,6 @@ def test_a_check_that_finds_something_stops_the_script_and_spoils_the_result(lef
         run_on_duckdb(script)
     with pytest.raises(PatternError, match="is unfinished"):
         read_patterns(folder)
-    assert len(carried_on(script)) >= 1
+    assert len(run_past_errors(script)) >= 1
     with pytest.raises(PatternError, match="checks of the SQL that filled it found"):
         read_patterns(folder)

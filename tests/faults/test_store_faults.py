@@ -259,7 +259,7 @@ def test_a_damaged_batch_gives_one_line_or_the_right_numbers_and_can_be_made_aga
         assert str(victim) in str(error)  # noqa: PT017 - either this or the right table
     else:
         grew = len(PatternStore(store).batches()) > 3
-        assert (name.startswith("carry") and number == 3) != grew  # what is carried is never passed over
+        assert (name.startswith("carry") and number == 3) != grew  # what is carried over is never ignored
         if grew:
             assert_same(table, web.whole)
     undo(store, lines, number)
@@ -306,7 +306,7 @@ def test_a_store_without_its_header_is_refused_by_name(web, store, tmp_path, dam
     named = (str(store / "store.json"), "restore it, or make the store again")
     for command in (["store", "verify", str(store)], ["store", "info", str(store)], web.growing(store)):
         refused(command, *named)
-    # without the header nothing tells `report` a store from any other folder
+    # without the header `report` cannot distinguish a store from any other folder
     refused(
         web.reporting(store, tmp_path / "run"), *(named if (store / "store.json").exists() else [str(store)])
     )

@@ -1,7 +1,7 @@
 """Spark leaves the bytes of the embedded engine, and what is worked out by hand, of logs with an oddity each.
 
 All logs whose ids are whole numbers are files of one folder and so one log of one run, and so are all whose
-ids are text: a market tells what each of them leaves.
+ids are text: a market separates what each of them leaves.
 """
 
 import pyarrow as pa

@@ -37,7 +37,7 @@ LOGS = {
 def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_real_log(spark, name, tmp_path):
     folder, imported, sessions = LOGS[name]
     if not folder.exists():
-        pytest.skip(f"{folder.name} is not beside the checkout")
+        pytest.skip(f"{folder.name} is not next to the checkout")
     log = imported(tmp_path / "log").folder
     halves = (log / "searches.parquet", log / "clicks.parquet")
     given = {"judgments": log / "judgments.parquet", "max_rejected": 0.5}

@@ -128,7 +128,7 @@ def test_a_server_that_does_not_answer_is_named(tmp_path, option, url, what):
 
 
 def started_alone(log, *more):
-    """Run in a process of its own, where no session is at hand; return its one line."""
+    """Run in a process of its own, where no session is active; return its one line."""
     before = tiny.tree(log.folder)
     line = tiny.one_line(tiny.outside(*log.options("patterns"), *ON_SPARK, "--quiet", *more))
     assert tiny.tree(log.folder) == before

@@ -1,4 +1,4 @@
-"""Logs of a few rows or a few thousand, and what the tests of the seam compare about them."""
+"""Logs of a few rows or a few thousand, and what the tests of the pattern table compare about them."""
 
 import tempfile
 from collections import Counter

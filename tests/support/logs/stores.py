@@ -33,5 +33,5 @@ def some_times(log, number, seed):
 
 
 def assert_same(table, whole, what=""):
-    """Hold that two pattern tables are the same but for the order of their rows; `what` tells them apart."""
+    """Hold that two pattern tables are equal but for the order of rows; `what` names them in the message."""
     assert differing(table, whole) == [], what

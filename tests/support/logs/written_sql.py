@@ -37,8 +37,8 @@ def run_on_duckdb(script):
         connection.execute(script)
 
 
-def carried_on(script):
-    """Run a script as a tool does that goes on after errors; return what it was told."""
+def run_past_errors(script):
+    """Run a script as a tool does that goes on after errors; return its error messages."""
     told = []
     with duckdb.connect(config={"threads": 2}) as connection:
         for statement in connection.extract_statements(script):

@@ -1,7 +1,7 @@
 """Small logs, each with an oddity of its files or of its rows, and what it leaves worked out by hand.
 
 Each log has a market of its own, so that many of them, as files of one folder, are one log of one run on
-Spark, and what each of them leaves can still be told apart.
+Spark, and what each of them leaves can still be distinguished.
 """
 
 from collections.abc import Callable, Mapping

@@ -62,7 +62,7 @@ class Cluster:
         self.driver_port = free_port()
 
     def state(self):
-        """Return what the master tells of itself; None when it does not answer yet."""
+        """Return the status of the master; None if it does not answer yet."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.web_port}/json/", timeout=5) as answer:
                 return json.load(answer)

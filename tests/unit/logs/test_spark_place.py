@@ -1,4 +1,4 @@
-"""Where Spark runs, and what of that is never told."""
+"""Where Spark runs, and which of its settings are never printed."""
 
 import json
 
@@ -15,7 +15,7 @@ from clickassay.logs.spark.session import SparkPlace
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "shown"),
     [
         (["run", "--spark-conf", "spark.k=HUSH"], ["run", "--spark-conf", "spark.k=…"]),
         (["--spark-conf=spark.k=HUSH=x", "--out", "o"], ["--spark-conf=spark.k=…", "--out", "o"]),
@@ -27,8 +27,8 @@ from clickassay.logs.spark.session import SparkPlace
         ),
     ],
 )
-def test_a_command_that_is_told_holds_no_secret(given, told):
-    assert without_secrets(given) == told
+def test_a_command_that_is_told_holds_no_secret(given, shown):
+    assert without_secrets(given) == shown
 
 
 def test_settings_that_are_written_say_nothing_of_where_spark_runs():

@@ -210,6 +210,6 @@ def _notes(counts: dict[str, int]) -> Iterable[str]:
     if counts["qrels_relabelled"]:
         yield "The labels 2, 3 and 4 of the qrels of 2012 became grades 3, 4 and 2, as the track scored them."
     if counts["queries_split_by_topic"]:
-        yield "Queries issued under several topics carry the topic in their name, such as 'text#12'."
+        yield "Queries issued under several topics have the topic in their name, such as 'text#12'."
     if counts["judgments_conflicting"]:
         yield "Some documents have two grades for a topic: choose a rule (--conflicts) for the run."

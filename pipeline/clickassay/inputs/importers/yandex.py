@@ -80,7 +80,7 @@ def import_yandex(
 
 @dataclass(frozen=True)
 class _Judgments:
-    """Judgment rows (query, url, grade), and whether their queries carry a region."""
+    """Judgment rows (query, url, grade), and whether their queries have a region."""
 
     rows: list[tuple[str, str, int]]
     regions: bool

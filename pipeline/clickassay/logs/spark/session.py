@@ -62,7 +62,7 @@ class SparkPlace:
     Attributes
     ----------
     master
-        URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the session at hand, or local.
+        URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the active session, or local.
     remote
         URL of a Spark Connect server, as ``sc://host:15002``; then `master` must be None.
     conf

@@ -1,4 +1,4 @@
-"""Files are told apart by what is in them, whatever they are called."""
+"""Files are recognised by their content, whatever their names."""
 
 import gzip
 
@@ -119,7 +119,7 @@ REAL = {
 }
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the files are not beside the checkout")
+@pytest.mark.skipif(not DATA.exists(), reason="the files are not next to the checkout")
 @pytest.mark.parametrize("name", REAL)
 def test_files_that_people_have_are_recognised(name):
     assert recognise(DATA / name).layout.name == REAL[name]

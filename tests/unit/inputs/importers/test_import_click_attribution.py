@@ -51,5 +51,5 @@ def test_a_click_belongs_to_the_latest_earlier_search_that_shows_it(sessions):
     assert clicks["url"].to_list() == [event for _, _, event in log if isinstance(event, str)]
     assert imported.counts["clicks_before_any_search"] == expected.count(0)
     shown = {n: event for n, _, event in log if isinstance(event, list)}
-    elsewhere = [n for n, url in zip(expected, clicks["url"], strict=True) if n and url not in shown[n]]
-    assert imported.counts["clicks_elsewhere"] == len(elsewhere)
+    off_list = [n for n, url in zip(expected, clicks["url"], strict=True) if n and url not in shown[n]]
+    assert imported.counts["clicks_elsewhere"] == len(off_list)

@@ -15,7 +15,7 @@ FORMATS = DATA / "formats"
 ESCI = DATA / "chorus_esci_ubi" / "esci_us_judgments.json"
 QRELS = DATA / "trec_eval_test" / "qrels.rel_level"
 
-pytestmark = pytest.mark.skipif(not FORMATS.exists(), reason="the files are not beside the checkout")
+pytestmark = pytest.mark.skipif(not FORMATS.exists(), reason="the files are not next to the checkout")
 
 
 def imported(tmp_path, file, **rating_options):

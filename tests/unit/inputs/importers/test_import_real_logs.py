@@ -16,9 +16,11 @@ CLARA = DATA / "clara2_naver"
 TREC = DATA / "trec_session_2012_2013"
 PYCLICK = DATA / "yandex_pyclick_sample"
 
-needs_clara = pytest.mark.skipif(not CLARA.exists(), reason="CLARA 2 is not beside the checkout")
-needs_pyclick = pytest.mark.skipif(not PYCLICK.exists(), reason="PyClick's sample is not beside the checkout")
-needs_trec = pytest.mark.skipif(not TREC.exists(), reason="TREC Session Track is not beside the checkout")
+needs_clara = pytest.mark.skipif(not CLARA.exists(), reason="CLARA 2 is not next to the checkout")
+needs_pyclick = pytest.mark.skipif(
+    not PYCLICK.exists(), reason="PyClick's sample is not next to the checkout"
+)
+needs_trec = pytest.mark.skipif(not TREC.exists(), reason="TREC Session Track is not next to the checkout")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ CASE = IMPORTED / "ubi" / "pages_from_impressions" / "log.jsonl"
 CHORUS = DATA / "chorus_esci_ubi" / "ubi_queries_events.ndjson"
 
 needs_chorus = pytest.mark.skipif(
-    not CHORUS.exists(), reason="the sample of Chorus is not beside the checkout"
+    not CHORUS.exists(), reason="the sample of Chorus is not next to the checkout"
 )
 
 QUERIES = [

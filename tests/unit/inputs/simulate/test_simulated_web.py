@@ -156,8 +156,8 @@ def test_fewer_rows_are_rejected_than_the_default_limit_allows(truth):
 
 def test_some_clicks_are_made_again_and_some_have_no_search_at_all(clicks, searches, truth):
     known = {search["search_id"] for search in searches}
-    orphans = [click for click in clicks if click["search_id"] not in known]
-    assert len(orphans) == pytest.approx(truth["noise"]["orphan_click"] * len(clicks), rel=0.5)
+    orphan_clicks = [click for click in clicks if click["search_id"] not in known]
+    assert len(orphan_clicks) == pytest.approx(truth["noise"]["orphan_click"] * len(clicks), rel=0.5)
     genuine = [(c["search_id"], c["url"]) for c in clicks if c["search_id"] in known and c["url"]]
     again = len(genuine) - len(set(genuine))
     # Made again, of all that were made: each click is made once, and again with the stated chance.

@@ -142,7 +142,7 @@ class Document:
             value = self._json(names[0], value)
         if not names or not isinstance(value, Mapping):
             return None if names or value == "" else value
-        for size in range(len(names), 0, -1):  # flattened names first: they lie beside nested ones
+        for size in range(len(names), 0, -1):  # flattened names first: they come together with nested ones
             found = self._at(value.get(".".join(names[:size])), names[size:])
             if found is not None:
                 return found
