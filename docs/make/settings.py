@@ -4,7 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from clickassay.core.settings import PREFIX, SETTINGS, Setting
-from clickassay.core.settings.model import type_in_words
+from clickassay.core.settings.declared import type_in_words
 
 PAGE = Path(__file__).parents[1] / "reference" / "settings.md"
 

@@ -38,7 +38,7 @@ def _coverage_verdict(table: pl.DataFrame) -> str:
     held = _trusted(table)["coverage"]
     below, above = (held < 0.93).sum(), (held > 0.97).sum()
     return (
-        "| 95 % intervals hold the truth 93-97 % of the time at 500 and 5000 queries "
+        "| 95 % intervals cover the true value 93-97 % of the time at 500 and 5000 queries "
         f"| {_span(held)} %; of {len(held)} kinds of worlds and statistics, below 93: {below}, "
         f"above 97 (wider than need be): {above} |"
     )
@@ -53,7 +53,7 @@ def _methods_verdict(table: pl.DataFrame) -> str:
 def _alarms_verdict(table: pl.DataFrame) -> str:
     rows = _trusted(table)
     return (
-        "| equally good metrics are told apart 4-6 % of the time by a test at 5 %, any of ten in at most 5 % "
+        "| equally good metrics differ significantly 4-6 % of the time at 5 %, any of ten in at most 5 % "
         f"| {_span(rows['alarms'])} %; {_span(rows['family'])} % |"
     )
 

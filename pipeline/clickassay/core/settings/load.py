@@ -13,7 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings.model import SETTINGS, Settings
+from clickassay.core.settings.declared import SETTINGS
+from clickassay.core.settings.model import Settings
 from clickassay.core.text import did_you_mean
 
 PREFIX = "CLICKASSAY_"

@@ -1,0 +1,105 @@
+"""What the field of a setting declares: options, the page of settings and messages are made from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from clickassay.core.settings.model import LISTS, Settings
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting as it is declared: what options, the page of settings and messages are made from.
+
+    Attributes
+    ----------
+    name, group, meaning
+        Its name in Python and TOML, the heading that it stands under, a sentence.
+    type
+        The annotation of its field.
+    default, limits
+        In words; the limits are empty where the type says all.
+    metavar, details
+        What stands for a value in `--help`, if anything; more, as Markdown.
+    """
+
+    name: str
+    group: str
+    meaning: str
+    type: Any
+    default: str
+    limits: str
+    metavar: str | None = None
+    details: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it takes several values."""
+        return get_origin(self.type) is tuple
+
+    @property
+    def several(self) -> str:
+        """How several values are given, as a sentence after the meaning."""
+        if not self.is_list:
+            return ""
+        return " Several with commas." if self.name in LISTS else " Repeat it for several."
+
+    @property
+    def expected(self) -> str:
+        """What a value has to be, for messages: ``a number, above 0, below 1``."""
+        return ", ".join(filter(None, (type_in_words(self.type), self.limits)))
+
+    @property
+    def limits_and_default(self) -> str:
+        """What a line of `--help` ends with."""
+        return f"{self.limits}; default: {self.default}" if self.limits else f"default: {self.default}"
+
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+def type_in_words(kind: Any) -> str:  # noqa: ANN401 - an annotation
+    """Return what a value of a type is: for a list, what each item is."""
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return _KINDS[kind] if kind in _KINDS else type_in_words(get_args(kind)[0])
+
+
+_LIMITS = {"gt": "above {}", "ge": "at least {}", "lt": "below {}", "le": "at most {}"}
+
+
+def _declared(name: str, field: FieldInfo) -> Setting:
+    more: dict[str, Any] = {**field.json_schema_extra} if isinstance(field.json_schema_extra, dict) else {}
+    unset, each = more.pop("unset", ""), more.pop("each", None)
+    default = unset if field.default in {None, ()} else _in_words(field.default)
+    return Setting(
+        name=name,
+        meaning=str(field.description),
+        type=field.annotation,
+        default=default,
+        limits=each or _limits(field),
+        **more,
+    )
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _limits(field: FieldInfo) -> str:
+    """Return the range of a number in words; a limit that stands for the width of an integer is none."""
+    marks = {mark: getattr(one, mark) for one in field.metadata for mark in _LIMITS if hasattr(one, mark)}
+    marks = {mark: value for mark, value in marks.items() if value < 2**53}
+    if marks.keys() == {"ge", "le"}:
+        return f"{marks['ge']} to {marks['le']}"
+    return ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
+
+
+SETTINGS: Mapping[str, Setting] = {
+    name: _declared(name, field) for name, field in Settings.model_fields.items()
+}
+"""Every setting by its name."""
