@@ -68,26 +68,27 @@ def show_table(
     numbers
         The heads of columns of numbers: aligned right, in one piece. Texts are folded where space is short.
     title
-        A line above.
+        A line above, in one piece.
     bold
         Place of a row that stands out.
     sections
         Places of rows below which a rule is drawn.
     """
     console, right, ends = speaker(soft_wrap=False), set(numbers), set(sections)
-    table = Table(box=box.SIMPLE_HEAD, title=title and Text(terminal(title)), title_justify="left")
-    table.title_style = "bold"
+    table = Table(box=box.SIMPLE_HEAD)
     cells = [[Text("" if cell is None else terminal(str(cell))) for cell in row] for row in rows]
     for place, head in enumerate(heads):
+        widest = max((Text(head).cell_len, *(row[place].cell_len for row in cells), 1))
         if head in right:
-            table.add_column(Text(head), justify="right", no_wrap=True)
+            table.add_column(Text(head), justify="right", no_wrap=True, min_width=widest)
         else:
-            widest = max(len(head), *(row[place].cell_len for row in cells), 1)
             table.add_column(Text(head), overflow="fold", min_width=min(_NARROWEST, widest))
     for place, row in enumerate(cells):
         table.add_row(*row, style="bold" if place == bold else None, end_section=place in ends)
     needed = Measurement.get(console, console.options.update(width=_WIDEST), table).minimum
     console.width = max(console.width, needed, 0 if console.is_terminal else WIDTH)
+    if title:
+        console.print(Text(terminal(title), style="bold"), soft_wrap=True)
     console.print(table)
 
 

@@ -1,0 +1,58 @@
+"""The one helper that prints tables: no number is cut, whatever the width; hostile texts are spelled out."""
+
+import ast
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clickassay.cli.console import show_table
+from support.places import ROOT
+
+CLI = ROOT / "pipeline" / "clickassay" / "cli"
+NUMBERS = ("1,234,567,890", "0.3661 (0.3042 to 0.4243)", "−0.0001")  # noqa: RUF001 - the minus of reports
+
+
+@pytest.mark.parametrize(("columns", "copies"), list(product((20, 40, 80, 200), (1, 4))))
+def test_a_narrow_terminal_cuts_and_folds_no_number(capsys, monkeypatch, columns, copies):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    numbers = [f"number {place}" for place in range(copies * len(NUMBERS))]
+    row = ("a text that is much too long to fit " * 5, *NUMBERS * copies)
+    show_table(("text", *numbers), [row], numbers=numbers)
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    first = next(line for line in shown.splitlines() if NUMBERS[0] in line)
+    assert all(first.count(number) == copies for number in NUMBERS)
+    assert all(head in shown for head in numbers)
+
+
+@given(st.text(max_size=300))
+def test_a_text_is_folded_but_never_loses_a_letter(text):
+    printed = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clickassay.cli.console.Speaker.print", lambda _, table, **more: printed.append(table))
+        show_table(("text",), [(text,)])
+    (cell,) = printed[0].columns[0].cells
+    from clickassay.core.escape import terminal
+
+    assert cell.plain == terminal(text)
+    assert printed[0].columns[0].overflow == "fold"
+
+
+def test_empty_tables_and_empty_cells_are_printed(capsys):
+    show_table(("text", "number"), [], numbers=("number",))
+    show_table(("", "number"), [(None, 3)], numbers=("number",), title="A title\x1b[31m")
+    shown = capsys.readouterr().out
+    assert "A title\\x1b[31m" in shown
+    assert "None" not in shown
+
+
+def test_no_other_module_of_the_command_line_makes_tables():
+    makers = {
+        file.name
+        for file in CLI.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
+    }
+    assert makers == {"console.py"}
