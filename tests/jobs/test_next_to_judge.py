@@ -26,11 +26,11 @@ def proposed(depth, *, table=None, rows=None, by_market=False):
 
 
 def test_a_result_that_completes_a_list_is_worth_its_sessions():
-    (row,) = proposed(3).filter(aim="coverage").iter_rows(named=True)
+    (row,) = proposed(3).filter(goal="coverage").iter_rows(named=True)
     assert (row["query"], row["urls"], row["labels"], row["sessions"]) == ("q", ["d"], 1, 5)
     assert row["coverage"] == (6 + 5) / 23
     assert row["width"] == 1  # it is the only judged query before and after
-    (row,) = proposed(2).filter(aim="interval").iter_rows(named=True)
+    (row,) = proposed(2).filter(goal="interval").iter_rows(named=True)
     assert (row["query"], row["urls"]) == ("r", ["y"])
     # q has 11 judged sessions of two lists; r would have 7
     assert row["width"] == pytest.approx(math.sqrt((11**2 + 7**2) / 18**2))
@@ -40,7 +40,7 @@ def test_nothing_is_proposed_where_everything_is_judged_and_no_width_where_nothi
     assert proposed(1).is_empty()
     none = judgment_rows([("other", "a", 1)])
     found = proposed(3, rows=none)
-    assert found["aim"].unique().to_list() == ["coverage"]
+    assert found["goal"].unique().to_list() == ["coverage"]
     assert found["width"].is_null().all()
 
 
@@ -69,13 +69,13 @@ def analysed(log, judgments):
     return analyse(table, folder / "now.parquet", None, SETTINGS)
 
 
-@pytest.mark.parametrize("aim", ["coverage", "interval"])
+@pytest.mark.parametrize("goal", ["coverage", "interval"])
 @pytest.mark.parametrize("rank", [1, 4, 15])
-def test_judging_what_is_proposed_brings_the_coverage_and_width_that_are_predicted(log, aim, rank):
+def test_judging_what_is_proposed_brings_the_coverage_and_width_that_are_predicted(log, goal, rank):
     known = pl.read_parquet(log[1] / "some.parquet")
     before = analysed(log, known)
     cell = {"market": "north", "depth": 3}
-    rows = before["next_judgments"].filter(**cell, aim=aim).filter(pl.col("rank") <= rank)
+    rows = before["next_judgments"].filter(**cell, goal=goal).filter(pl.col("rank") <= rank)
     assert rows.height == rank
     new = rows.select("query", pl.col("urls").alias("url")).explode("url")
     assert new.height == rows["labels_so_far"][-1]
@@ -97,7 +97,7 @@ def effective(frames, cell):
 def test_rows_are_in_the_form_of_the_contract_and_worth_less_and_less(log):
     found = analysed(log, pl.read_parquet(log[1] / "some.parquet"))["next_judgments"]
     assert found.equals(NEXT_JUDGMENTS.canonical(found))
-    of_coverage = found.filter(aim="coverage").with_columns(ratio=pl.col("sessions") / pl.col("labels"))
+    of_coverage = found.filter(goal="coverage").with_columns(ratio=pl.col("sessions") / pl.col("labels"))
     for _, part in of_coverage.group_by("market", "depth"):
         assert part.sort("rank")["ratio"].is_sorted(descending=True)
         assert part["urls"].list.n_unique().equals(part["labels"].cast(pl.UInt32).rename("urls"))
@@ -106,7 +106,7 @@ def test_rows_are_in_the_form_of_the_contract_and_worth_less_and_less(log):
 def test_judgments_of_a_market_complete_that_market_alone():
     table = table_of([("n", "q", "ab"), ("s", "q", "ac")], [{0: 4}, {0: 6}], stored_depth=2)
     rows = judgment_rows([("q", "a", 1), ("q", "b", 1)], market=["n", "s"])
-    found = proposed(2, table=table, rows=rows, by_market=True).filter(aim="coverage")
+    found = proposed(2, table=table, rows=rows, by_market=True).filter(goal="coverage")
     assert dict(found.select("market", "urls").iter_rows()) == {"n": ["b"], "s": ["a", "c"]}
 
 

@@ -109,10 +109,14 @@ def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:
     write_out(as_csv(frame) if csv else as_json(frame))
 
 
-def write_json(results: Any) -> None:  # noqa: ANN401 - what JSON can hold, or a dataclass of it
+def write_json(results: Any) -> None:  # noqa: ANN401 - what JSON can hold, a dataclass of it, a list of these
     """Write results to stdout as JSON."""
-    plain = asdict(results) if is_dataclass(results) and not isinstance(results, type) else results
+    plain = [_plain(one) for one in results] if isinstance(results, list) else _plain(results)
     write_out(escape.json(plain, indent=2) + "\n")
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - as above
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def write_out(text: str) -> None:

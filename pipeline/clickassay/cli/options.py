@@ -6,6 +6,7 @@ A command asks for a group of options by one parameter, whose annotation says wh
 called.
 """
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -152,7 +153,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for option in (
             groups[one.name].parameters
             if one.name in groups
-            else (one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name]),)
+            else (_option(one.name, hints[one.name], one.default),)
         )
     ]
 
@@ -183,8 +184,19 @@ def _fields_as_options(kind: Any) -> Parameters:  # noqa: ANN401 - a dataclass
     return tuple(_option(one.name, hints[one.name], one.default) for one in dataclasses.fields(kind))
 
 
-def _option(name: str, annotation: object, default: object = None) -> inspect.Parameter:
+def _option(name: str, annotation: Any, default: object = None) -> inspect.Parameter:  # noqa: ANN401
+    """Return a parameter for typer; a flag takes no value, so that `--help` shows none."""
+    kind, *extras = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    if bool in {kind, *get_args(kind)}:
+        flags = [one for one in extras if isinstance(one, typer.models.OptionInfo)]
+        annotation = Annotated[kind, *(_without_value(one) for one in flags)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _without_value(flag: typer.models.OptionInfo) -> typer.models.OptionInfo:
+    bare = copy.copy(flag)
+    bare.metavar = ""
+    return bare
 
 
 # ---- settings -----------------------------------------------------------------------------------
@@ -193,7 +205,7 @@ _FILE = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.toml",
-        help="Settings by the names of options; options and variables (CLICKASSAY_DEPTH=5) win.",
+        help="Settings by their names, as depth = 5; options and variables (CLICKASSAY_DEPTH=5) win.",
     ),
 ]
 

@@ -181,17 +181,25 @@ def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> No
 
 
 def _canonical(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool) -> pl.LazyFrame:
+    _check_columns(what, part, wanted)
     columns = [_column(what, part, want) for want in wanted]
     if keep_others:
         columns += [pl.col(name) for name in part.schema if name not in {want.name for want in wanted}]
     return part.frame.select(columns)
 
 
+def _check_columns(what: str, part: Part, wanted: Sequence[Wanted]) -> None:
+    missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
+    if not missing:
+        return
+    names = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"
+    other = next((mark for mark in ";|\t" if len(part.schema) == 1 and mark in next(iter(part.schema))), None)
+    advice = "" if other is None else f"; separated by {other!r}? Write it with commas, or as .tsv with tabs"
+    raise InputError(f"{what}: {names} missing in {part.files[0]}; it has: {', '.join(part.schema)}{advice}")
+
+
 def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
-    has = ", ".join(part.schema)
     if want.name not in part.schema:
-        if not want.optional:
-            raise InputError(f"{what}: column {want.name} is missing in {part.files[0]}; it has: {has}")
         absent = pl.lit(want.absent, dtype=pl.Int64 if want.kind == "integer" else pl.String)
         return absent.alias(want.name)
     dtype = part.schema[want.name]
@@ -200,7 +208,7 @@ def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
-            f"write it so, or name another column {want.name} (the columns are {has})"
+            f"write it so, or name another column {want.name} (the columns are {', '.join(part.schema)})"
         )
     return canonical.alias(want.name)
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.settings import Settings
+from clickassay.core.settings import Settings, options_of
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
@@ -151,9 +151,9 @@ def inspect_log(
         log = None if searches is None else _log_facts(searches)
     clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
-        return Inspection(facts, run_of(paths), log)
+        return Inspection(facts, run_of(paths, settings), log)
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
-    return replace(counted, tables=facts, command=run_of(paths), log=log)
+    return replace(counted, tables=facts, command=run_of(paths, settings), log=log)
 
 
 def tables_of(folder: Path) -> dict[str, str]:
@@ -175,12 +175,12 @@ def tables_of(folder: Path) -> dict[str, str]:
     return found
 
 
-def run_of(paths: dict[str, str]) -> str:
-    """Return the command of a run over these tables; names in capitals stand for those not given."""
+def run_of(paths: dict[str, str], settings: Settings) -> str:
+    """Return the command of a run over these tables with these settings; names in capitals were not given."""
     needed = {name: name.upper() for name in CANONICAL if name != "queries"}
     given = {name: shlex.quote(path) for name, path in paths.items()}
     options = " ".join(f"--{name} {path}" for name, path in (needed | given).items())
-    return f"clickassay run {options} --out RUN"
+    return " ".join(filter(None, (f"clickassay run {options}", options_of(settings), "--out RUN")))
 
 
 def own_folder(folder: Path) -> tuple[str, str] | None:

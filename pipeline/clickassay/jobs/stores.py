@@ -9,7 +9,6 @@ from clickassay.core.output import check_apart
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
-from clickassay.core.text import utc_text
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.patterns import check_reachable, engine_for, read_log
@@ -105,19 +104,51 @@ def _grow_on_spark(
     return StoreGrowth(added, plan.known)
 
 
-def batch_rows(folder: Path) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the table of `store info`: names of columns, and one row of text for each batch."""
-    store = PatternStore(folder)
-    rows: list[tuple[str, ...]] = []
-    for batch in store.batches():
+@dataclass(frozen=True)
+class BatchSummary:
+    """A batch of a store: its times in milliseconds since 1970 UTC, and what it holds.
+
+    Attributes
+    ----------
+    batch
+        Its number.
+    start_ms, end_ms
+        Its searches count from here on, None for the beginning of the log; its visits are closed up to here.
+    searches, clicks
+        Rows read.
+    sessions
+        Sessions of visits that it closed.
+    bytes
+        Size of its files.
+    """
+
+    batch: int
+    start_ms: int | None
+    end_ms: int
+    searches: int
+    clicks: int
+    sessions: int
+    bytes: int
+
+
+def batch_summaries(folder: Path) -> list[BatchSummary]:
+    """Return the batches of a store in the order of time; each begins where the one before it is closed."""
+    summaries: list[BatchSummary] = []
+    for batch in PatternStore(folder).batches():
         funnel = batch.table("closed").funnel.filter(depth=0)
-        read = {source: _rows(funnel, source, "read") for source in ("searches", "clicks")}
-        size = sum(file.stat().st_size for file in batch.folder.rglob("*.parquet"))
         start = batch.info["start_ms"]
-        times = ("the beginning" if start is None else utc_text(start), utc_text(batch.watermark_ms))
-        numbers = (read["searches"], read["clicks"], _rows(funnel, "sessions", "formed"), size)
-        rows.append((str(batch.number), *times, *(f"{number:,}" for number in numbers)))
-    return ("batch", "from", "closed up to", "searches", "clicks", "sessions closed", "bytes"), rows
+        summaries.append(
+            BatchSummary(
+                batch.number,
+                summaries[-1].end_ms if start is None and summaries else start,
+                batch.watermark_ms,
+                _rows(funnel, "searches", "read"),
+                _rows(funnel, "clicks", "read"),
+                _rows(funnel, "sessions", "formed"),
+                sum(file.stat().st_size for file in batch.folder.rglob("*.parquet")),
+            )
+        )
+    return summaries
 
 
 def _rows(funnel: pl.DataFrame, source: str, step: str) -> int:

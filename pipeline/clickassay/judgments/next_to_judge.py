@@ -36,7 +36,7 @@ def next_judgments(
 
     Returns
     -------
-    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and aim.
+    Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
     lists = _lists(table, depth)
     missing = _missing(lists, judgments, judge, depth)
@@ -120,7 +120,7 @@ def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.Dat
         "coverage": joined["sessions"].to_numpy().astype(np.float64),
         "interval": _narrowing(start, joined),
     }
-    return pl.concat(_rank_for_aim(joined, aim, value, start, every) for aim, value in worth.items())
+    return pl.concat(_rank_for_goal(joined, goal, value, start, every) for goal, value in worth.items())
 
 
 def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
@@ -133,8 +133,8 @@ def _narrowing(start: Floats, joined: pl.DataFrame) -> Floats:
     return np.asarray(np.log(squares) - 2 * np.log(total) - after)
 
 
-def _rank_for_aim(joined: pl.DataFrame, aim: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
-    """Return the queries that gain most per label for one aim, with running totals."""
+def _rank_for_goal(joined: pl.DataFrame, goal: str, worth: Floats, start: Floats, every: int) -> pl.DataFrame:
+    """Return the queries that gain most per label for one goal, with running totals."""
     valued = joined.with_columns(pl.Series("worth", worth) / pl.col("labels")).filter(pl.col("worth") > 0)
     top = valued.sort("worth", "sessions", "query", descending=[True, True, False]).head(MAX_QUERIES)
     return top.with_columns(
@@ -145,7 +145,7 @@ def _rank_for_aim(joined: pl.DataFrame, aim: str, worth: Floats, start: Floats, 
             "width",
             _widths(start, *(top[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))),
         ),
-        pl.lit(aim).alias("aim"),
+        pl.lit(goal).alias("goal"),
     ).drop("judged", "worth")
 
 

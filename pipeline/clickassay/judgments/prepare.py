@@ -17,6 +17,7 @@ from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
 
 KEY = ("judge", "market", "query", "url")
+_MAX_LABELS = 12
 _MAX_EXAMPLES = 3  # examples in a message
 
 
@@ -134,8 +135,18 @@ def _parse_labels(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     numbers = labelled.fill_null(text.cast(pl.Float64, strict=False))
     unknown = rows.filter(numbers.is_null() & text.is_not_null() & (text != ""))
     if unknown.height:
-        _refuse(unknown, f"not a label of the scale {','.join(settings.scale)} (--scale)")
+        scale = ",".join(settings.scale)
+        _refuse(unknown, f"not a label of the scale {scale} ({_found_labels(unknown)})")
     return rows.with_columns(numbers.alias("grade"))
+
+
+def _found_labels(rows: pl.DataFrame) -> str:
+    """Say which labels are off the scale, all of them, so that one --scale can name them."""
+    found = rows["grade"].cast(pl.String).str.strip_chars().unique().sort().to_list()
+    more = "" if len(found) <= _MAX_LABELS else f" and {len(found) - _MAX_LABELS:,} more"
+    return (
+        f"found {', '.join(map(repr, found[:_MAX_LABELS]))}{more}; give all labels, worst first, by --scale"
+    )
 
 
 def _refuse(rows: pl.DataFrame, reason: str) -> None:

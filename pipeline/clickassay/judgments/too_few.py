@@ -115,7 +115,7 @@ def _weight(results: pl.DataFrame) -> int:
 
 def _first_to_judge(proposed: pl.DataFrame, judge: str) -> list[str]:
     depth = int(proposed["depth"].min() or 0)  # type: ignore[arg-type]
-    own = proposed.filter(pl.col("aim") == "coverage", pl.col("depth") == depth)
+    own = proposed.filter(pl.col("goal") == "coverage", pl.col("depth") == depth)
     own = own.filter(pl.col("judge") == pl.col("judge").min()).sort("rank", "market").head(MAX_QUERIES)
     if own.is_empty():
         return []

@@ -91,8 +91,10 @@ def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple
     known = [parameter.name for parameter in parameters]
     if len(given) < len(pieces) or not set(given) <= set(known):
         expected = ", ".join(map(_form, parameters)) or "none"
+        unknown = next((name for name in given if name not in known), "")
+        close = f" no parameter {unknown}; {did_you_mean(unknown, known)};" if unknown in given else ""
         raise SettingsError(
-            f"metric {metric.name}({text}): its parameters, each once at most, are: {expected}"
+            f"metric {metric.name}({text}):{close} its parameters, each once at most, are: {expected}"
         )
     for one, other in metric.exclusive:
         if one in given and other in given:

@@ -72,6 +72,8 @@ class FinishedRun:
             raise broken(file, first_line(error)) from error
         if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
+        if "layout" not in info and not (self.folder / f"{CONFIGURATIONS.name}.parquet").is_file():
+            raise self._no_run(f"{CONFIGURATIONS.name}.parquet")
         if info.get("layout") != LAYOUT:
             raise ReportError(f"{self.folder} {ANOTHER_LAYOUT}")
         return info

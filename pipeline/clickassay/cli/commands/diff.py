@@ -60,8 +60,12 @@ class Only:
     depth: Annotated[
         list[int] | None, typer.Option(metavar="K", help="Only this cut k; repeat it for several.")
     ] = None
-    market: Annotated[list[str] | None, typer.Option(help="Only this market; repeat it for several.")] = None
-    judge: Annotated[list[str] | None, typer.Option(help="Only this judge; repeat it for several.")] = None
+    market: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this market; repeat it for several.")
+    ] = None
+    judge: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this judge; repeat it for several.")
+    ] = None
     splits: Annotated[bool, typer.Option("--splits", help="Also by classes of queries.")] = False
 
     @property

@@ -181,7 +181,12 @@ def import_pyclick(
 class Ratings:
     """How files of ratings are read."""
 
-    layout: Annotated[Layout | None, typer.Option(help="Layout of the files. [default: by content]")] = None
+    layout: Annotated[
+        Layout | None,
+        typer.Option(
+            metavar="NAME", help="Layout of the files: table, quepid, srw or qrels. [default: by content]"
+        ),
+    ] = None
     encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8"
     rater_column: Annotated[
         list[str] | None,
@@ -202,8 +207,9 @@ class Grades:
     raters: Annotated[
         Raters | None,
         typer.Option(
-            help="Several raters: each a judge, one grade by majority or median, or final_rating. "
-            "[default: each]"
+            metavar="RULE",
+            help="Several raters: each a judge, one grade by majority or median, or final (final_rating). "
+            "[default: each]",
         ),
     ] = None
     judge: Annotated[

@@ -156,7 +156,19 @@ def _show_file(file: Path, found: "Recognised") -> None:
     if found.command:
         say(f"  {found.command}")
     elif found.head:
-        say("  It begins:", *(f"  {line}" for line in found.head))
+        say("  It begins:", *(f"  {line}" for line in found.head), *_needed_columns())
+
+
+def _needed_columns() -> list[str]:
+    """Return what the tables of a log are, for a file that is none of them yet."""
+    from clickassay.inputs.columns import CANONICAL
+
+    needed = {name: [want.name for want in wanted if not want.optional] for name, wanted in CANONICAL.items()}
+    needed["clicks"].append("url or position")
+    return [
+        "  Tables of a log have these columns; rename yours, or make them (docs/how-to/own-log-format.md):",
+        *(f"    {name}: {', '.join(columns)}" for name, columns in needed.items()),
+    ]
 
 
 def _show_place(folder: Path, *, json: bool) -> None:

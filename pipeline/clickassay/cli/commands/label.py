@@ -31,7 +31,9 @@ class PoolOptions:
 
     ranking: Annotated[
         list[Path] | None,
-        typer.Option(help="Rows query, url, rank, or a TREC run file; give two to compare them."),
+        typer.Option(
+            metavar="FILE", help="Rows query, url, rank, or a TREC run file; give two to compare them."
+        ),
     ] = None
     relevance: Annotated[
         Path | None,
@@ -66,7 +68,11 @@ class DrawOptions:
     ] = None
     variant: Annotated[
         Literal["active", "uniform relevance", "uniform cost", "passive"],
-        typer.Option(help="What the choice of queries makes use of."),
+        typer.Option(
+            metavar="NAME",
+            help="What the choice of queries uses: active (relevance and cost), uniform relevance, "
+            "uniform cost, or passive (neither).",
+        ),
     ] = "active"
     defensive_share: Annotated[
         float, typer.Option(help="Share of draws made as often as queries are issued, 0 to 1.")

@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import Settings
+from clickassay.core.text import plural, utc_text
 
 if TYPE_CHECKING:
     from clickassay.logs.batches.estimate import RunPlan
@@ -92,10 +93,9 @@ def patterns(
         write_json(made)
         return
     if place.store is not None:
-        say(
-            f"Pattern store: {place.store}: {made['batches_added']} batches added; "
-            f"{made['files_known']} files were in it"
-        )
+        added = plural(made["batches_added"], "batch", "batches")
+        known = plural(made["files_known"], "file")
+        say(f"Pattern store: {place.store}: {added} added; {known} had been read before")
     else:
         say(f"Pattern table: {place.out}")
     folder = shlex.quote(str(made["folder"]))
@@ -104,7 +104,7 @@ def patterns(
 
 def _make(
     inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool
-) -> dict[str, object]:
+) -> dict[str, Any]:
     from clickassay.jobs.patterns import make_patterns
     from clickassay.jobs.stores import grow_store
 
@@ -172,13 +172,22 @@ def info(store: STORE, json: JSON = False) -> None:
 
         clickassay store info patterns-store
     """
-    from clickassay.jobs.stores import batch_rows
+    from clickassay.jobs.stores import batch_summaries
 
-    names, rows = batch_rows(store)
+    batches = batch_summaries(store)
     if json:
-        write_json([dict(zip(names, row, strict=True)) for row in rows])
-    else:
-        show_table(names, rows, numbers=(names[0], *names[3:]))
+        write_json(batches)
+        return
+    numbers = ("searches", "clicks", "sessions closed", "bytes")
+    rows = [
+        (
+            *(str(one.batch), "the beginning" if one.start_ms is None else utc_text(one.start_ms)),
+            utc_text(one.end_ms),
+            *(f"{number:,}" for number in (one.searches, one.clicks, one.sessions, one.bytes)),
+        )
+        for one in batches
+    ]
+    show_table(("batch", "from", "closed up to", *numbers), rows, numbers=("batch", *numbers))
 
 
 @stores.command()
@@ -232,7 +241,7 @@ def forget(
     kept = PatternStore(store)
     with kept.locked():
         dropped = kept.forget_from(first) if first is not None else kept.forget_before(before or 0)
-    say(f"{store}: {dropped} batches dropped")
+    say(f"{store}: {plural(dropped, 'batch', 'batches')} dropped")
 
 
 @dataclass(frozen=True)

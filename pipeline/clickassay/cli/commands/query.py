@@ -55,6 +55,8 @@ def query(
         raise QueryError(
             "give either SQL or --name NAME; `clickassay query --list` shows the ready questions"
         )
+    if sql is not None and sql in question_names(""):
+        raise QueryError(f"{sql} is a ready question, not SQL; ask it by --name {sql}")
     frame = ask(run_folder, question(name).sql if name is not None else str(sql))
     if form.for_programs:
         write_frame(frame, csv=form.csv)

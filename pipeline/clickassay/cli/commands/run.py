@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from clickassay.jobs.run import RunSummary
 
 
-SEARCHES = Annotated[str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV or JSON lines).")]
+SEARCHES = Annotated[
+    str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines).")
+]
 CLICKS = Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")]
 JUDGMENTS = Annotated[str, typer.Option("--judgments", help="Judgments: a file, folder or glob.")]
 QUERIES = Annotated[str | None, typer.Option(help="Attributes of queries: a file, folder or glob.")]

@@ -7,10 +7,10 @@ from clickassay.core.contracts.form import Column, Table
 
 NEXT_JUDGMENTS = Table(
     "next_judgments",
-    "one row per market, depth, judge, aim and rank: a query whose judgments are worth most a label",
+    "one row per market, depth, judge, goal and rank: a query whose judgments are worth most a label",
     (
         *SAMPLE,
-        Column("aim", pl.String, "coverage: most sessions; interval: narrower intervals of correlations"),
+        Column("goal", pl.String, "coverage: most sessions; interval: narrower intervals of correlations"),
         Column("rank", pl.Int32, "1 = worth most a label; at most 200"),
         QUERY,
         Column("urls", pl.List(pl.String), "results to judge: of its most frequent lists"),
@@ -24,7 +24,7 @@ NEXT_JUDGMENTS = Table(
             "width", pl.Float64, "width of intervals after this and lower ranks, relative to now; above 0"
         ),
     ),
-    ("market", "depth", "judge", "aim", "rank"),
+    ("market", "depth", "judge", "goal", "rank"),
 )
 
 

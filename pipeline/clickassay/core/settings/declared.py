@@ -1,5 +1,6 @@
 """What the field of a setting declares: options, the page of settings and messages are made from it."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
@@ -86,7 +87,7 @@ def _declared(name: str, field: FieldInfo) -> Setting:
 
 def _in_words(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
+        return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
@@ -97,6 +98,21 @@ def _limits(field: FieldInfo) -> str:
     if marks.keys() == {"ge", "le"}:
         return f"{marks['ge']} to {marks['le']}"
     return ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
+
+
+def options_of(settings: Settings) -> str:
+    """Return the settings that were given, as options; those that say where the work is done are left out."""
+    given = settings.model_dump(exclude_unset=True)
+    if "scale" in given:
+        given.pop("max_grade", None)  # follows from it
+    return " ".join(_option(name, value) for name, value in given.items())
+
+
+def _option(name: str, value: object) -> str:
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{option}" if value else f"--no-{option}"
+    return f"--{option} {shlex.quote(_in_words(value).replace(', ', ','))}"
 
 
 SETTINGS: Mapping[str, Setting] = {

@@ -39,7 +39,7 @@ def load_settings(
     """
     sources = {
         f"settings file {file}": _from_toml(file) if file else {},
-        "the environment": _from_environment(environment or {}),
+        PREFIX: _from_environment(environment or {}),
         "": {name: value for name, value in options.items() if value is not None},
     }
     values = {name: value for given in sources.values() for name, value in given.items()}
@@ -56,6 +56,9 @@ def _from_toml(file: Path) -> dict[str, Any]:
             values = tomllib.load(stream)
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file {file}: {error}") from error
+    section = next((name for name, value in values.items() if isinstance(value, dict)), None)
+    if section is not None:
+        raise SettingsError(f"settings file {file}: section [{section}]; settings stand without sections")
     return {name.replace("-", "_"): value for name, value in values.items()}
 
 
@@ -69,13 +72,24 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
-    name = str(item["loc"][0]) if item["loc"] else ""
-    where = f" in {source[name]}" if source.get(name) else ""
-    if item["type"] == "extra_forbidden":
-        return f"unknown setting {name}{where}; {did_you_mean(name, Settings.model_fields)}"
     message: str = item["msg"].removeprefix("Value error, ")
     if not item["loc"]:
         return message
-    found = "" if name == "spark_conf" else f"found {item['input']!r}, "  # it may hold a secret
+    name = str(item["loc"][0])
+    shown = _spelled(name, source[name])
+    if item["type"] == "extra_forbidden":
+        return f"unknown {shown}; {did_you_mean(name, Settings.model_fields)}"
+    found = "" if name == "spark_conf" else f"found {_in_words(item['input'])}, "  # it may hold a secret
     expected = message if item["type"] == "value_error" else f"expected {SETTINGS[name].expected}"
-    return f"setting {name}{where}: {found}{expected}"
+    return f"{shown}: {found}{expected}"
+
+
+def _spelled(name: str, where: str) -> str:
+    """Return a setting as it is spelled where its value comes from."""
+    if where == PREFIX:
+        return f"variable {PREFIX}{name.upper()}"
+    return f"setting {name} in {where}" if where else f"setting {name}"
+
+
+def _in_words(value: object) -> str:
+    return ", ".join(map(repr, value)) if isinstance(value, list | tuple) and value else repr(value)

@@ -113,7 +113,8 @@ class Settings(BaseModel):
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = _setting(
         "Grades",
         "error",
-        "Rule for judgments of one result that contradict each other.",
+        "Rule for judgments of one result that contradict each other: error, max, mean-rounded or latest.",
+        metavar="RULE",
         details="`error` stops and lists them; `mean-rounded` rounds halves up; `latest` takes the last row.",
     )
     metric: tuple[str, ...] = _setting(
@@ -146,7 +147,14 @@ class Settings(BaseModel):
         metavar="NAMES",
         details="[Which](click-models.md#which-one).",
     )
-    iterations: int = _setting("Report", 1000, "Iterations of Algorithm 3.", ge=2, le=1_000_000, metavar="N")
+    iterations: int = _setting(
+        "Report",
+        1000,
+        "Pairs of virtual rankers that are drawn (Algorithm 3 of the paper).",
+        ge=2,
+        le=1_000_000,
+        metavar="N",
+    )
     min_users: int = _setting(
         "Report",
         5,
@@ -262,8 +270,10 @@ class Settings(BaseModel):
     @classmethod
     def _labels_distinct(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
         cleaned = tuple(label.strip().lower() for label in labels)
-        if len(set(cleaned)) < max(2, len(cleaned)) or "" in cleaned:
-            raise ValueError("needs at least two distinct labels, worst first")
+        repeated = next((label for label in cleaned if cleaned.count(label) > 1), None)
+        if len(cleaned) < 2 or "" in cleaned or repeated is not None:
+            twice = "" if repeated is None else f"; {repeated!r} is there more than once"
+            raise ValueError(f"needs at least two distinct labels, worst first{twice}")
         return cleaned
 
     @field_validator("click_models")

@@ -53,7 +53,7 @@ def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Conven
     return (
         *((what, text) for what, text in grouped if text),
         ("Order of results", TIES),
-        ("AverageOver averaged", _QUERIES[average_over]),
+        ("Queries averaged", _QUERIES[average_over]),
         ("Intervals", INTERVALS),
         *((("Comparisons", tests),) if pairs else ()),
     )

@@ -50,7 +50,7 @@ def propose_judgments(
     ReportError
         If there is no such run, or it is broken.
     """
-    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(aim=goal))
+    own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(goal=goal))
     if own.is_empty():
         where = f" of {wanted.label}" if wanted.label else ""
         raise ActiveError(f"{run} proposes nothing to judge for {goal}{where}")

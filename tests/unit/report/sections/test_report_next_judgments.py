@@ -10,9 +10,9 @@ from support.reports.report_runs import run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
 
-def row(rank, aim="coverage", **changes):
+def row(rank, goal="coverage", **changes):
     return {
-        "market": "m1", "depth": 5, "judge": "a", "aim": aim, "rank": rank, "query": f"secret {rank}",
+        "market": "m1", "depth": 5, "judge": "a", "goal": goal, "rank": rank, "query": f"secret {rank}",
         "urls": ["https://secret.example/"], "labels": 2, "sessions": 50 - rank, "labels_so_far": 2 * rank,
         "coverage": 0.5 + rank / 100, "width": 1 - rank / 100,
     } | changes  # fmt: skip
@@ -20,7 +20,7 @@ def row(rank, aim="coverage", **changes):
 
 @pytest.fixture
 def tables():
-    rows = [row(rank, aim) for aim in ("coverage", "interval") for rank in range(1, 15)]
+    rows = [row(rank, goal) for goal in ("coverage", "interval") for rank in range(1, 15)]
     known = small_tables()
     users = [{"market": "m1", "query": "secret 1", "users_at_least": 40, "digest": "abc123"}]
     queries = pl.concat([known["queries"], pl.DataFrame(users, schema=known["queries"].schema)])
@@ -54,7 +54,7 @@ def test_where_nothing_is_left_to_judge_the_section_says_so(tables):
 
 def test_without_judgments_now_there_is_no_width(tables):
     tables["next_judgments"] = (
-        tables["next_judgments"].filter(aim="coverage").with_columns(width=pl.lit(None, pl.Float64))
+        tables["next_judgments"].filter(goal="coverage").with_columns(width=pl.lit(None, pl.Float64))
     )
     section = next_judgments_section(run_of(tables))
     assert "To narrow intervals" not in " ".join(section.reading)

@@ -43,7 +43,7 @@ def next_judgments_section(run: Run) -> Section:
         "Query",
         HEADS,
         tuple(
-            _row(row) for goal in GOALS for row in named.filter(aim=goal).head(SHOWN).iter_rows(named=True)
+            _row(row) for goal in GOALS for row in named.filter(goal=goal).head(SHOWN).iter_rows(named=True)
         ),
         notes=(NOTE, run.labels.rule) if own.height else (),
         data=run.labels.relabel(frame.drop("urls")),
@@ -57,13 +57,13 @@ def _row(row: Mapping[str, Any]) -> Row:
     cells: tuple[Cell, ...] = (
         row["labels"], row["sessions"], row["labels_so_far"], Share(row["coverage"]), width,
     )  # fmt: skip
-    return Row(GOALS[row["aim"]], visible(row["query"]), cells)
+    return Row(GOALS[row["goal"]], visible(row["query"]), cells)
 
 
 def _reading(run: Run, own: pl.DataFrame) -> tuple[str, ...]:
     if run.headline is None or own.is_empty():
         return ("No shown result is left to judge in the queries of this log.",)
-    by_goal = {goal: own.filter(aim=goal) for goal in GOALS}
+    by_goal = {goal: own.filter(goal=goal) for goal in GOALS}
     sentences = [
         _goal_sentence(run.headline, run, rows, goal) for goal, rows in by_goal.items() if rows.height
     ]
