@@ -44,7 +44,7 @@ class QueryLabels:
 
     def label(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` (market, query, ...) with the columns label (text or digest) and hidden (bool)."""
-        found = self._found(frame)
+        found = self._with_users(frame)
         stand_in = pl.format("query {}", pl.col("digest").fill_null(UNKNOWN))
         label = pl.when("hidden").then(stand_in).otherwise("query")
         return found.with_columns(label=label).drop("users_at_least", "digest")
@@ -56,7 +56,7 @@ class QueryLabels:
 
     def result_labels(self, market: str, query: str, urls: Sequence[str]) -> tuple[str, ...]:
         """Return labels of results of a query: digests where the query itself has a digest for a label."""
-        row = self._found(pl.DataFrame({"market": [market], "query": [query]})).row(0, named=True)
+        row = self._with_users(pl.DataFrame({"market": [market], "query": [query]})).row(0, named=True)
         if not row["hidden"]:
             return tuple(urls)
         if self._queries is None or row["digest"] is None:
@@ -64,7 +64,7 @@ class QueryLabels:
         key = run_key(self._queries)
         return tuple(f"result {digest(key, market, url)}" for url in urls)
 
-    def _found(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _with_users(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add users_at_least, digest (both null where the run does not have them) and hidden."""
         known = _NOTHING if self._queries is None else self._queries.select(_NOTHING.columns)
         found = frame.join(known, on=["market", "query"], how="left", maintain_order="left")

@@ -240,7 +240,7 @@ RANKED = (
            ("grades", "judged", "pool"), (REL,)),
     Metric("infAP", "AP expected from a sample of judgments", 0, 1, "Yilmaz & Aslam 2006", inferred_ap,
            ("grades", "judged", "pooled", "pool"), (REL,)),
-    Metric("nDCG", "DCG relative to the ideal list, gain g unless told", 0, 1, "ir_measures", ndcg,
+    Metric("nDCG", "DCG relative to the ideal list, gain g by default", 0, 1, "ir_measures", ndcg,
            (*_GP, "deepest"), (_DCG, _LINEAR, _IDEAL), (), (("dcg", "gains"),)),
     Metric("CG", "sum of the gains", 0, np.inf, _JK, cumulated_gain, _G, (_LINEAR,)),
     Metric("NCG", "CG relative to the best results", 0, 1, _JK, normalised_gain, (*_GP, "deepest"),
