@@ -234,7 +234,10 @@ def test_an_unknown_file_is_shown_and_ends_with_code_1(tmp_path):
     ended = tiny.inside("inspect", tmp_path / "x")
     assert ended.code == 1
     assert "\x1b" not in ended.out
-    assert [line.strip() for line in ended.out.splitlines()[2:]] == ["one", "\\x1b[31mtwo", "three"]
+    shown = [line.strip() for line in ended.out.splitlines()[2:]]
+    assert shown[:3] == ["one", "\\x1b[31mtwo", "three"]
+    assert "searches: search_id, user_id, query, timestamp, results" in shown
+    assert "clicks: search_id, timestamp, url or position" in shown
 
 
 def test_a_folder_of_other_files_has_each_named(tmp_path):

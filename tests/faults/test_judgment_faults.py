@@ -30,7 +30,7 @@ def graded(first: object, dtype: pl.DataType = pl.Float64) -> pl.DataFrame:
         (2.5, pl.Float64, ("grade 2.5 of row 1", "not a whole number 0..4", "round it")),
         (float("inf"), pl.Float64, ("grade inf of row 1", "outside 0..4")),
         (float("-inf"), pl.Float32, ("outside 0..4",)),
-        ("splendid", pl.String, ("grade 'splendid' of row 1", "bad,fair,good,excellent,perfect (--scale)")),
+        ("splendid", pl.String, ("grade 'splendid' of row 1", "bad,fair,good,excellent,perfect (found")),
         ("true", pl.String, ("grade 'true'", "not a label of the scale")),
         ("2.5", pl.String, ("grade", "not a whole number")),
         ("-2", pl.String, ("outside 0..4",)),

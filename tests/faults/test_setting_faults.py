@@ -17,7 +17,7 @@ def with_file(folder, text: str) -> tuple[str, ...]:
     ("text", "words"),
     [
         ("dept = 5", ("unknown setting dept", "settings.toml", "did you mean depth?")),
-        ("[sessions]\nidle_minutes = 30", ("unknown setting sessions",)),
+        ("[sessions]\nidle_minutes = 30", ("section [sessions]; settings stand without sections",)),
         ('idle_minutes = "an hour"', ("setting idle_minutes", "'an hour'")),
         ("idle_minutes = -1", ("setting idle_minutes", "-1")),
         ("idle_minutes = inf", ("setting idle_minutes",)),

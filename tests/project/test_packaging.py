@@ -269,7 +269,14 @@ def bare_package(place):
     """Copy what finds SQL files, and nothing else of the package; return its folder."""
     package = place / "clickassay"
     (package / "core").mkdir(parents=True)
-    for file in ("__init__.py", "core/__init__.py", "core/errors.py", "core/sqlfiles.py"):
+    for file in (
+        "__init__.py",
+        "core/__init__.py",
+        "core/errors.py",
+        "core/sqlfiles.py",
+        "core/text.py",
+        "core/escape.py",
+    ):
         shutil.copy(ROOT / "pipeline" / "clickassay" / file, package / file)
     return package
 

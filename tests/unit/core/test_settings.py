@@ -140,8 +140,11 @@ def test_settings_of_spark_are_lines_of_a_variable():
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({"CLICKASSAY_FOLDS": "many"}, "setting folds in the environment: found 'many', expected a whole"),
-        ({"CLICKASSAY_DEPHT": "3"}, "unknown setting depht in the environment; did you mean depth?"),
+        (
+            {"CLICKASSAY_FOLDS": "many"},
+            "variable CLICKASSAY_FOLDS: found 'many', expected a whole number, 1 to 1024",
+        ),
+        ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean depth?"),
         ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, bounds"),
     ],
 )

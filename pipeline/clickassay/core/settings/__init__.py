@@ -1,4 +1,9 @@
-"""Settings: what they are (`model`), what each declares (`declared`), where they come from (`load`)."""
+"""Settings, each declared once.
+
+- ``model``: what they are, and what is refused.
+- ``declared``: what each says of itself: type, range, default, meaning.
+- ``load``: where they come from: defaults, a file, the environment, options.
+"""
 
 from clickassay.core.settings.declared import SETTINGS, Setting, options_of
 from clickassay.core.settings.load import PREFIX, load_settings, memory_bytes
