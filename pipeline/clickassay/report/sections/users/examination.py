@@ -21,6 +21,9 @@ MEANING = (
     "Click models separate what users examine from what attracts them. A model is better if it predicts "
     "sessions that it was not fitted on: a higher log-likelihood, a lower perplexity (2 = tossing a coin)."
 )
+MAX_REASON = 200
+"""Characters of a reason that are shown: a whole sentence with its advice."""
+
 TESTED_ON = {"users": "of other users", "sessions": "drawn at random"}
 ASSUMED = "R(g), which ERR and RBP assume"
 GRADES_NOTE = (
@@ -83,7 +86,8 @@ def _best_model(models: pl.DataFrame) -> dict[str, Any] | None:
 def _why_none(run: Run) -> str:
     reasons = run.frames["click_models"]["reason"].drop_nulls().unique().sort().to_list()
     if reasons:
-        return f"No click model estimates examination: {listed(visible(one) for one in reasons)}."
+        why = listed(visible(one.removeprefix("click models: "), limit=MAX_REASON) for one in reasons)
+        return f"No click model estimates examination: {why}."
     if run.frames["click_models"].is_empty():
         return "No click model was fitted."
     return "No click model of this run estimates examination."
