@@ -1,6 +1,7 @@
 """`clickassay learn`: values of grades and positions with which ERR predicts clicks best."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,6 +15,7 @@ from clickassay.core.settings import Settings
 if TYPE_CHECKING:
     import polars as pl
 
+    from clickassay.core.records import Sample
     from clickassay.studies.gain_learning.gain_map import Positions
     from clickassay.studies.gain_learning.validation import Study
 
@@ -75,28 +77,9 @@ def learn(
 
         clickassay learn reports/june --gamma
     """
-    from clickassay.core.output import check_place
-    from clickassay.core.tables import write_tables
-    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
-    from clickassay.studies.gain_learning.validation import LearnOptions
-
-    options = LearnOptions(
-        click_metric,
-        learning.objective,
-        positions=learning.positions,
-        cv_folds=learning.cv_folds,
-        seed=settings.seed,
+    learned, found, tables, metric = _learn(
+        run_folder, (click_metric, learning, sample, settings.seed), output, quiet=quiet
     )
-    if output.out is not None:
-        check_place(output.out, run_folder, force=output.force)
-    with shown_progress(quiet=quiet) as progress:
-        learned, found, fixed = learn_from_run(run_folder, options, wanted=sample.choice, progress=progress)
-        tables = learned_tables(learned, found, fixed, options)
-        metric = metric_of_map(found.map, learning.positions)
-        if output.out is not None:
-            info = {"command": command_line(), "seed": settings.seed, "cv_folds": learning.cv_folds,
-                    "metric": metric, **learned.key.columns}  # fmt: skip
-            write_tables(output.out, tables, info, force=output.force)
     if json:
         write_json(
             {"metric": metric, "warnings": list(found.warnings)}
@@ -115,6 +98,30 @@ def learn(
         "Its values were learned on this log and look better there than elsewhere: use them on another log, "
         "or on other users.",
     )
+
+
+def _learn(
+    run: Path, asked: tuple[str, LearningOptions, SampleOptions, int], output: TablesOut, *, quiet: bool
+) -> "tuple[Sample, Study, dict[str, pl.DataFrame], str]":
+    """Return the sample, what was learned, its tables, and the map as the name of a metric."""
+    from clickassay.core.output import check_place
+    from clickassay.core.tables import write_tables
+    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
+    from clickassay.studies.gain_learning.validation import LearnOptions
+
+    click_metric, learning, sample, seed = asked
+    positions, folds = learning.positions, learning.cv_folds
+    options = LearnOptions(click_metric, learning.objective, positions=positions, cv_folds=folds, seed=seed)
+    if output.out is not None:
+        check_place(output.out, run, force=output.force)
+    with shown_progress(quiet=quiet) as progress:
+        learned, found, fixed = learn_from_run(run, options, wanted=sample.choice, progress=progress)
+        tables = learned_tables(learned, found, fixed, options)
+        metric = metric_of_map(found.map, positions)
+        if output.out is not None:
+            info = {"command": command_line(), "seed": seed, "cv_folds": folds, "metric": metric}
+            write_tables(output.out, tables, {**info, **learned.key.columns}, force=output.force)
+    return learned, found, tables, metric
 
 
 def _show(found: "Study", values: "pl.DataFrame", agreement: str, learning: LearningOptions) -> None:

@@ -12,6 +12,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
+    from clickassay.core.records import Sample
     from clickassay.correlation.power import Pilot, RequiredSize
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
@@ -81,43 +82,63 @@ def power(
 
         clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
     """
-    from clickassay.correlation.power import pilot_of, required_sizes, smallest_difference
     from clickassay.studies.finished_run import FinishedRun
 
-    first, second = _pair(pair)
     run = FinishedRun(run_folder)
     chosen = run.sample(run.key(sample.choice)).sample
-    pilot = pilot_of(chosen, click_metric, first, second, seed=settings.seed)
+    found = _analyse(chosen, (click_metric, *_pair(pair)), test, settings.seed)
+    if json:
+        write_json({"run": str(run_folder), **chosen.key.columns, **asdict(found)})
+    else:
+        _show(f"{run_folder}, {chosen.key.label}", found)
+
+
+@dataclass(frozen=True)
+class PowerAnalysis:
+    """What it takes to detect a difference, and what the pilot would detect."""
+
+    click_metric: str
+    pair: tuple[str, str]
+    pilot: "Pilot"
+    difference: float
+    alpha: float
+    power: float
+    smallest_difference: float
+    required: "tuple[RequiredSize, ...]"
+
+
+def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, seed: int) -> PowerAnalysis:
+    from clickassay.correlation.power import pilot_of, required_sizes, smallest_difference
+
+    click_metric, first, second = names
+    pilot = pilot_of(sample, click_metric, first, second, seed=seed)
     wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
-    found = required_sizes(pilot, wanted, FACTORS, alpha=test.each, power=test.power)
-    smallest = smallest_difference(pilot, alpha=test.each, power=test.power)
-    if json:
-        write_json(
-            {
-                "run": str(run_folder),
-                **chosen.key.columns,
-                "pair": [first, second],
-                "click_metric": click_metric,
-                "pilot": asdict(pilot),
-                "difference": wanted,
-                "alpha": test.each,
-                "power": test.power,
-                "smallest_difference": smallest,
-                "required": [asdict(need) for need in found],
-            }
-        )
-        return
-    say(
-        f"Pilot: {run_folder}, {chosen.key.label}: "
-        f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
-        _describe(pilot, first, second, click_metric),
-        f"To detect a difference of {wanted:.3g} with power {test.power:g} at alpha {test.each:.2g}:",
+    return PowerAnalysis(
+        click_metric,
+        (first, second),
+        pilot,
+        wanted,
+        test.each,
+        test.power,
+        smallest_difference(pilot, alpha=test.each, power=test.power),
+        required_sizes(pilot, wanted, FACTORS, alpha=test.each, power=test.power),
     )
-    _show(found, pilot.sessions / pilot.configurations)
+
+
+def _show(source: str, found: PowerAnalysis) -> None:
+    pilot = found.pilot
     say(
-        f"A sample like the pilot detects a difference of {smallest:.3g}. "
+        f"Pilot: {source}: "
+        f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
+        _describe(pilot, *found.pair, found.click_metric),
+        f"To detect a difference of {found.difference:.3g} with power {found.power:g} at alpha "
+        f"{found.alpha:.2g}:",
+    )
+    _show_sizes(found.required, pilot.sessions / pilot.configurations)
+    say(
+        f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}. "
         "Further queries are assumed to be like those of the pilot."
     )
 
@@ -131,7 +152,7 @@ def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     )
 
 
-def _show(found: "tuple[RequiredSize, ...]", per_configuration: float) -> None:
+def _show_sizes(found: "tuple[RequiredSize, ...]", per_configuration: float) -> None:
     heads = ("sessions per configuration", "judged queries", "configurations", "sessions")
     rows = []
     for need in found:
