@@ -1,6 +1,6 @@
 """What Spark makes of the large steps: an upgrade that shuffles or sorts more shows here.
 
-The plans in ``plans/`` were read and found to hold no needless shuffle. With CLICKASSAY_NEW_PLANS=1 they are
+The plans in ``plans/`` were read and found to hold no needless shuffle. With NEW_SPARK_PLANS=1 they are
 written anew. A step whose plan Spark chooses by the order of a hash set (`searches_staged`: one projection
 or two) has no file. A threshold for broadcasts between the sizes of the sample's large and small tables
 stands for that of a real log.
@@ -77,7 +77,7 @@ def plans(spark, tmp_path_factory):
 @pytest.mark.parametrize("step", STEPS)
 def test_the_plan_of_a_large_step_is_the_one_that_was_read(plans, step):
     file = PLANS / f"{step}.txt"
-    if os.environ.get("CLICKASSAY_NEW_PLANS"):
+    if os.environ.get("NEW_SPARK_PLANS"):
         file.write_text(plans[step], encoding="utf-8")
     assert plans[step] == file.read_text(encoding="utf-8")
 
