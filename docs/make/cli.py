@@ -26,9 +26,9 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
 
     clickassay COMMAND [OPTIONS]
 
-Every command has `--help` (or `-h`), which shows in the terminal what stands here. Options under a heading
-such as Sessions or Grades are [settings](settings.md), which a file or the environment can give as well.
-How commands end: [Exit codes](exit-codes.md).
+Every command has `--help` (or `-h`), which shows in the terminal what stands here. Options whose names are on
+the page of [settings](settings.md) can be given by a file or the environment as well. How commands end:
+[Exit codes](exit-codes.md).
 
 `clickassay --install-completion` lets the shell complete commands, options, metrics and ready questions.
 """

@@ -201,6 +201,9 @@ def _without_value(flag: typer.models.OptionInfo) -> typer.models.OptionInfo:
 
 # ---- settings -----------------------------------------------------------------------------------
 
+_FEW = 5
+"""So many settings need no panels of their own in `--help`."""
+
 _FILE = Annotated[
     Path | None,
     typer.Option(
@@ -211,15 +214,16 @@ _FILE = Annotated[
 
 
 def _setting_options(names: Sequence[str]) -> Parameters:
-    declared = [_setting_option(SETTINGS[name]) for name in names]
+    in_panels = len(names) > _FEW
+    declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
     return (*declared, _option("settings", _FILE))
 
 
-def _setting_option(setting: Setting) -> inspect.Parameter:
+def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:
     shown = typer.Option(
         help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
         metavar=setting.metavar,
-        rich_help_panel=setting.group,
+        rich_help_panel=setting.group if in_panels else None,
         autocompletion=_COMPLETIONS.get(setting.name),
     )
     return _option(setting.name, Annotated[_option_type(setting), shown])
