@@ -40,7 +40,7 @@ NARROWER = {
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments"},
 }
-"""Options with the name and meaning of a setting that choose among what a run has, or have another default."""
+"""Options with the name and meaning of a setting that choose from a run, or have another default."""
 
 
 def test_an_option_with_the_name_of_a_setting_is_made_from_the_setting():
