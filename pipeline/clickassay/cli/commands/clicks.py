@@ -160,17 +160,17 @@ def fit(
     say(f"Tables: {out} ({tables['click_documents'].height:,} documents)")
 
 
-def _convergence(iterations: int, converged: bool) -> str:
-    if not iterations:
+def _convergence(rounds: int, converged: bool) -> str:
+    if not rounds:
         return "A closed form: nothing to iterate."
     end = "converged" if converged else "did not converge: its numbers are rough"
-    return f"Expectation maximisation {end} after {iterations} iterations."
+    return f"Expectation maximisation {end} after {rounds} rounds."
 
 
 def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
     rows = {row["model"]: row for row in models.iter_rows(named=True)}
     best, described = _best(tried), speaker().width >= WIDE
-    numbers = ("perplexity", "log-likelihood", "parameters", "iterations")
+    numbers = ("perplexity", "log-likelihood", "parameters", "rounds")
     first = next(iter(rows.values()))
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
     say(f"Fitted on {first['n_fitted']:,} sessions, tried on {first['n_sessions']:,} {how}:")
@@ -199,12 +199,12 @@ def _best(tried: "Sequence[EvaluatedModel]") -> "EvaluatedModel | None":
 
 def _numbers(row: Mapping[str, object]) -> list[str]:
     likelihood = row["log_likelihood"]
-    iterations = f"{row['rounds']}" + ("" if row["converged"] else " (not converged)")
+    rounds = f"{row['rounds']}" + ("" if row["converged"] else " (not converged)")
     return [
         f"{row['perplexity']:.4f}",
         "none" if likelihood is None else f"{likelihood:.4f}",
         f"{row['n_parameters']:,}",
-        iterations,
+        rounds,
     ]
 
 
