@@ -33,8 +33,8 @@ def main() -> None:
     print(f"{sessions:,} sessions, {len(whole.lists):,} lists, {len(whole.rows):,} patterns, "
           f"{len(whole.documents):,} documents")  # fmt: skip
     for name in options.models:
-        cost = measured(clickassay("clicks", "fit", patterns, "--click-model", name, "--out", WORK / "click-model",
-                                   "--force", "--quiet"))  # fmt: skip
+        cost = measured(clickassay("clicks", "fit", patterns, "--click-model", name, "--out",
+                                   WORK / "click-model", "--force", "--quiet"))  # fmt: skip
         told = "".join(line for line in cost.output.splitlines() if "rounds" in line)
         print(f"{name:5} {cost.cpu:7.2f} CPU s {cost.wall:7.2f} s wall {cost.peak_mb:6,.0f} MB   {told}")
     for name in options.models:
