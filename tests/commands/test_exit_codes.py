@@ -1,6 +1,7 @@
 """How commands end: 0 fine, 1 a finding, 2 bad input or usage, 3 a fault of ours; a closed pipe is fine."""
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -33,6 +34,20 @@ def test_a_reader_that_leaves_early_is_no_error(arguments):
     command.stdout.close()  # before the command has written anything
     complaint = command.stderr.read().decode()
     assert (command.wait(timeout=60), complaint) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--version",), ("query", "--list", "--json"), ("sql", "--dialect", "duckdb")], ids=" ".join
+)
+def test_an_output_that_the_shell_has_closed_is_no_error(arguments):
+    line = f"{shlex.join(tiny.started_with(*arguments))} >&-"
+    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=tiny.environment())
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_refusal_keeps_its_code_where_nobody_can_read_it():
+    line = f"{shlex.join(tiny.started_with('query', 'nowhere', 'SELECT 1'))} 2>&-"
+    assert subprocess.run(["sh", "-c", line], check=False, env=tiny.environment()).returncode == 2
 
 
 def test_a_fault_of_ours_is_3_with_its_traceback_and_a_request(capsys):

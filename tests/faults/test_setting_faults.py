@@ -39,6 +39,11 @@ def with_file(folder, text: str) -> tuple[str, ...]:
         ("seed = -1", ("setting seed", "-1")),
         ("threads = 0", ("setting threads",)),
         ("depth = [5", ("settings file", "settings.toml")),
+        ("memory-limit = 4\nmemory_limit = '5GB'", ("settings.toml", "memory-limit is there twice")),
+        ("depth = 2024-01-01", ("setting depth", "found 2024-01-01, expected a whole number, 1 to 62")),
+        ('scale = [["bad"], ["good"]]', ("setting scale", "found ['bad'], expected a text")),
+        (f"scale = {[f'label {number}' for number in range(40)]}", ("setting max_grade", "found 39")),
+        ("max_grade = 2", ("relevant_grade 3 is above max_grade 2; choose one up to it",)),
         ("\x00", ("settings file", "settings.toml")),
     ],
 )
@@ -50,6 +55,14 @@ def test_a_faulty_settings_file_is_said_in_one_line(tmp_path, text, words):
     line = tiny.one_line(outcome)
     assert [word for word in words if word not in line] == []
     assert tiny.tree(tmp_path) == sorted([*before, "settings.toml"])
+
+
+def test_what_may_be_a_token_is_not_shown(tmp_path):
+    log = tiny.write_log(tmp_path)
+    text = 'engine = "spark"\nspark_remote = ["sc://host;token=abc"]\n'
+    line = tiny.one_line(tiny.inside(*log.options("patterns"), *with_file(tmp_path, text)))
+    assert "setting spark_remote" in line
+    assert "abc" not in line
 
 
 @pytest.mark.parametrize("name", ["none.toml", "folder", "latin.toml"])

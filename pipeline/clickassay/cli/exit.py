@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted
@@ -118,10 +119,14 @@ def _pass_on(received: int) -> None:
 
 
 def write_anything() -> None:
-    """Let the output streams spell what their encoding lacks instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # closed by the shell
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    """Let the output streams spell what their encoding lacks instead of failing.
+
+    A stream that the shell has closed is None: what goes there is discarded, and no file takes its number.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - until the end
+        getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _complain(message: str) -> int:

@@ -1,6 +1,6 @@
 """Numbers, times, intervals, and text from logs and judgments, as words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 
@@ -83,10 +83,13 @@ def utc_text(time_ms: int) -> str:
     return datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: the known ones that are like it, and all of them."""
+def did_you_mean(name: str, known: Iterable[str], spell: Callable[[str], str] = str) -> str:
+    """Return the end of a message about an unknown name: the known ones that are like it, and all of them.
+
+    `spell` returns a name as it is shown.
+    """
     every = tuple(known)
-    spelled = {one.lower(): one for one in every}
-    close = [spelled[one] for one in get_close_matches(name.lower(), spelled, n=3)]
+    by_case = {one.lower(): one for one in every}
+    close = [spell(by_case[one]) for one in get_close_matches(name.lower(), by_case, n=3)]
     hint = f"did you mean {listed(close, 'or')}? " if close else ""
-    return f"{hint}known are {', '.join(every) or 'none'}"
+    return f"{hint}known are {', '.join(map(spell, every)) or 'none'}"

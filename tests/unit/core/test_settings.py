@@ -31,6 +31,10 @@ def test_a_file_wins_over_defaults_and_an_option_over_the_file(tmp_path):
     assert (chosen.iterations, chosen.seed, chosen.folds) == (7, 9, 1)
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path):
+    assert from_toml(tmp_path, "\ufeffseed = 4").seed == 4
+
+
 def test_names_may_be_spelt_as_on_the_command_line(tmp_path):
     assert from_toml(tmp_path, 'idle-minutes = 0.5\nidle-scope = "query"').idle_ms == 30_000
 
@@ -144,7 +148,7 @@ def test_settings_of_spark_are_lines_of_a_variable():
             {"CLICKASSAY_FOLDS": "many"},
             "variable CLICKASSAY_FOLDS: found 'many', expected a whole number, 1 to 1024",
         ),
-        ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean depth?"),
+        ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean CLICKASSAY_DEPTH?"),
         ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, bounds"),
     ],
 )

@@ -51,5 +51,8 @@ def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, r
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
     with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
         propose_judgments(SAMPLE, "coverage", 100, SampleChoice(market="west"))
+    for budget in (float("nan"), float("inf"), -1, 0):
+        with pytest.raises(ActiveError, match="buys no label: give a number above 0"):
+            propose_judgments(SAMPLE, "coverage", budget)
     with pytest.raises(ActiveError, match=r"a budget of 0\.5 labels is below the \d+ of the first query"):
         propose_judgments(SAMPLE, "coverage", 0.5)

@@ -116,34 +116,40 @@ def evaluate(
 
         clickassay evaluate qrels.txt old.txt new.txt --bounds --out reports/old-new
     """
-    from clickassay.studies.evaluation.job import (
-        EvaluationOptions,
-        check_place,
-        evaluate_files,
-        write_evaluation,
-    )
+    from clickassay.studies.evaluation.job import EvaluationOptions, check_place, evaluate_files
 
     options = EvaluationOptions(
         " ".join(metrics.metric or [METRICS]), metrics.rel, settings.max_grade, settings.persistence,
         metrics.average_over, metrics.bounds, metrics.known, metrics.expected, settings.seed,
     )  # fmt: skip
-    out, force = output.out, output.force
-    if out is not None:
-        check_place(out, qrels, rankings, force=force)
+    if output.out is not None:
+        check_place(output.out, qrels, rankings, force=output.force)
     with shown_progress(quiet=quiet) as progress:
         found = evaluate_files(qrels, rankings, options, progress=progress)
-        if out is not None:
-            files = {"qrels": qrels, "known": metrics.known, "expected": metrics.expected}
-            inputs = {name: file for name, file in files.items() if file is not None}
-            inputs |= {
-                f"run {name}": file for name, file in zip(found.evaluation.lists, rankings, strict=True)
-            }
-            write_evaluation(
-                found, out, inputs, command=command_line(), per_query=form.per_query, force=force
-            )
+        files = {"qrels": qrels, "known": metrics.known, "expected": metrics.expected}
+        _write(found, (files, rankings), output, per_query=form.per_query)
     _show(found, form.name, per_query=form.per_query)
-    if out is not None and form.name == "text":
-        say(f"Report: {out / 'report.html'}")
+    if output.out is not None and form.name == "text":
+        say(f"Report: {output.out / 'report.html'}")
+
+
+def _write(
+    found: "EvaluationResult",
+    read: tuple[dict[str, Path | None], list[Path]],
+    output: TablesOut,
+    *,
+    per_query: bool,
+) -> None:
+    from clickassay.studies.evaluation.job import write_evaluation
+
+    if output.out is None:
+        return
+    files, rankings = read
+    inputs = {name: file for name, file in files.items() if file is not None}
+    inputs |= {f"run {name}": file for name, file in zip(found.evaluation.lists, rankings, strict=True)}
+    write_evaluation(
+        found, output.out, inputs, command=command_line(), per_query=per_query, force=output.force
+    )
 
 
 def _show(found: "EvaluationResult", form: str, *, per_query: bool) -> None:

@@ -52,14 +52,17 @@ def load_settings(
 
 def _from_toml(file: Path) -> dict[str, Any]:
     try:
-        with file.open("rb") as stream:
-            values = tomllib.load(stream)
+        values = tomllib.loads(file.read_text(encoding="utf-8-sig"))  # editors may begin with a mark
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"settings file {file}: {error}") from error
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:
         raise SettingsError(f"settings file {file}: section [{section}]; settings stand without sections")
-    return {name.replace("-", "_"): value for name, value in values.items()}
+    named = {name.replace("-", "_"): value for name, value in values.items()}
+    if len(named) < len(values):
+        twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
+        raise SettingsError(f"settings file {file}: {twice} is there twice, with - and with _; give it once")
+    return named
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -76,10 +79,14 @@ def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pyd
     if not item["loc"]:
         return message
     name = str(item["loc"][0])
-    shown = _spelled(name, source[name])
+    where = source.get(name, "")  # a highest grade may follow from a scale
+    shown = _spelled(name, where)
     if item["type"] == "extra_forbidden":
-        return f"unknown {shown}; {did_you_mean(name, Settings.model_fields)}"
-    found = "" if name == "spark_conf" else f"found {_in_words(item['input'])}, "  # it may hold a secret
+        spell = _variable if where == PREFIX else str
+        return f"unknown {shown}; {did_you_mean(name, Settings.model_fields, spell)}"
+    whole = len(item["loc"]) == 1
+    secret = name.startswith("spark_")  # URLs and settings of Spark may hold tokens
+    found = "" if secret else f"found {_in_words(item['input'], whole=whole)}, "
     expected = message if item["type"] == "value_error" else f"expected {SETTINGS[name].expected}"
     return f"{shown}: {found}{expected}"
 
@@ -87,9 +94,16 @@ def _explain(item: Any, source: Mapping[str, str]) -> str:  # noqa: ANN401 - pyd
 def _spelled(name: str, where: str) -> str:
     """Return a setting as it is spelled where its value comes from."""
     if where == PREFIX:
-        return f"variable {PREFIX}{name.upper()}"
+        return f"variable {_variable(name)}"
     return f"setting {name} in {where}" if where else f"setting {name}"
 
 
-def _in_words(value: object) -> str:
-    return ", ".join(map(repr, value)) if isinstance(value, list | tuple) and value else repr(value)
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
+
+
+def _in_words(value: object, *, whole: bool) -> str:
+    """Return a value as it is written; the items of a list one by one, where it is the `whole` value."""
+    if whole and isinstance(value, list | tuple) and value:
+        return ", ".join(_in_words(one, whole=False) for one in value)
+    return repr(value) if isinstance(value, str | list | tuple) else str(value)

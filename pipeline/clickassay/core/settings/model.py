@@ -309,7 +309,9 @@ class Settings(BaseModel):
             raise ValueError(f"scale has {len(self.scale)} labels but max_grade is {self.max_grade}")
         for name in ("relevant_grade", "success_grade"):
             if getattr(self, name) > self.max_grade:
-                raise ValueError(f"{name} {getattr(self, name)} is above max_grade {self.max_grade}")
+                raise ValueError(
+                    f"{name} {getattr(self, name)} is above max_grade {self.max_grade}; choose one up to it"
+                )
         return self
 
 

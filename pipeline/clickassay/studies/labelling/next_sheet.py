@@ -13,6 +13,7 @@ from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, Sa
 from clickassay.core.tables import write_table, writing_tables
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.labelling.plan_folder import TO_LABEL, write_sheet
+from clickassay.studies.labelling.sampling import check_budget
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def propose_judgments(
     ReportError
         If there is no such run, or it is broken.
     """
+    check_budget(budget)
     own = wanted.rows(FinishedRun(run).table(NEXT_JUDGMENTS).filter(goal=goal))
     if own.is_empty():
         where = f" of {wanted.label}" if wanted.label else ""
