@@ -44,7 +44,7 @@ def paths(place):
 
 def test_a_good_log_is_told_as_plain_loops_count_it(tmp_path):
     found, code = told(folder(tmp_path / "log"))
-    assert (code, found["obstacles"], found["lost"]) == (0, [], [])
+    assert (code, found["problems"], found["lost"]) == (0, [], [])
     clicked = Counter(
         place for row in range(tiny.ROWS) for place in set(tiny.CLICKED_PLACES[row // 3 % 2][row // 6])
     )
@@ -128,7 +128,7 @@ def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
 def test_what_is_in_the_way_of_a_run_is_said_with_exit_code_1_and_all_numbers(changed, says, tmp_path):
     found, code = told(folder(tmp_path / "log", **changed))
     assert code == 1
-    assert any(says in obstacle for obstacle in found["obstacles"])
+    assert any(says in problem for problem in found["problems"])
     assert found["tables"]
     assert found["log"]["searches"] in (24, 0)
 

@@ -106,7 +106,7 @@ class Inspection:
         Rows that a run would leave out.
     positions, judged
         By position and by depth.
-    obstacles
+    problems
         Why a run would stop (its messages), or would have nothing to correlate; one line each.
     """
 
@@ -118,7 +118,7 @@ class Inspection:
     lost: tuple[LostRows, ...] = ()
     positions: tuple[PositionFacts, ...] = ()
     judged: tuple[JudgedFacts, ...] = ()
-    obstacles: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 def inspect_log(
@@ -238,11 +238,11 @@ def _counted(
     """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
         table = counted_pattern_table(engine, log, settings, progress=progress)
-    obstacles, funnel = [], table.funnel
+    problems, funnel = [], table.funnel
     try:
         check_log(funnel, settings.max_rejected)
     except ClickassayError as error:
-        obstacles.append(str(error))
+        problems.append(str(error))
     judged: list[JudgedFacts] = []
     if judgments is not None and table.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
@@ -250,9 +250,9 @@ def _counted(
         try:
             graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
-            obstacles += _nothing_to_measure(judged, settings)
+            problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
-            obstacles.append(str(error))
+            problems.append(str(error))
     return Inspection(
         (),
         "",
@@ -264,7 +264,7 @@ def _counted(
             for position, (shown, clicked) in enumerate(clicks_by_position(table, table.stored_depth), 1)
         ),
         judged=tuple(judged),
-        obstacles=tuple(obstacles),
+        problems=tuple(problems),
     )
 
 

@@ -75,7 +75,7 @@ def inspect(
         write_json(found)
     else:
         _show(found)
-    if found.obstacles:
+    if found.problems:
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -105,7 +105,7 @@ def _show_foreign_log(
         say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
         say(*(f"Note: {note}" for note in imported.notes))
         _show(found)
-    if found.obstacles:
+    if found.problems:
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -206,9 +206,9 @@ def _show(found: "Inspection") -> None:
     _show_positions(found)
     _show_judged(found)
     _show_lost(found)
-    for obstacle in found.obstacles:
-        say(f"Problem: {obstacle}")
-    if not found.obstacles:
+    for problem in found.problems:
+        say(f"Problem: {problem}")
+    if not found.problems:
         say(found.command)
 
 
