@@ -1,0 +1,81 @@
+"""What the next batch, or the next run into a store, needs of a batch: open visits and late clicks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.numbers import Rows, distinct
+from clickassay.logs.arrays.read_searches import Shown
+from clickassay.logs.arrays.users import id_digests
+
+
+@dataclass(frozen=True)
+class CarryOver:
+    """Searches of open visits, their clicks, and clicks whose search may still come, as numbers."""
+
+    searches: Searches
+    clicks: ReadClicks
+
+
+def searches_as_read(searches: Searches, shown: Shown) -> pl.DataFrame:
+    """Return searches as rows of their input, sorted."""
+    frame = shown.rows(searches)
+    rows = frame.select(
+        ids_as_read(searches.id, searches.id_text).alias("search_id"),
+        ids_as_read(searches.user, searches.user_text).alias("user_id"),
+        "query",
+        pl.Series("timestamp", searches.time),
+        "results",
+        "market",
+        "page",
+    )
+    return rows.sort("timestamp", "search_id", "user_id", "page")
+
+
+def clicks_as_read(read: ReadClicks, shown: Shown) -> pl.DataFrame:
+    """Return clicks as rows of their input, sorted."""
+    clicks = read.clicks
+    texts = pl.concat([shown.urls.texts, read.unknown, pl.Series([None], dtype=pl.String)])
+    known = len(shown.urls.normal)
+    at = np.where(clicks.url >= 0, clicks.url, known + UNKNOWN - clicks.url.astype(np.int64))
+    at[clicks.url == UNKNOWN + 1] = len(texts) - 1
+    rows = pl.DataFrame(
+        {
+            "search_id": ids_as_read(clicks.id, clicks.id_text),
+            "timestamp": clicks.time,
+            "url": texts.gather(at),
+            "position": clicks.place,
+        }
+    )
+    position = pl.when(pl.col("position") != NO_PLACE).then("position")
+    return rows.with_columns(position).sort("timestamp", "search_id", "url", "position")
+
+
+def ids_as_read(ids: Rows, texts: pl.Series | None) -> pl.Series:
+    """Return ids as they were read: whole numbers, or texts."""
+    return pl.Series(ids) if texts is None else texts
+
+
+def orphan_clicks(clicks: Clicks, rows: Rows, open_ms: int) -> pl.DataFrame:
+    """Return search_id, is_open (the search may still come) and clicks of clicks without a search."""
+    orphans = clicks.take(rows)
+    ids = ids_as_read(orphans.id, orphans.id_text)
+    found = pl.DataFrame({"search_id": ids, "is_open": orphans.time >= open_ms})
+    return found.group_by("search_id", "is_open").agg(pl.len().cast(pl.Int64).alias("clicks"))
+
+
+def new_search_ids(searches: Searches) -> pl.Series:
+    """Return the digests of search ids that no earlier batch has read, sorted, each once."""
+    new = ~searches.carried
+    carried = searches.take(np.flatnonzero(searches.carried))
+    known = set(zip(carried.id.tolist(), carried.user.tolist(), carried.time.tolist(), strict=True))
+    again = np.flatnonzero(new & np.isin(searches.id, carried.id))
+    for row in again:
+        key = int(searches.id[row]), int(searches.user[row]), int(searches.time[row])
+        new[row] = key not in known
+    rows = np.flatnonzero(new)
+    texts = searches.id_text
+    ids = searches.id[rows] if texts is None else id_digests(texts.gather(rows))
+    return pl.Series("id", distinct(ids))

@@ -1,0 +1,226 @@
+"""Clicks of a batch: read, put to their searches, and placed on what those showed (method 3)."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
+from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Chunk, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
+from clickassay.logs.arrays.numbers import Flags, Rows, Small, among
+from clickassay.logs.arrays.read_searches import CHUNK_ROWS, Shown
+
+CLICK_FAULTS = (
+    "null search_id", "null timestamp", "time out of range", "null url", "null position", "position below 1",
+)  # fmt: skip
+_DENSE = 8
+"""Ids that fill at least one in so many numbers are found by a table, others by hashing."""
+_PIECE = 1 << 14
+
+
+class ClickReader:
+    """Reads clicks as numbers.
+
+    Parameters
+    ----------
+    urls
+        The URLs that lists show.
+    by_url
+        Whether clicks name a URL, or else a position.
+    """
+
+    def __init__(self, urls: Urls, *, by_url: bool) -> None:
+        self._urls, self._by_url = urls, by_url
+
+    def read(
+        self, rows: pl.LazyFrame, report: Callable[[int], None], *, carried: bool
+    ) -> tuple[ReadClicks, Counter[str]]:
+        """Return the usable clicks among rows, and how many are not, by reason.
+
+        `report` is called now and then with the number of rows read since.
+        """
+        parts, faults = [], Counter[str]()
+        wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
+        chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
+        for chunk in itertools.chain([wanted.clear().collect()], chunks):
+            codes = self._faults(chunk)
+            faults += count_faults(codes, CLICK_FAULTS)
+            parts.append(self._numbered(Chunk.of(chunk, codes), carried=carried))
+            report(chunk.height)
+        return ReadClicks.concat(parts), faults
+
+    def _columns(self, schema: pl.Schema) -> list[pl.Expr]:
+        columns = [pl.col("url"), pl.col("position")]
+        columns += [pl.col("url").hash().alias("url_key")] if self._by_url else []
+        is_text = schema["search_id"] == pl.String
+        return [*columns, pl.col("search_id").hash().alias("search_id_key")] if is_text else columns
+
+    def _faults(self, rows: pl.DataFrame) -> Codes | None:
+        found = {
+            "null search_id": nulls(rows["search_id"]),
+            "null timestamp": nulls(rows["timestamp"]),
+            "time out of range": out_of_range(rows["timestamp"]),
+        }
+        if self._by_url:
+            found["null url"] = nulls(rows["url"])
+        else:
+            found["null position"] = nulls(rows["position"])
+            found["position below 1"] = (rows["position"] < 1).fill_null(False).to_numpy()
+        return first_faults(rows.height, CLICK_FAULTS, found)
+
+    def _numbered(self, chunk: Chunk, *, carried: bool) -> ReadClicks:
+        ids = chunk.ids("search_id")
+        urls, unknown = (
+            self._url_numbers(chunk) if self._by_url else (np.full(len(ids), NO_URL, np.int32), [])
+        )
+        clicks = Clicks(
+            id=ids,
+            time=chunk.numbers("timestamp"),
+            url=urls,
+            place=chunk.numbers("position", NO_PLACE),
+            carried=np.full(len(ids), carried),
+            id_text=chunk.id_texts("search_id"),
+        )
+        return ReadClicks(clicks, pl.Series(unknown, dtype=pl.String))
+
+    def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
+        """Return the number of each URL, and the texts of those that no list shows."""
+        found = self._urls.known(chunk.numbers("url_key"))
+        rows = np.flatnonzero(found == NO_URL)
+        texts = chunk.texts("url", rows=rows)["url"]
+        found[rows] = self._urls.known_by_normal_form(texts)
+        unknown = np.flatnonzero(found[rows] == NO_URL)
+        found[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
+        return found, texts.gather(unknown)
+
+    def looked_up_again(self, carried: ReadClicks) -> ReadClicks:
+        """Return carried clicks, whose URLs lists may show that were read since."""
+        url = carried.clicks.url
+        rows = np.flatnonzero(url <= UNKNOWN)
+        texts = carried.unknown.gather(UNKNOWN - url[rows].astype(np.int64))
+        found = self._urls.known(fingerprints(texts))
+        others = np.flatnonzero(found == NO_URL)
+        found[others] = self._urls.known_by_normal_form(texts.gather(others))
+        url[rows] = np.where(found == NO_URL, url[rows], found)
+        return carried
+
+
+@dataclass(frozen=True)
+class AttributedClicks:
+    """What became of the clicks of a batch.
+
+    Attributes
+    ----------
+    click, search
+        Rows of the clicks in time, and of their searches.
+    url
+        Numbers of the normal forms of their URLs; below 0 where no list shows it.
+    place
+        Their positions in the lists of their searches, from 1; 0 = not among the top results.
+    ambiguous, out_of_time
+        Number of clicks with an ambiguous id, and beyond the idle limit of their search.
+    orphans
+        Rows of the clicks that no search of the batch has.
+    """
+
+    click: Rows
+    search: Rows
+    url: Small
+    place: NDArray[np.int8]
+    ambiguous: int
+    out_of_time: int
+    orphans: Rows
+
+
+def attributed_clicks(
+    clicks: Clicks,
+    searches: Searches,
+    counts: Flags,
+    shown: Shown,
+    ambiguous: Rows,
+    idle_ms: int,
+    *,
+    by_url: bool,
+) -> AttributedClicks:
+    """Put clicks to their searches.
+
+    Parameters
+    ----------
+    counts
+        Which searches count; the others are repeated deliveries.
+    ambiguous
+        Ids that different searches use, sorted.
+    idle_ms
+        A click belongs to its search if it lies within so many ms of it.
+    """
+    is_ambiguous = _is_ambiguous(clicks.id, ambiguous)
+    row = rows_of_ids(searches.id, counts, clicks.id)
+    row[is_ambiguous] = -1
+    found = np.flatnonzero(row >= 0)
+    search = row[found]
+    in_time = np.abs(clicks.time[found] - searches.time[search]) <= idle_ms
+    click, search = found[in_time], search[in_time]
+    lists = searches.list[search]
+    as_read = clicks.url[click] if by_url else shown.lists.at(lists, clicks.place[click])
+    url = _normal_urls(as_read, shown.urls)
+    return AttributedClicks(
+        click=click,
+        search=search,
+        url=url,
+        place=places(shown.lists.top, lists, url),
+        ambiguous=int(is_ambiguous.sum()),
+        out_of_time=len(found) - len(click),
+        orphans=np.flatnonzero((row < 0) & ~is_ambiguous),
+    )
+
+
+def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
+    found = np.zeros(len(ids), bool)
+    if len(ambiguous):
+        rows = among(ids.view(np.uint64), ambiguous.view(np.uint64))
+        found[rows] = np.isin(ids[rows], ambiguous)
+    return found
+
+
+def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Rows:
+    """Return the row of each wanted id among those that count; -1 where there is none."""
+    if not len(ids):
+        return np.full(len(wanted), -1, np.int64)
+    low, high = int(ids.min()), int(ids.max())
+    if high - low < _DENSE * len(ids) + 1000:
+        table = np.full(high - low + 2, -1, np.int32)  # the last: of ids outside
+        rows = np.flatnonzero(counts)
+        table[ids[rows] - low] = rows
+        inside = (wanted >= low) & (wanted <= high)
+        return table[np.where(inside, wanted - low, high - low + 1)].astype(np.int64)
+    rows = np.flatnonzero(counts)
+    found = pc.index_in(pa.array(wanted), value_set=pa.array(ids[rows]))
+    at = found.fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.where(at >= 0, rows[at], -1)
+
+
+def _normal_urls(as_read: Small, urls: Urls) -> Small:
+    """Return the number of the normal form of each URL; below 0 where no list shows it."""
+    if not len(urls.normal):
+        return np.full(len(as_read), UNKNOWN, np.int32)
+    return np.where(as_read >= 0, urls.normal[np.maximum(as_read, 0)], UNKNOWN)
+
+
+def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:
+    """Return the first place of each URL among the top results of a list, from 1; 0 if it is not there."""
+    found = np.zeros(len(lists), np.int8)
+    if not top.shape[1]:
+        return found
+    for first in range(0, len(lists), _PIECE):
+        piece = slice(first, first + _PIECE)
+        same = np.take(top, lists[piece], axis=0) == urls[piece, None]
+        place = same.argmax(axis=1)
+        found[piece] = np.where(same[np.arange(len(place)), place], place + 1, 0)
+    return found

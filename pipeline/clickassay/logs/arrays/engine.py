@@ -1,0 +1,247 @@
+"""A log to its pattern table, batch by batch, on arrays."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.errors import EngineError, InputError
+from clickassay.core.progress import Event, Progress, silent
+from clickassay.core.settings import Settings
+from clickassay.core.text import first_line
+from clickassay.inputs.files import READ_ERRORS
+from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
+from clickassay.logs.arrays.clean_searches import counted_once
+from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
+from clickassay.logs.arrays.columns import ReadClicks, Searches
+from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.numbers import Flags, Rows
+from clickassay.logs.arrays.patterns import PatternCounts
+from clickassay.logs.arrays.read_searches import Lists, Queries, SearchReader, Shown
+from clickassay.logs.arrays.sessions import Sessions, sessions
+from clickassay.logs.arrays.visits import Limits, Visits, visits
+from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.table import PatternTable
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """The rows of a window of time, in canonical types.
+
+    Attributes
+    ----------
+    searches, clicks
+        Rows that no earlier batch has read.
+    watermark_ms
+        No row of a later batch is older (ms since 1970, UTC).
+    """
+
+    searches: pl.LazyFrame
+    clicks: pl.LazyFrame
+    watermark_ms: int
+
+
+class ArraySessioniser:
+    """Adds up the pattern table of a log, one batch after the other, in order of time.
+
+    Parameters
+    ----------
+    settings
+        Depth, idle limit and scope, folds, normalisation.
+    by_url
+        Whether clicks name a URL, or else a position.
+    ambiguous
+        Fingerprints of search ids that different searches use, sorted.
+    judged_queries
+        market (null = every market), query: sessions of other queries are only counted; None = keep all.
+    keeps_ids
+        Whether `new_ids` are wanted.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        by_url: bool,
+        ambiguous: Rows,
+        judged_queries: pl.DataFrame | None = None,
+        keeps_ids: bool = False,
+    ) -> None:
+        self._settings, self._by_url, self._ambiguous = settings, by_url, ambiguous
+        urls = Urls(normalise=settings.normalise_urls)
+        self.shown = Shown(Queries(judged_queries), Lists(settings.stored_depth), urls)
+        self._searches = SearchReader(
+            self.shown, folds=settings.folds, only_judged=judged_queries is not None
+        )
+        self._clicks = ClickReader(urls, by_url=by_url)
+        self.carry_over: CarryOver | None = None
+        self._keeps_ids, self.new_ids = keeps_ids, pl.Series("id", [], dtype=pl.Int64)
+        self._new_searches: dict[str, Any] = {}
+        self._new_clicks: dict[str, Any] = {}
+        self.start_afresh()
+
+    def start_afresh(self) -> None:
+        """Begin new sums; texts stay known, and open visits."""
+        self.funnel = LogFunnel(self._settings.stored_depth)
+        self._closed, self._open = self._no_patterns(), self._no_patterns()
+
+    def _no_patterns(self) -> PatternCounts:
+        return PatternCounts(self.shown, self._settings.stored_depth, self._settings.folds)
+
+    def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
+        """Carry over rows, as they were read, of the part of the log before."""
+        read, _ = self._searches.read(searches.lazy(), _unreported, carried=True)
+        clicked, _ = self._clicks.read(clicks.lazy(), _unreported, carried=True)
+        self.carry_over = CarryOver(read, clicked)
+
+    def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> None:
+        """Count a batch.
+
+        Parameters
+        ----------
+        batch
+            Rows that come after those of all batches before.
+        report
+            Called with numbers of searches and clicks read since.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read to its end.
+        EngineError
+            If a check of the step fails.
+        """
+        with _translated_errors():
+            searches = self._read_searches(batch.searches, report)
+            read = self._read_clicks(batch.clicks, report)
+        progress(Event("forming sessions"))
+        settings, shown = self._settings, self.shown
+        limits = Limits(settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query")
+        counts = counted_once(searches, shown)
+        placed = attributed_clicks(
+            read.clicks, searches, counts, shown, self._ambiguous, settings.idle_ms, by_url=self._by_url
+        )
+        formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits)
+        made = sessions(searches, counts, formed, placed, shown)
+        kept = int(counts.sum()) - int((counts & searches.carried).sum())
+        self.funnel.count_searches(**self._new_searches, kept=kept)
+        self._count_clicks(searches, read, placed, formed, made, limits)
+        self._count_sessions(searches, made)
+        if self._keeps_ids:
+            self.new_ids = new_search_ids(searches)
+        self.carry_over = _carry_over(searches, read, placed, formed, limits)
+
+    def _read_searches(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> Searches:
+        new, faults = self._searches.read(rows, lambda read: report(read, 0), carried=False)
+        self._new_searches = {"read": len(new) + faults.total(), "rejected": faults, "usable": len(new)}
+        return Searches.concat([new] if self.carry_over is None else [self.carry_over.searches, new])
+
+    def _read_clicks(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> ReadClicks:
+        new, faults = self._clicks.read(rows, lambda read: report(0, read), carried=False)
+        self._new_clicks = {"read": len(new.clicks) + faults.total(), "rejected": faults}
+        carried, self.carry_over = self.carry_over, None
+        if carried is None:
+            return new
+        return ReadClicks.concat([self._clicks.looked_up_again(carried.clicks), new])
+
+    def _count_clicks(
+        self,
+        searches: Searches,
+        read: ReadClicks,
+        placed: AttributedClicks,
+        formed: Visits,
+        made: Sessions,
+        limits: Limits,
+    ) -> None:
+        is_open = formed.is_open[placed.search]
+        in_open = int(is_open.sum())
+        self.funnel.count_clicks(
+            **self._new_clicks,
+            carried=int(read.clicks.carried.sum()),
+            outcomes=[
+                (True, False, False, placed.ambiguous),
+                (False, False, False, placed.out_of_time),
+                (False, True, False, len(is_open) - in_open),
+                (False, True, True, in_open),
+            ],
+            orphan_clicks=orphan_clicks(read.clicks, placed.orphans, limits.open_ms),
+        )
+        on_first_page = searches.page[made.search] == 1
+        is_kept = self.shown.queries.is_kept[searches.query[made.search]]
+        self.funnel.count_positions(_positions(made.place, is_kept, on_first_page, is_open))
+
+    def _count_sessions(self, searches: Searches, made: Sessions) -> None:
+        self._open = self._no_patterns()
+        for counts, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
+            rows = np.flatnonzero(chosen)
+            counts.add(searches.take(made.first[rows]), made.mask[rows])
+
+    def closed_table(self) -> PatternTable:
+        """Return the pattern table of all closed sessions."""
+        return self._table(self._closed, is_open=False)
+
+    def open_table(self) -> PatternTable:
+        """Return the pattern table of open sessions, as if the log ended here."""
+        return self._table(self._open, is_open=True)
+
+    def _table(self, counts: PatternCounts, *, is_open: bool) -> PatternTable:
+        frames = counts.frames()
+        return PatternTable(
+            configurations=frames.configurations,
+            patterns=frames.patterns,
+            queries=frames.queries,
+            funnel=self.funnel.frame(frames.patterns, frames.sessions, is_open=is_open),
+            info={"stored_depth": self._settings.stored_depth},
+        )
+
+
+def _positions(
+    place: NDArray[np.int8], is_kept: Flags, on_first_page: Flags, is_open: Flags
+) -> list[tuple[int | None, bool, bool, int]]:
+    """Count where clicks in time landed, in the form of `LogFunnel.count_positions`."""
+    kinds = 4 * place.astype(np.int64) + 2 * on_first_page + is_open
+    rows: list[tuple[int | None, bool, bool, int]] = []
+    for kept in (True, False):
+        counts = np.bincount(kinds[is_kept == kept])
+        for kind in np.flatnonzero(counts):
+            position = (int(kind) // 4 or None) if kept else 0
+            rows.append((position, bool(kind & 2), bool(kind & 1), int(counts[kind])))
+    return rows
+
+
+def _carry_over(
+    searches: Searches, read: ReadClicks, placed: AttributedClicks, formed: Visits, limits: Limits
+) -> CarryOver:
+    again = np.zeros(len(read.clicks), bool)
+    again[placed.click[formed.is_open[placed.search]]] = True
+    again[placed.orphans[read.clicks.time[placed.orphans] >= limits.open_ms]] = True
+    open_searches = searches.take(np.flatnonzero(formed.is_open))
+    open_searches.carried[:] = True
+    open_clicks = read.take(np.flatnonzero(again))
+    open_clicks.clicks.carried[:] = True
+    return CarryOver(open_searches, open_clicks)
+
+
+def _unreported(_rows: int) -> None:
+    """Report nothing: carried rows were reported when they were read first."""
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    """Translate errors of reading into one line that says what to do."""
+    try:
+        yield
+    except READ_ERRORS as error:
+        if "KeyboardInterrupt" in str(error):  # Ctrl-C while Polars reads
+            raise KeyboardInterrupt from None
+        raise InputError(
+            f"cannot read the log: {first_line(error)}; check that the files are complete"
+        ) from error
+    except MemoryError as error:
+        raise EngineError(
+            "not enough memory; use a smaller --memory-limit or --batch, or --engine duckdb, which spills"
+        ) from error

@@ -1,0 +1,104 @@
+"""URLs as numbers: each text that a list shows is kept once, with the number of its normal form (method 2)."""
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
+from clickassay.logs.arrays.numbers import Growing, Keys, Numbers, Rows, Small
+
+NO_URL = -1
+"""The number of a URL that no list shows."""
+
+
+class Texts:
+    """Texts by number, held as densely as they can be: as read, each would keep those of a whole row group."""
+
+    def __init__(self) -> None:
+        self._held: list[pa.LargeStringArray] = []
+
+    def append(self, texts: pl.Series) -> None:
+        """Keep texts at the end."""
+        self._held.append(texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+    def all(self) -> pl.Series:
+        """Return all texts."""
+        held = pa.chunked_array(self._held, type=pa.large_string()).combine_chunks()
+        self._held = [held] if isinstance(held, pa.Array) else held.chunks
+        return pl.Series(values=self._held[0] if self._held else [], dtype=pl.String)
+
+
+class Urls:
+    """The URLs shown so far: their texts as they were read, numbered, and their normal forms.
+
+    Parameters
+    ----------
+    normalise
+        Whether URLs are normalised; if not, each is its own normal form.
+    """
+
+    def __init__(self, *, normalise: bool) -> None:
+        self._normalise = normalise
+        self._numbers = Numbers()
+        self._texts = Texts()
+        self._normal = Growing(np.int32)
+
+    @property
+    def normal(self) -> Small:
+        """Return the number of the normal form of each URL."""
+        normal: Small = self._normal.values
+        return normal
+
+    @property
+    def texts(self) -> pl.Series:
+        """Return the texts by number, as they were read."""
+        return self._texts.all()
+
+    def known(self, keys: Keys) -> Small:
+        """Return the number of each URL by its fingerprint; `NO_URL` where no list shows it."""
+        return self._numbers.get(keys)
+
+    def numbers_of(self, texts: pl.Series) -> Small:
+        """Return the number of each URL; new ones are kept, and their normal forms."""
+        keys = fingerprints(texts)
+        return self._numbers.get_or_add(keys, lambda rows: self._learn(texts.gather(rows)))
+
+    def _learn(self, texts: pl.Series) -> None:
+        """Keep new texts; a normal form that is another text has a number of its own."""
+        first = len(self.normal)
+        self._texts.append(texts)
+        self._normal.append(np.arange(first, first + len(texts), dtype=np.int32))
+        rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
+        if len(rows):
+            numbers = self.numbers_of(normal_urls(texts.gather(rows)))
+            self.normal[first + rows] = numbers
+
+    def known_by_normal_form(self, texts: pl.Series) -> Small:
+        """Return the number of each URL that no list shows as it was read, but in its normal form.
+
+        `NO_URL` for all others.
+        """
+        found = np.full(len(texts), NO_URL, np.int32)
+        rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
+        if len(rows):
+            distinct = texts.gather(rows).unique()
+            is_known = self.known(fingerprints(normal_urls(distinct))) != NO_URL
+            self.numbers_of(distinct.filter(pl.Series(is_known)))
+            found[rows] = self.known(fingerprints(texts.gather(rows)))
+        return found
+
+
+def fingerprints(texts: pl.Series) -> Keys:
+    """Return the fingerprint of each text."""
+    keys: Keys = texts.hash().to_numpy()
+    return keys
+
+
+def normal_urls(texts: pl.Series) -> pl.Series:
+    """Return the normal form of each URL."""
+    return pl.Series([normalise_url(text) for text in texts], dtype=pl.String)
+
+
+def _may_be_unnormalised(texts: pl.Series) -> Rows:
+    rows: Rows = texts.str.contains(MAY_BE_UNNORMALISED).arg_true().cast(pl.Int64).to_numpy()
+    return rows

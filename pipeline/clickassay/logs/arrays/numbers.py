@@ -1,0 +1,148 @@
+"""Numbers for 64-bit keys in order of appearance, and arrays that grow: what texts become when they are read."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+Rows = NDArray[np.int64]
+Small = NDArray[np.int32]
+Tiny = NDArray[np.uint16]
+Flags = NDArray[np.bool_]
+Numeric = TypeVar("Numeric", bound=NDArray[Any])
+
+_MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two keys are mixed to the same one
+_FIRST_BITS = 12
+_PIECE = 1 << 16
+"""Keys looked up at a time: their slots then stay in the cache."""
+
+
+class Numbers:
+    """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._allocate(_FIRST_BITS)
+
+    def _allocate(self, bits: int) -> None:
+        self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
+        self._keys = np.zeros(1 << bits, np.uint64)
+        self._numbers = np.full(1 << bits, -1, np.int32)
+
+    def get(self, keys: Keys) -> Small:
+        """Return the number of each key; -1 where it has none yet."""
+        found = np.empty(len(keys), np.int32)
+        for first in range(0, len(keys), _PIECE):
+            found[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
+        return found
+
+    def _get(self, keys: Keys) -> Small:
+        slots = self._slots(keys)
+        found: Small = self._numbers[slots]
+        others = np.flatnonzero((self._keys[slots] != keys) & (found >= 0))
+        while len(others):
+            at = slots[others] = (slots[others] + 1) & self._last
+            found[others] = self._numbers[at]
+            others = others[(self._keys[at] != keys[others]) & (found[others] >= 0)]
+        return found
+
+    def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
+        """Return the number of each key; new ones get the next numbers.
+
+        If there are new keys, `learn` is called with a row for each, in the order of their numbers.
+        """
+        found = self.get(keys)
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            distinct, first = np.unique(keys[new], return_index=True)
+            self.add(distinct)
+            found[new] = self.get(keys[new])
+            learn(new[first])
+        return found
+
+    def add(self, keys: Keys) -> None:
+        """Give the next numbers to distinct keys that have none."""
+        numbers = np.arange(self.count, self.count + len(keys), dtype=np.int32)
+        self.count += len(keys)
+        if 2 * self.count > self._last + 1:
+            used = self._numbers >= 0
+            before = self._keys[used], self._numbers[used]
+            self._allocate(int(self.count).bit_length() + 1)
+            self._put(*before)
+        self._put(keys, numbers)
+
+    def _put(self, keys: Keys, numbers: Small) -> None:
+        slots = self._slots(keys)
+        while len(keys):
+            is_free = self._numbers[slots] < 0
+            self._numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
+            left = self._numbers[slots] != numbers
+            self._keys[slots[~left]] = keys[~left]
+            keys, numbers, slots = keys[left], numbers[left], (slots[left] + 1) & self._last
+
+    def _slots(self, keys: Keys) -> Rows:
+        slots: Rows = ((keys * _MIXER) >> self._shift).view(np.int64)
+        return slots
+
+
+class Growing:
+    """An array that grows at its end; rows may have several columns, whose number may grow too."""
+
+    def __init__(self, dtype: Any, fill: int | None = None) -> None:
+        shape = (0,) if fill is None else (0, 0)
+        self._held, self._rows, self._fill = np.zeros(shape, dtype), 0, fill
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What was appended so far."""
+        return self._held[: self._rows]
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
+        end = self._rows + len(values)
+        wide = values.shape[1:]
+        if end > len(self._held) or wide > self._held.shape[1:]:
+            width = max(wide, self._held.shape[1:])
+            room = end + end // 4 if end > len(self._held) else len(self._held)
+            held = np.full((room, *width), self._fill or 0, self._held.dtype)
+            held[: self._rows, *(slice(columns) for columns in self._held.shape[1:])] = self.values
+            self._held = held
+        self._held[self._rows : end, *(slice(columns) for columns in wide)] = values
+        self._rows = end
+
+
+def among(keys: Keys, few: Keys) -> Rows:
+    """Return the rows whose key is one of a few; rarely others too, so that callers look closer."""
+    bits = max(16, len(few).bit_length() + 4)
+    shift = np.uint64(64 - bits)
+    marks = np.zeros(1 << bits, bool)
+    marks[(few * _MIXER) >> shift] = True
+    return np.flatnonzero(marks[(keys * _MIXER) >> shift])
+
+
+def distinct(values: Numeric) -> Numeric:
+    """Return each value once, sorted: many times faster than `numpy.unique`, which hashes."""
+    in_order = np.sort(values)
+    is_first = np.ones(len(in_order), bool)
+    is_first[1:] = in_order[1:] != in_order[:-1]
+    return in_order[is_first]
+
+
+def repeated(keys: Keys) -> Keys:
+    """Return the keys that occur more than once, each once, sorted."""
+    in_order = np.sort(keys)
+    return distinct(in_order[1:][in_order[1:] == in_order[:-1]])
+
+
+def mixed_pair(one: NDArray[Any], other: NDArray[Any]) -> Keys:
+    """Return a key for each pair of numbers: equal for equal pairs, rarely for others."""
+    key: Keys = one.astype(np.uint64) * _MIXER
+    key ^= other.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
+    return key

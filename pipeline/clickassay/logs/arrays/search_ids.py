@@ -1,0 +1,145 @@
+"""Search ids over a whole log: which different searches use, and which an orphan click may mean."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.errors import EngineError
+from clickassay.logs.arrays.clean_searches import faults_of_searches
+from clickassay.logs.arrays.numbers import Keys, Rows, distinct
+
+_CHUNK_ROWS = 1_000_000
+_AT_ONCE = 100_000_000
+"""Ids that are sorted in memory at a time: 0.8 GB."""
+
+
+@dataclass(frozen=True)
+class AmbiguousIds:
+    """Search ids that different searches use: a click on one could belong to any of them.
+
+    Attributes
+    ----------
+    found
+        Those of this log, as they are read, sorted.
+    known
+        Fingerprints of these and of those of earlier parts of the log, sorted.
+    """
+
+    found: pl.Series
+    known: Rows
+
+
+def ambiguous_ids(
+    searches: pl.LazyFrame, before: Sequence[object] = (), carried: pl.DataFrame | None = None
+) -> AmbiguousIds:
+    """Find the ambiguous ids of a log, which a batch alone cannot know.
+
+    Parameters
+    ----------
+    searches
+        All searches of the log.
+    before
+        Ids that were found ambiguous in earlier parts of the log.
+    carried
+        Searches of earlier parts that may be delivered again.
+
+    Raises
+    ------
+    EngineError
+        If two search ids share a fingerprint.
+    """
+    repeated = repeated_ids(searches)
+    if carried is not None and carried.height:
+        again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"])).collect()
+        repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
+        searches = pl.concat([searches, carried.lazy()])
+    found = _used_by_several(searches, repeated)
+    known = pl.concat([found, pl.Series("search_id", before, dtype=found.dtype)]).unique()
+    return AmbiguousIds(found, np.sort(_fingerprints(known)))
+
+
+def repeated_ids(searches: pl.LazyFrame) -> Rows:
+    """Return the fingerprints of search ids that more than one row has (nulls aside).
+
+    Ascending ids, or blocks of them that do not overlap, are recognised without sorting anything.
+    """
+    ids = searches.select(_fingerprint(searches).alias("id")).drop_nulls()
+    rows = int(searches.select(pl.len()).collect().item())
+    if rows > _AT_ONCE and _ascending(ids):
+        return np.zeros(0, np.int64)
+    parts = max(1, -(-rows // _AT_ONCE))
+    found = [
+        _repeated(ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part))
+        for part in range(parts)
+    ]
+    return np.concatenate(found)
+
+
+def _repeated(ids: pl.LazyFrame) -> Rows:
+    values: Rows = ids.collect(engine="streaming")["id"].to_numpy(writable=True).view(np.int64)
+    if (values[1:] <= values[:-1]).any():
+        values.sort()
+    return distinct(values[1:][values[1:] == values[:-1]])
+
+
+def _ascending(ids: pl.LazyFrame) -> bool:
+    """Return whether no id can be repeated: each chunk ascends strictly, and their ranges are disjoint."""
+    ranges: list[tuple[int, int]] = []
+    for chunk in ids.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=True):
+        values = chunk["id"].to_numpy()
+        if not len(values):
+            continue
+        if not (values[1:] > values[:-1]).all():
+            return False
+        ranges.append((int(values[0]), int(values[-1])))
+    ranges.sort()
+    return all(last < first for (_, last), (first, _) in pairwise(ranges))
+
+
+def _used_by_several(searches: pl.LazyFrame, repeated: Rows) -> pl.Series:
+    """Return those of the repeated ids whose usable searches differ in user or time, sorted."""
+    named = ("search_id", "user_id", "timestamp")
+    rows = _with_ids(searches.select(named), repeated).unique().collect()
+    _check_fingerprints(rows["search_id"])
+    differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
+    whole = _with_ids(searches, _fingerprints(differing)).collect()
+    faults = faults_of_searches(whole)
+    usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
+    searched = usable.select(named).unique()
+    return searched.filter(pl.col("search_id").is_duplicated())["search_id"].unique().sort()
+
+
+def _check_fingerprints(ids: pl.Series) -> None:
+    texts = ids.drop_nulls().unique()
+    if len(distinct(_fingerprints(texts))) < len(texts):
+        raise EngineError("two search ids share a fingerprint; nothing was written")
+
+
+def usable_ids(searches: pl.LazyFrame, wanted: pl.Series) -> pl.Series:
+    """Return those of the wanted search ids, as they are read, that a usable search has."""
+    rows = _with_ids(searches, _fingerprints(wanted)).collect()
+    faults = faults_of_searches(rows)
+    usable = rows if faults is None else rows.filter(pl.Series(faults == 0))
+    return wanted.filter(wanted.is_in(usable["search_id"].unique().implode()))
+
+
+def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.LazyFrame:
+    """Return the rows whose search_id has one of these fingerprints."""
+    if not len(fingerprints):
+        return searches.clear().lazy()
+    return searches.filter(_fingerprint(searches).is_in(pl.Series(fingerprints).implode()))
+
+
+def _fingerprint(frame: pl.LazyFrame) -> pl.Expr:
+    """Return the fingerprint of a search id: a whole number is its own, a text has its hash."""
+    ids = pl.col("search_id")
+    is_text = frame.collect_schema()["search_id"] == pl.String
+    return pl.when(ids.is_not_null()).then(ids.hash().reinterpret(signed=True)) if is_text else ids
+
+
+def _fingerprints(ids: pl.Series) -> Rows:
+    keys: Keys | Rows = (ids.hash() if ids.dtype == pl.String else ids).to_numpy()
+    return keys.view(np.int64)

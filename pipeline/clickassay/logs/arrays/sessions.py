@@ -1,0 +1,81 @@
+"""Sessions: what a user did for one query in one visit, from the list of its first search (method 3)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.logs.arrays.clicks import AttributedClicks, places
+from clickassay.logs.arrays.columns import Searches
+from clickassay.logs.arrays.numbers import Flags, Rows, Small, distinct
+from clickassay.logs.arrays.read_searches import Shown
+from clickassay.logs.arrays.visits import Visits
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Sessions of a batch, and where their clicks landed.
+
+    Attributes
+    ----------
+    first
+        Rows of their first searches.
+    mask
+        Their click masks.
+    is_open
+        Whether they may still grow.
+    search, place
+        Of each click in time, the first search of its session, and its place in the list of that; 0 = not
+        among its top results.
+    """
+
+    first: Rows
+    mask: Rows
+    is_open: Flags
+    search: Rows
+    place: NDArray[np.int8]
+
+
+def sessions(
+    searches: Searches, counts: Flags, formed: Visits, placed: AttributedClicks, shown: Shown
+) -> Sessions:
+    """Form the sessions of a batch.
+
+    Parameters
+    ----------
+    counts
+        Which searches count.
+    formed
+        Their visits.
+    placed
+        The clicks in time, on the lists of their own searches.
+    """
+    first_of = _first_searches(len(searches), formed)
+    search = first_of[placed.search]
+    place = placed.place.copy()
+    moved = np.flatnonzero(search != placed.search)
+    place[moved] = places(shown.lists.top, searches.list[search[moved]], placed.url[moved])
+    first = np.flatnonzero(counts & (first_of == np.arange(len(searches), dtype=first_of.dtype)))
+    mask = _masks(len(searches), search, place)
+    return Sessions(first, mask[first], formed.is_open[first], search, place)
+
+
+def _first_searches(height: int, formed: Visits) -> Small:
+    """Return the first search of each search's session."""
+    first_of = np.arange(height, dtype=np.int32)
+    rows, visit = formed.repeats, formed.visit[formed.repeats]
+    begins = formed.begins.copy()
+    begins[1:] |= visit[1:] != visit[:-1]
+    if len(rows):
+        first_of[rows] = rows[begins][np.cumsum(begins) - 1]
+    return first_of
+
+
+def _masks(height: int, search: Rows, place: NDArray[np.int8]) -> Rows:
+    """Return the click mask of each search."""
+    masks = np.zeros(height, np.int64)
+    hits = np.flatnonzero(place)
+    # each (search, place) once, so that adding bits sets them
+    keys = distinct((search[hits].astype(np.int64) << 6) | place[hits])
+    np.add.at(masks, keys >> 6, np.int64(1) << ((keys & 63) - 1))
+    return masks

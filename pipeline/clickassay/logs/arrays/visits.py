@@ -1,0 +1,132 @@
+"""Visits, formed only where they matter (method 3).
+
+Consecutive searches of a user for one query that are at most the idle limit apart are in one visit, whatever
+else the user did: activity only prolongs a visit. So visits are formed only for users with a wider gap
+between two of these, and for users who were active shortly before the batch ends.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.logs.arrays.clicks import AttributedClicks
+from clickassay.logs.arrays.columns import Clicks, Searches
+from clickassay.logs.arrays.numbers import Flags, Keys, Rows, Small, among, distinct, mixed_pair, repeated
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The idle limit, the earliest time of later batches (both ms), and whether visits are per query."""
+
+    idle_ms: int
+    watermark_ms: int
+    per_query: bool
+
+    @property
+    def open_ms(self) -> int:
+        """A visit that is active from here on may still grow."""
+        return self.watermark_ms - self.idle_ms
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Visits of a batch.
+
+    Attributes
+    ----------
+    repeats
+        Rows of the searches whose user searched for the same query again, by user, query, time and id.
+    begins
+        Which of them are the first of their user and query.
+    visit
+        The visit of each search of the batch, where visits are formed; else 0.
+    is_open
+        Whether the visit of each search may still grow.
+    """
+
+    repeats: Rows
+    begins: Flags
+    visit: Small
+    is_open: Flags
+
+
+def visits(
+    searches: Searches, counts: Flags, pairs: Small, clicks: Clicks, placed: AttributedClicks, limits: Limits
+) -> Visits:
+    """Form the visits of a batch.
+
+    Parameters
+    ----------
+    counts
+        Which searches count.
+    pairs
+        Number of the (market, query) in normal form of each search.
+    """
+    active = searches.time.copy()
+    np.maximum.at(active, placed.search, clicks.time[placed.click])
+    repeats, begins = _repeats(searches, counts, pairs)
+    time = searches.time[repeats]
+    wide = ~begins
+    wide[1:] &= time[1:] - time[:-1] > limits.idle_ms
+    late = np.flatnonzero((active >= limits.open_ms) & counts)
+    scope = mixed_pair(searches.user, pairs) if limits.per_query else searches.user.view(np.uint64)
+    rows = _searches_of(scope, np.concatenate([repeats[wide], late]), counts)
+    visit = np.zeros(len(searches), np.int32)
+    is_open = np.zeros(len(searches), bool)
+    if len(rows):
+        rows = rows[_in_order(searches, rows, (scope,))]
+        visit[rows] = _numbered(scope[rows], searches.time[rows], active[rows], limits.idle_ms)
+        last = np.zeros(int(visit[rows[-1]]) + 1, np.int64)
+        np.maximum.at(last, visit[rows], active[rows])
+        is_open[rows] = last[visit[rows]] >= limits.open_ms
+    return Visits(repeats, begins, visit, is_open)
+
+
+def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Flags]:
+    """Return the searches whose (user, query) recurs, in order, and which of them begin a (user, query)."""
+    keys = mixed_pair(searches.user, pairs)
+    rows = among(keys, repeated(keys))
+    rows = rows[counts[rows]]
+    rows = rows[_in_order(searches, rows, (pairs, searches.user))]
+    user, pair = searches.user[rows], pairs[rows]
+    begins = np.ones(len(rows), bool)
+    begins[1:] = (user[1:] != user[:-1]) | (pair[1:] != pair[:-1])
+    return rows, begins
+
+
+def _searches_of(scopes: Keys, of: Rows, counts: Flags) -> Rows:
+    """Return the rows that count whose scope is that of some rows, and rarely others."""
+    if not len(of):
+        return of
+    rows = among(scopes, distinct(scopes[of]))
+    return rows[counts[rows]]
+
+
+def _in_order(searches: Searches, rows: Rows, keys: tuple[np.ndarray, ...]) -> Rows:
+    """Return the order of rows by keys (the last one first), then by time and search id."""
+    order: Rows = np.lexsort((_id_ranks(searches, rows), searches.time[rows], *(key[rows] for key in keys)))
+    return order
+
+
+def _id_ranks(searches: Searches, rows: Rows) -> Rows:
+    if searches.id_text is None:
+        return searches.id[rows]
+    ranks: Rows = searches.id_text.gather(rows).rank("dense").to_numpy()
+    return ranks
+
+
+def _numbered(scope: Keys, time: Rows, active: Rows, idle_ms: int) -> Rows:
+    """Number visits from 1: a new one begins with a scope, or more than the limit after all activity before.
+
+    Rows are in order of scope and time.
+    """
+    begins = np.ones(len(scope), bool)
+    begins[1:] = scope[1:] != scope[:-1]
+    # a scope's times, moved beyond those of all scopes before it: one running maximum serves all
+    base = int(time.min()) - idle_ms
+    span = int(active.max()) - base + 2 * idle_ms + 2
+    shift = (np.cumsum(begins) - 1) * span - base
+    before = np.maximum.accumulate(active + shift)
+    begins[1:] |= (time + shift)[1:] - before[:-1] > idle_ms
+    numbers: Rows = np.cumsum(begins)
+    return numbers
