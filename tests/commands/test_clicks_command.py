@@ -20,7 +20,7 @@ LOG = [f"--{name}={path}" for name, path in SAMPLE_LOG.items()]
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clicks")
     judged = ["run", f"--judgments={SAMPLE['judgments']}", "--iterations=10", "--out=run"]
-    folds = ["patterns", "--folds=2", "--out=folds"]
+    folds = ["patterns", "--folds=3", "--out=folds"]
     for name, *given, place in (["patterns", "--out=patterns"], folds, ["patterns", "--store=store"], judged):
         tiny.said_by(name, *LOG, *given, place.replace("=", f"={folder}/"), "--threads=1", "--quiet")
     return folder
@@ -58,7 +58,12 @@ def test_users_of_the_last_fold_are_held_out(folder):
     rows = frame_of(folder / "folds", "--click-models", "PBM")
     patterns = read_patterns(folder / "folds").patterns
     assert rows["PBM"]["held_out"] == "users"
-    assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 1)["sessions"].sum()
+    assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 2)["sessions"].sum()
+
+
+def test_two_folds_are_not_parted_for_a_comparison(folder):
+    assert read_patterns(folder / "patterns").patterns["fold"].unique().to_list() == [0, 1]
+    assert frame_of(folder / "patterns", "--click-models", "PBM")["PBM"]["held_out"] == "sessions"
 
 
 def test_a_store_says_what_its_pattern_table_says(folder):

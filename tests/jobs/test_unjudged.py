@@ -246,11 +246,11 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
 @pytest.mark.parametrize("asked", [{"unjudged": "model"}, {"metric": ("DBN",)}, {"metric": ("UBM@3",)}])
 def test_without_folds_nothing_is_fitted_on_clicks(log, asked):
     with pytest.raises(SettingsError, match="--folds 2"):
-        analysed(log, log["some"], **asked)
+        analysed(log, log["some"], folds=1, **asked)
 
 
 def test_without_the_lists_of_every_query_nothing_is_set_apart(log):
-    options = load_settings(**QUICK, folds=2, only_judged=True, unjudged="model")
+    options = load_settings(**QUICK, only_judged=True, unjudged="model")
     kept = log_to_patterns(log["searches"], log["clicks"], options, judgments=log["some"])
     with pytest.raises(SettingsError, match="--only-judged"):
         analyse(kept, log["some"], None, options)
@@ -275,12 +275,12 @@ def test_without_a_rule_nothing_is_filled(log):
 def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     inputs = [f"--searches={log['searches']}", f"--clicks={log['clicks']}", f"--judgments={log['some']}"]
     quick = ("--iterations=10", "--depth=5", "--quiet", "--click-models=none")
-    tiny.said_by("run", *inputs, *quick, "--folds=2", "--unjudged=model", f"--out={tmp_path / 'run'}")
+    tiny.said_by("run", *inputs, *quick, "--unjudged=model", f"--out={tmp_path / 'run'}")
     page = (tmp_path / "run" / "report.md").read_text()
     assert "Results without a judgment" in page
     assert "of these grades are not judgments but filled in" in page
     assert "set apart" in page
     assert json.loads((tmp_path / "run" / "settings.json").read_text())["settings"]["unjudged"] == "model"
-    ended = tiny.inside("run", *inputs, *quick, "--unjudged=model", f"--out={tmp_path / 'none'}")
+    ended = tiny.inside("run", *inputs, *quick, "--folds=1", "--unjudged=model", f"--out={tmp_path / 'none'}")
     assert (ended.code, "--folds 2" in ended.err) == (2, True)
     assert not (tmp_path / "none").exists()

@@ -47,6 +47,9 @@ MOST_LISTS = 5_000
 """Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
 
 HELD_OUT = 0.25
+FOLDS_TO_HOLD_OUT = 3
+"""Fewest folds of users of which one is held out: of two it would be half of the sessions."""
+
 PSEUDO_COUNT = 1.0
 
 Frames = dict[str, pl.DataFrame]
@@ -81,8 +84,8 @@ class Clicks:
         return click_log(self.configurations, self.patterns, depth=self.depth)
 
     def split(self, *, share: float, seed: int) -> TrainTestSplit:
-        """Hold out the users of the last fold; where the table has one fold, a random sample of sessions."""
-        if self.folds < 2:
+        """Hold out the users of the last of three folds or more; else a random sample of sessions."""
+        if self.folds < FOLDS_TO_HOLD_OUT:
             return split_sessions(self.log(), share=share, seed=seed)
         last = pl.col("fold") == pl.col("fold").max()
         parts = (self.patterns.filter(part) for part in (~last, last))

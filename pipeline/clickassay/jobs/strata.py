@@ -86,7 +86,7 @@ def split_users(table: PatternTable, settings: Settings) -> UserSplit:
     if fitting.patterns.is_empty() or evaluation.patterns.is_empty():
         raise SettingsError(
             f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
-            "users of one fold only: give --folds 2 when the pattern table is made"
+            "users of one fold only: make the pattern table with --folds 2, the default"
         )
     return UserSplit(evaluation, fitting)
 

@@ -294,7 +294,7 @@ def pattern_table(sessions: list[Session], settings: Settings) -> dict[str, dict
         name = configuration_id(*content)
         configurations[name] = content
         mask = sum(1 << (place - 1) for place in session.places(depth))
-        patterns[name, digest % settings.get("folds", 1), mask] += 1
+        patterns[name, digest % settings.get("folds", 2), mask] += 1
     return {"configurations": configurations, "patterns": dict(patterns), "queries": dict(queries)}
 
 

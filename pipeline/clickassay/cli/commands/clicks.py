@@ -37,7 +37,7 @@ SOURCE = Annotated[
 ]
 HELD_OUT = Annotated[
     float,
-    typer.Option(help="Share of sessions that models are tried on; users of the last fold, if any."),
+    typer.Option(help="Share of sessions that models are tried on; with three folds or more, the last one."),
 ]
 
 

@@ -37,7 +37,7 @@ PATTERNS = Table(
     "one row per configuration, fold and click pattern",
     (
         Column("configuration_id", pl.String, "id of the configuration"),
-        Column("fold", pl.Int32, "digest(user) mod F; 0 when the run keeps no folds"),
+        Column("fold", pl.Int32, "digest(user) mod F, the setting folds"),
         Column("click_mask", pl.Int64, "bit (p-1) set = position p clicked"),
         Column("sessions", pl.Int64, "sessions with this pattern"),
     ),

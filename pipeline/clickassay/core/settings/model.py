@@ -87,7 +87,13 @@ class Settings(BaseModel):
         metavar="MINUTES",
     )
     folds: int = _setting(
-        "Log", 1, "Folds of users that the pattern table keeps apart.", ge=1, le=1024, metavar="N"
+        "Log",
+        2,
+        "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
+        ge=1,
+        le=1024,
+        details="What is fitted on the clicks of one fold can be evaluated on those of the others.",
+        metavar="N",
     )
     scale: tuple[str, ...] = _setting(
         "Grades",
@@ -137,7 +143,7 @@ class Settings(BaseModel):
         "Metrics",
         "drop",
         "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
-        "clicks of other users (needs folds 2); or left out, with the worst and the best case next to it.",
+        "clicks of other users; or left out, with the worst and the best case next to it.",
         details="[How](unjudged.md).",
     )
     click_models: tuple[str, ...] = _setting(
