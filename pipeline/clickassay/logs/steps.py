@@ -152,6 +152,7 @@ VISITS = (
     Step("repeated_user_queries", "stage", _VISITS),
     Step("user_queries_to_sessionise", "stage", _VISITS),
     Step("searches_to_sessionise", "stage", _VISITS),
+    Step("searches_in_one_session", "stage", _VISITS),
     Step("tied_searches", "stage", _VISITS),
     Step("tie_breakers", "stage", _VISITS),
     Step("visits", "stage", _VISITS),

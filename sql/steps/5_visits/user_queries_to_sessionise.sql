@@ -1,4 +1,5 @@
--- one row per (user, normalised query) whose visits are to be formed: repeated, or active until the batch ends
+-- one row per (user, normalised query) whose visits are to be formed: repeated further apart than the idle
+-- limit, or active until the batch ends
 WITH clicked_late AS (
     SELECT search_nr
     FROM attributed_clicks
@@ -9,6 +10,7 @@ SELECT
     user_fp,
     query_fp
 FROM repeated_user_queries
+WHERE may_span_visits
 UNION
 SELECT
     user_fp,

@@ -1,5 +1,5 @@
 -- one row per search whose (user, normalised query) is repeated or whose visit is open: its session, and how that began
-WITH concerned AS (
+WITH of_visits AS (
     SELECT
         v.row_nr,
         v.search_fp,
@@ -19,6 +19,38 @@ WITH concerned AS (
             AND (NOT $per_query OR v.query_fp = o.scope_fp)
     LEFT JOIN repeated_user_queries AS p ON v.user_fp = p.user_fp AND v.query_fp = p.query_fp
     WHERE o.visit IS NOT NULL OR p.query_fp IS NOT NULL
+),
+
+concerned AS (
+    SELECT
+        row_nr,
+        search_fp,
+        user_fp,
+        query_fp,
+        list_fp,
+        time_ms,
+        page,
+        user_id,
+        search_id,
+        visit,
+        is_open
+    FROM of_visits
+    UNION ALL
+    -- no visit of these users is numbered, and none was active late enough to be open
+    SELECT
+        s.row_nr,
+        s.search_fp,
+        s.user_fp,
+        s.query_fp,
+        s.list_fp,
+        s.time_ms,
+        s.page,
+        s.user_id,
+        i.search_id,
+        CAST(0 AS BIGINT) AS visit,
+        FALSE AS is_open
+    FROM searches_in_one_session AS s
+    LEFT JOIN tie_breakers AS i ON s.row_nr = i.row_nr
 )
 
 SELECT

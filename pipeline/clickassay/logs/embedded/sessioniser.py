@@ -225,6 +225,7 @@ class EmbeddedSessioniser:
             "steps/5_visits/repeated_user_queries",
             "steps/5_visits/user_queries_to_sessionise",
             "steps/5_visits/searches_to_sessionise",
+            "steps/5_visits/searches_in_one_session",
         )
         tied = engine.fetch("steps/5_visits/tied_searches")["row_nr"]
         engine.register("tied_read", searches.take(tied, ("search_id",)).with_columns(row_nr=tied))
@@ -340,7 +341,8 @@ _BATCH_TABLES = (
         "lists_of_batch",
         "repeats_read",
     ),
-    *("visits", "searches_to_sessionise", "session_searches", "session_clicks", "session_masks"),
+    *("visits", "searches_to_sessionise", "searches_in_one_session"),
+    *("session_searches", "session_clicks", "session_masks"),
 )
 """The largest tables of a batch that no later step reads."""
 
