@@ -50,7 +50,7 @@ From a log to its pattern table, one SELECT a file. The first line of a file des
 | `steps/` | the sequence; its numbers are the order of reading |
 | `checks/` | SELECTs that must find no row; otherwise nothing is written |
 | `funnel/` | counts of the rows that go on or leave at each step, from which the funnel is made |
-| `embedded/` | steps of the engine in this process only, which reads rows that Polars has decoded |
+| `embedded/` | steps of the default engine only, which reads rows that Polars has decoded |
 | `macros/` | functions that engines spell differently: the same names, in a file for each engine |
 | `questions/` | the ready questions of `clickassay query`, over the tables of a finished run |
 
@@ -179,7 +179,7 @@ def _condition(when: If | IfRows | None) -> str:
 
 
 def _engines(file: str) -> Iterable[str]:
-    yield "Spark"
+    yield from ("DuckDB", "Spark")
     if file in script_files():
         yield "script"
     if file in embedded_files():

@@ -89,6 +89,16 @@ ALLOWED_STATEMENTS = {
     ("logs/embedded/engine.py", "INSERT INTO {} {}"): "adds the SELECT of a step to a table",
     ("logs/embedded/engine.py", "DROP TABLE {}"): "lets go of a step's table",
     (
+        "logs/duckdb/engine.py",
+        "CREATE OR REPLACE TEMP TABLE {} AS {}",
+    ): "names the SELECT of a step",
+    (
+        "logs/duckdb/engine.py",
+        "CREATE OR REPLACE TEMP VIEW {} AS {}",
+    ): "names the SELECT of a step",
+    ("logs/duckdb/engine.py", "DROP TABLE {}"): "lets go of a step's table",
+    ("logs/duckdb/engine.py", "DROP VIEW IF EXISTS {}"): "lets go of a step's view",
+    (
         "logs/translate.py",
         r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$",
     ): "finds the macros of a file",

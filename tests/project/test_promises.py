@@ -1,7 +1,7 @@
 """What CONTRIBUTING.md promises of additions: each is made in one place, and a test finds it there.
 
 A metric is one function and one record; a format is one module or folder and its cases; an engine is one
-folder and one file of macros; a command is one module of `cli.commands`.
+folder, and a file of macros if it runs SQL; a command is one module of `cli.commands`.
 """
 
 import ast
@@ -169,16 +169,15 @@ def test_a_format_is_a_command_a_module_or_folder_and_a_folder_of_cases():
         assert (IMPORTED / name / "refusals.toml").is_file(), name
 
 
-# ---- an engine is one folder and one file of macros --------------------------------------------------
+# ---- an engine is one folder, and one file of macros if it runs SQL -----------------------------------
 
 
-def test_an_engine_is_a_folder_of_the_log_stage_and_a_file_of_macros():
-    of_folder = {"duckdb": "embedded", "spark": "spark"}
-    assert set(of_folder) == set(get_args(Settings.model_fields["engine"].annotation))
-    for engine, folder in of_folder.items():
-        assert (PACKAGE / "logs" / folder / "engine.py").is_file()
-        assert (ROOT / "sql" / "macros" / f"{engine}.sql").is_file()
-    assert {file.stem for file in (ROOT / "sql" / "macros").glob("*.sql")} == set(of_folder)
+def test_an_engine_that_runs_sql_is_a_folder_of_the_log_stage_and_a_file_of_macros():
+    default, *of_sql = get_args(Settings.model_fields["engine"].annotation)
+    assert default == Settings().engine
+    for engine in of_sql:
+        assert (PACKAGE / "logs" / engine / "engine.py").is_file()
+    assert {file.stem for file in (ROOT / "sql" / "macros").glob("*.sql")} == set(of_sql)
 
 
 # ---- a command is one module ------------------------------------------------------------------------

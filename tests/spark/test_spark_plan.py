@@ -17,7 +17,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.read import read_for_spark
-from clickassay.logs.spark.sessioniser import SparkSessioniser
+from clickassay.logs.sql_sessioniser import SqlSessioniser
 from clickassay.logs.steps import NEVER_MS
 from support.places import SAMPLES
 
@@ -67,7 +67,7 @@ def plans(spark, tmp_path_factory):
         read_for_spark(session, what, SAMPLES / f"{what}.parquet", wanted, engine.place)
         for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS))
     ]
-    builder = SparkSessioniser(engine, load_settings(), by_url=True, judged_queries=None)
+    builder = SqlSessioniser(engine, load_settings(), by_url=True, judged_queries=None)
     builder.find_ambiguous_ids(halves[0].frame)
     builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
     builder.table(is_open=False, info={}, progress=silent)

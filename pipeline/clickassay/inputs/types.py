@@ -44,6 +44,14 @@ def converted(column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: boo
     return convert(column, dtype, is_text=is_text and from_text)
 
 
+def from_folder(value: str | None, kind: Kind) -> str | int | None:
+    """Return the canonical value of a Hive partition, which a folder's name spells out."""
+    given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
+    expression = converted(pl.col("x"), pl.String(), kind, from_text=True)
+    found: str | int | None = given.select(expression).item() if expression is not None else None
+    return found
+
+
 _OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts": pl.List(pl.String)}
 
 

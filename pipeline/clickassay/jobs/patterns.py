@@ -37,7 +37,7 @@ def log_to_patterns(
     work: Path | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
-    """Turn a log into its pattern table, on the embedded engine.
+    """Turn a log into its pattern table.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def log_to_patterns(
         Folder for temporary files of the engine; None = the system's.
     """
     kept = queries_to_keep(judgments, settings)
-    if settings.engine == "spark":
+    if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
-            _write_on_spark(searches, clicks, settings, kept, Path(folder), progress)
+            _write_in_sql(searches, clicks, settings, kept, Path(folder), progress)
             return read_patterns(Path(folder))
     log = read_log(searches, clicks)
     with files_named(log.searches, log.clicks), engine_for(settings, work) as engine:
@@ -79,6 +79,27 @@ def _info(settings: Settings) -> dict[str, Any]:
         "settings": plain_settings(settings),
         "versions": versions(),
     }
+
+
+def _write_in_sql(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    kept: pl.DataFrame | None,
+    folder: Path,
+    progress: Progress,
+) -> None:
+    """Write the pattern table of a log on an engine that leaves it in files: Spark or DuckDB."""
+    if settings.engine == "spark":
+        _write_on_spark(searches, clicks, settings, kept, folder, progress)
+        return
+    from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
+
+    log = read_log(searches, clicks)
+    with writing_tables():
+        write_duckdb_patterns(
+            log, settings, folder, judged_queries=kept, info=_info(settings), progress=steady(progress)
+        )
 
 
 def _write_on_spark(
@@ -142,9 +163,9 @@ def make_patterns(
     out = Path(out)
     check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
-        if settings.engine == "spark":
+        if settings.engine != "arrays":
             kept = queries_to_keep(judgments, settings)
-            _write_on_spark(searches, clicks, settings, kept, folder, progress)
+            _write_in_sql(searches, clicks, settings, kept, folder, progress)
             return out
         table = log_to_patterns(
             searches, clicks, settings, judgments=judgments, work=folder, progress=progress

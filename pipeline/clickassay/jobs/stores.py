@@ -1,5 +1,7 @@
 """Adds logs to a pattern store: chooses files and batches, and runs the engine on them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from clickassay.jobs.patterns import check_reachable, engine_for, read_log
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.batches.cutting import warn_if_unsorted
 from clickassay.logs.embedded.batches import EmbeddedBatchProcessor
-from clickassay.logs.grow import add_to_store, plan_growth, store_settings
+from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings
+from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.store.store import PatternStore
 
 
@@ -69,11 +72,24 @@ def grow_store(
     with store.locked(), files_named(log.searches, log.clicks):
         plan = plan_growth(store, log, settings)
         warn_if_unsorted(plan.windows, settings, progress)
-        with engine_for(settings, folder) as engine:
-            steady_progress = steady(progress)
-            processor = EmbeddedBatchProcessor(engine, settings, store.judged_queries(), steady_progress)
-            added = add_to_store(processor, store, plan, settings, versions(), steady_progress)
+        with _batch_processor(log, settings, folder, store.judged_queries(), steady(progress)) as processor:
+            added = add_to_store(processor, store, plan, settings, versions(), steady(progress))
     return StoreGrowth(added, plan.known)
+
+
+@contextmanager
+def _batch_processor(
+    log: Log[LocalHalf], settings: Settings, work: Path, kept: pl.DataFrame | None, progress: Progress
+) -> Iterator[BatchProcessor[LocalHalf]]:
+    """Yield what processes batches in this process."""
+    if settings.engine == "duckdb":
+        from clickassay.logs.duckdb.job import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
+
+        with duckdb_engine(log, settings, work) as engine:
+            yield duckdb_batches(engine, settings, kept, progress)
+    else:
+        with engine_for(settings, work) as engine:
+            yield EmbeddedBatchProcessor(engine, settings, kept, progress)
 
 
 def _grow_on_spark(
@@ -84,9 +100,8 @@ def _grow_on_spark(
     judgments: str | None,
     progress: Progress,
 ) -> StoreGrowth:
-    from clickassay.logs.spark.batches import SparkBatchProcessor  # noqa: PLC0415 - an extra
-    from clickassay.logs.spark.folders import local_store  # noqa: PLC0415
-    from clickassay.logs.spark.job import check_here, read_spark_log, spark_engine  # noqa: PLC0415
+    from clickassay.logs.spark.folders import local_store  # noqa: PLC0415 - an extra
+    from clickassay.logs.spark.job import check_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
     check_here(searches, clicks)
@@ -98,7 +113,7 @@ def _grow_on_spark(
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         with store.locked():
             plan = plan_growth(store, log, settings)
-            processor = SparkBatchProcessor(engine, settings, store.judged_queries(), progress)
+            processor = spark_batches(engine, settings, store.judged_queries(), progress)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(processor, store, plan, settings, made, progress)
     return StoreGrowth(added, plan.known)

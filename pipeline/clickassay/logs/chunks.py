@@ -37,7 +37,7 @@ def chunks_of(table: Input, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
     """Return the chunks of an input, with the range of their times within first_ms to end_ms."""
     chunks: list[Chunk] = []
     for file in table.files:
-        for offset, rows, low, high in _row_groups(table, file):
+        for offset, rows, low, high in row_groups(table, file):
             content = scan_chunks(table, (Chunk(str(file), offset, rows, None, None),))
             if low is not None and high is not None and low >= first_ms and high < end_ms:
                 times: tuple[int | None, int | None] = low, high
@@ -59,7 +59,8 @@ def _read_days(rows: pl.LazyFrame, first_ms: int | None, last_ms: int | None) ->
     return tuple(usable.select((time // DAY_MS * DAY_MS).unique().sort()).collect().to_series())
 
 
-def _row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
+def row_groups(table: Input, file: Path) -> Iterable[tuple[int, int, int | None, int | None]]:
+    """Yield offset and rows of row groups, and their times (ms) by the footer; or of a whole file of text."""
     if not is_parquet(file):
         yield 0, int(table.opened(file).select(pl.len()).collect().item()), None, None
         return

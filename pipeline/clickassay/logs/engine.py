@@ -1,7 +1,8 @@
 """The methods that an engine must have: one in this process, or one that reads the log where it lies."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -103,4 +104,34 @@ class StepEngine(Protocol):
 
     def is_empty(self, name: str) -> bool:
         """Return whether table `name` holds no row."""
+        ...
+
+
+R = TypeVar("R")
+"""Rows of an engine's own, which it has not read yet."""
+
+
+class SqlEngine(StepEngine, Protocol[R]):
+    """Runs all of the declared steps, over rows that it reads itself."""
+
+    def show(self, name: str, rows: R, carried: R | None = None) -> None:
+        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
+
+    def register(self, name: str, frame: pl.DataFrame) -> None:
+        """Let SQL see a small frame as table `name`."""
+
+    def put(self, file: Path | None, like: R) -> R:
+        """Return the rows of a Parquet file of this machine; None = no rows, of the form of others."""
+        ...
+
+    def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
+        """Return the few rows of each of several steps."""
+        ...
+
+    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+        """Return the rows of steps in their order, written to files of this machine."""
+        ...
+
+    def fetched(self, name: str) -> R:
+        """Return the rows that `fetch` wrote last for a step of this name."""
         ...

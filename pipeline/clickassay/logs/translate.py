@@ -1,4 +1,4 @@
-"""The steps of ``sql/`` in the dialect of another engine, with macros and values filled in.
+"""The steps of ``sql/`` with their values filled in, in their own dialect or in that of another engine.
 
 Steps are written in DuckDB's dialect inside a portable subset (``tests/support/sql_subset.py`` lists it);
 what engines spell differently has one name in ``sql/macros/<engine>.sql``, whose bodies take the place of
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _MACRO = re.compile(r"^CREATE OR REPLACE TEMP MACRO (\w+)\(([^)]*)\) AS\s+(.*?);$", re.MULTILINE | re.DOTALL)
 _PARAMETER = re.compile(r"\$([a-z_]+)")
+_LINT = re.compile(r"[ \t]*-- noqa.*$", re.MULTILINE)
+_FIRST_COMMENT = re.compile(r"(?:--.*\n)+")
 _WRITTEN_IN = "duckdb"
 
 
@@ -33,6 +35,35 @@ class Macro:
 
     parameters: tuple[str, ...]
     body: "exp.Expr"
+
+
+def filled_step(step: str, values: Mapping[str, Value]) -> str:
+    """Return the SELECT of a step as it is written, for DuckDB, without its first comment.
+
+    Parameters
+    ----------
+    values
+        For the ``$`` parameters; others are ignored.
+
+    Raises
+    ------
+    EngineError
+        If the step names a value that is not given.
+    """
+
+    def filled(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise EngineError(f"step {step} needs a value for ${match[1]}")
+        return _literal(values[match[1]])
+
+    text = _FIRST_COMMENT.sub("", sql_text(step), count=1)
+    return _PARAMETER.sub(filled, _LINT.sub("", text)).strip()
+
+
+def _literal(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    return str(value) if isinstance(value, int) else "'{}'".format(value.replace("'", "''"))
 
 
 def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:

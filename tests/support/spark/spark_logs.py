@@ -5,8 +5,8 @@ from pathlib import Path
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
 
-ENGINES = ("duckdb", "spark")
-"""The embedded engine first: what it leaves is what the others must leave."""
+ENGINES = ("arrays", "duckdb", "spark")
+"""The default first: what it leaves is what the others must leave."""
 
 TABLES = ("configurations", "patterns", "queries", "funnel")
 

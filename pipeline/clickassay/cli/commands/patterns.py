@@ -129,8 +129,10 @@ def _make(
 def _plan(inputs: tuple[str, str, str | None], place: Place, settings: Settings, *, quiet: bool) -> "RunPlan":
     from clickassay.jobs.dry_run import plan_store, plan_table
 
-    if settings.engine == "spark":
-        raise SettingsError("--dry-run shows what the embedded engine would need; leave out --engine spark")
+    if settings.engine != "arrays":
+        raise SettingsError(
+            f"--dry-run shows what engine arrays would need; leave out --engine {settings.engine}"
+        )
     searches, clicks, judgments = inputs
     with shown_progress(quiet=quiet) as progress:
         progress(Event("looking at the log"))

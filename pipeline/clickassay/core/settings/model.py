@@ -185,11 +185,13 @@ class Settings(BaseModel):
         metavar="SIZE",
     )
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
-    engine: Literal["duckdb", "spark"] = _setting(
+    engine: Literal["arrays", "duckdb", "spark"] = _setting(
         "Engine",
-        "duckdb",
-        "What works through the log: DuckDB here, or Spark (extra [spark]).",
-        details="No number depends on it.",
+        "arrays",
+        "What works through the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
+        details="`duckdb` runs the steps of `sql/`, to look into them, and spills to disk what exceeds its "
+        "memory: for logs in no order that outgrow it. `spark` runs them on a cluster. No number depends on "
+        "it.",
         exclude=True,
     )
     spark_master: str | None = _setting(

@@ -136,6 +136,54 @@ def scan_window(table: Input, chunks: Sequence[Chunk], window: Window) -> pl.Laz
     return pl.concat(frames) if len(frames) > 1 else frames[0]
 
 
+@dataclass(frozen=True)
+class Span:
+    """Rows that are read together.
+
+    Attributes
+    ----------
+    files
+        Their files.
+    rows
+        Where in a file they begin, and how many they are; None = all rows of the files.
+    times
+        Which of them lie in the window, as `rows_in_window` says it; None = all.
+    """
+
+    files: tuple[str, ...]
+    rows: tuple[int, int] | None = None
+    times: tuple[int | None, int | None, bool] | None = None
+
+
+def window_spans(
+    chunks: Sequence[Chunk], window: Window, rows_of_file: Callable[[str], int]
+) -> tuple[Span, ...]:
+    """Return the rows of a window as few spans: files that lie wholly in it are one.
+
+    Parameters
+    ----------
+    rows_of_file
+        Gives the number of all rows of a file, of row groups outside the window too.
+    """
+    whole = _files_inside(chunks, window, rows_of_file)
+    spans = [Span(tuple(sorted(whole)))] if whole else []
+    others = [chunk for chunk in chunks if chunk.file not in whole]
+    for run in adjacent_chunks(others, lambda chunk: is_inside(chunk, window)):
+        rows = run[0].offset, sum(chunk.rows for chunk in run)
+        times = None if is_inside(run[0], window) else rows_in_window(run[0], window)
+        spans.append(Span((run[0].file,), rows, times))
+    return tuple(spans)
+
+
+def _files_inside(chunks: Sequence[Chunk], window: Window, rows_of_file: Callable[[str], int]) -> set[str]:
+    """Return the files all of whose rows lie in the window."""
+    rows: dict[str, int] = {}
+    for chunk in chunks:
+        if is_inside(chunk, window):
+            rows[chunk.file] = rows.get(chunk.file, 0) + chunk.rows
+    return {file for file, count in rows.items() if count == rows_of_file(file)}
+
+
 def is_inside(chunk: Chunk, window: Window) -> bool:
     """Return whether all rows of a chunk lie in a window."""
     starts = window.start_ms is None or chunk.first_ms is None or chunk.first_ms >= window.start_ms

@@ -8,16 +8,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from clickassay.core.errors import EngineError, SettingsError
-from clickassay.core.sqlfiles import sql_text
+from clickassay.core.errors import SettingsError
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.paths import is_text
 from clickassay.logs.engine import Value
-from clickassay.logs.translate import translate_step
+from clickassay.logs.translate import filled_step, translate_step
 
-_PARAMETER = re.compile(r"\$([a-z_]+)")
-_LINT = re.compile(r"[ \t]*-- noqa.*$", re.MULTILINE)
-_FIRST_COMMENT = re.compile(r"(?:--.*\n)+")
 _PART = r"""(?:[\w$-]+|`(?:[^`]|``)+`|"(?:[^"]|"")+")"""
 _TABLE = re.compile(rf"{_PART}(?:\.{_PART}){{0,3}}")
 _QUOTED = re.compile(r"""(["`])(.*)\1""", re.DOTALL)
@@ -156,24 +152,6 @@ def _doubled(quote: str, text: str) -> Sql:
     return Sql(f"{quote}{text.replace(quote, quote * 2)}{quote}")
 
 
-def _duckdb_select(step: str, values: Mapping[str, Value]) -> Sql:
-    """Return the text of a step, without its first comment, with values in the place of parameters."""
-
-    def filled(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            raise EngineError(f"step {step} needs a value for ${match[1]}")
-        return _plain(values[match[1]])
-
-    text = _FIRST_COMMENT.sub("", sql_text(step), count=1)
-    return Sql(_PARAMETER.sub(filled, _LINT.sub("", text)).strip())
-
-
-def _plain(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return str(value) if isinstance(value, int) else _doubled("'", value)
-
-
 _DIALECTS = {
     "spark": Dialect(
         "spark",
@@ -188,7 +166,7 @@ _DIALECTS = {
         "duckdb",
         text=partial(_doubled, "'"),
         identifier=partial(_doubled, '"'),
-        select=_duckdb_select,
+        select=lambda step, values: Sql(filled_step(step, values)),
         own_place=("main", "temp", "temp.main"),
         place="catalog and schema",
     ),

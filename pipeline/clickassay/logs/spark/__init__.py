@@ -2,6 +2,5 @@
 
 - ``session``: found or started; ``errors``: errors of Spark in one line that names cause and remedy.
 - ``folders``, ``read``, ``remote``, ``windows``: logs where they lie.
-- ``engine``: the steps on Spark; ``sessioniser``: a whole log; ``batches``: the batches of a store.
-- ``job``: a pattern table written from Spark.
+- ``engine``: the steps on Spark; ``job``: a pattern table written from Spark.
 """

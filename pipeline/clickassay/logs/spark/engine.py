@@ -55,12 +55,15 @@ class SparkEngine:
         """Return the path of a new folder below the staging folder."""
         return f"{self._staging}/{next(self._numbers):04d}-{name}"
 
-    def register_view(self, name: str, frame: "DataFrame") -> None:
-        """Let SQL see a frame as table `name`."""
+    def show(self, name: str, rows: "DataFrame", carried: "DataFrame | None" = None) -> None:
+        """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
         with self._translated_errors():
+            frame = _marked(rows, carried=False)
+            if carried is not None:
+                frame = frame.unionByName(_marked(carried, carried=True))
             frame.createOrReplaceTempView(name)
 
-    def opened(self, name: str) -> "DataFrame":
+    def fetched(self, name: str) -> "DataFrame":
         """Return the rows that `fetch` wrote last for a step of this name."""
         return self._read(self._fetched_from[name])
 
@@ -156,3 +159,9 @@ class SparkEngine:
             yield
         except Exception as error:
             raise translate_error(error) from text_error(error)
+
+
+def _marked(rows: "DataFrame", *, carried: bool) -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+    return rows.withColumn("carried", F.lit(carried))

@@ -22,11 +22,13 @@ from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.folders import SparkFolder
 from clickassay.logs.spark.read import SparkHalf, lies_here, read_for_spark
 from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
-from clickassay.logs.spark.sessioniser import spark_pattern_table
+from clickassay.logs.spark.windows import window_rows
+from clickassay.logs.sql_batches import SqlBatchProcessor
+from clickassay.logs.sql_sessioniser import sql_pattern_table
 from clickassay.patterns.folder import write_patterns
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _PROBED_ROWS, _PROBED_FILES = 64, 16
 
@@ -67,7 +69,10 @@ def write_spark_patterns(
         inputs = {half.what: half.listing.fingerprint() for half in (log.searches, log.clicks)}
         versions = {**info["versions"], "spark": str(engine.session.version)}
         made = {**info, "inputs": inputs, "versions": versions}
-        table = spark_pattern_table(engine, log, settings, judged_queries, info=made, progress=progress)
+        table = sql_pattern_table(
+            engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
+            by_url=log.by_url, info=made, progress=progress,
+        )  # fmt: skip
         progress(Event("writing"))
         write_patterns(table, folder)
         if place is not None:
@@ -144,6 +149,13 @@ def _check_shared(session: "SparkSession", staging: str, wanted: str | None) -> 
             f"Spark's workers do not share the folder {wanted or staging}; name one that all of them and the "
             "driver reach, as --spark-staging s3a://bucket/folder"
         )
+
+
+def spark_batches(
+    engine: SparkEngine, settings: Settings, judged_queries: pl.DataFrame | None, progress: Progress
+) -> "SqlBatchProcessor[SparkHalf, DataFrame]":
+    """Return what processes the batches of a store on Spark."""
+    return SqlBatchProcessor(engine, lambda half: half.frame, window_rows, settings, judged_queries, progress)
 
 
 def read_spark_log(engine: SparkEngine, searches: str | Path, clicks: str | Path) -> Log[SparkHalf]:

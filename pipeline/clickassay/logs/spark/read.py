@@ -19,7 +19,7 @@ from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import FORMATS, FileFingerprint
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import Input, Part, read_input
-from clickassay.inputs.types import EXPECTED, Kind, converted
+from clickassay.inputs.types import EXPECTED, Kind, from_folder
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
@@ -229,7 +229,7 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
 
     partition = dict(part.partition) if part else {}
     if want.name in partition:
-        return F.lit(_from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
+        return F.lit(from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
     if want.name not in types:
         if not want.optional:
             has = ", ".join(types)
@@ -252,14 +252,6 @@ _TYPES: dict[Kind, str] = {
     "id": "bigint", "time": "bigint", "integer": "bigint", "text": "string", "any": "string",
     "texts": "array<string>",
 }  # fmt: skip
-
-
-def _from_folder(value: str | None, kind: Kind) -> str | int | None:
-    """Return the value of a Hive partition, which a folder's name spells out."""
-    given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
-    expression = converted(pl.col("x"), pl.String(), kind, from_text=True)
-    found: str | int | None = given.select(expression).item() if expression is not None else None
-    return found
 
 
 def _nanoseconds(known: pl.DataType | None) -> bool:

@@ -1,15 +1,13 @@
-"""A log to its pattern table on Spark: the same steps; the log and other large tables stay on the cluster."""
+"""A log to its pattern table by the declared steps, all of them SQL, on any engine that runs these."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic
 
 import polars as pl
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
-from clickassay.logs.log import Log
-from clickassay.logs.spark.engine import SparkEngine
-from clickassay.logs.spark.read import SparkHalf
+from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.steps import (
     CARRY_OVER,
     FORM_SESSIONS,
@@ -30,12 +28,9 @@ from clickassay.patterns.counts import count_batch
 from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
 from clickassay.patterns.table import StagedTable
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-class SparkSessioniser:
-    """Adds up the pattern table of a log on Spark, one batch after the other.
+class SqlSessioniser(Generic[R]):
+    """Adds up the pattern table of a log, one batch after the other.
 
     Parameters
     ----------
@@ -50,7 +45,7 @@ class SparkSessioniser:
     """
 
     def __init__(
-        self, engine: SparkEngine, settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
+        self, engine: SqlEngine[R], settings: Settings, *, by_url: bool, judged_queries: pl.DataFrame | None
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
@@ -59,31 +54,44 @@ class SparkSessioniser:
         if judged_queries is not None:
             engine.register("judged_queries", judged_queries)
 
-    def find_ambiguous_ids(self, searches: "DataFrame", *, continues_log: bool = False) -> None:
+    def find_ambiguous_ids(self, searches: R, *, before: tuple[R, R] | None = None) -> None:
         """Find the search ids that are ambiguous in the whole log, which a batch alone cannot know.
 
-        With `continues_log`, table ``ambiguous_log`` holds those found in earlier parts of the log.
+        Parameters
+        ----------
+        searches
+            All searches of the log.
+        before
+            Where the log continues one: searches carried over from its earlier parts, and the search ids
+            that were found ambiguous there.
         """
-        self._engine.register_view("searches_log", _with_carried(searches, carried=False))
-        if continues_log:
+        carried = None
+        if before is not None:
+            carried, ambiguous = before
+            self._engine.show("ambiguous_log", ambiguous)
             self._properties.add("continues_log")
+        self._engine.show("searches_log", searches, carried)
         self._run(SEARCH_IDS)
 
     def add(
         self,
-        searches: "DataFrame",
-        clicks: "DataFrame",
+        searches: R,
+        clicks: R,
         watermark_ms: int,
         progress: Progress,
         *,
-        carried: "tuple[DataFrame, DataFrame] | None" = None,
+        carried: tuple[R, R] | None = None,
     ) -> None:
-        """Process a batch: new rows, and those carried over from the batch before."""
-        halves = [_with_carried(searches, carried=False), _with_carried(clicks, carried=False)]
-        for number, rows in enumerate(carried or ()):
-            halves[number] = halves[number].unionByName(_with_carried(rows, carried=True))
-        self._engine.register_view("searches_log", halves[0])
-        self._engine.register_view("clicks_log", halves[1])
+        """Process a batch: new rows, and those carried over from the batch before.
+
+        Parameters
+        ----------
+        watermark_ms
+            No row of a later batch is older (ms since 1970, UTC).
+        """
+        carried_searches, carried_clicks = carried or (None, None)
+        self._engine.show("searches_log", searches, carried_searches)
+        self._engine.show("clicks_log", clicks, carried_clicks)
         self._values["watermark_ms"] = watermark_ms
         progress(Event("reading"))
         self._run(READ_BATCH)
@@ -136,34 +144,30 @@ class SparkSessioniser:
         return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
 
 
-def _with_carried(rows: "DataFrame", *, carried: bool) -> "DataFrame":
-    from pyspark.sql import functions as F  # noqa: PLC0415, N812
-
-    return rows.withColumn("carried", F.lit(carried))
-
-
-def spark_pattern_table(
-    engine: SparkEngine,
-    log: Log[SparkHalf],
+def sql_pattern_table(
+    engine: SqlEngine[R],
+    searches: R,
+    clicks: R,
     settings: Settings,
     judged_queries: pl.DataFrame | None,
     *,
+    by_url: bool,
     info: Mapping[str, Any],
     progress: Progress,
 ) -> StagedTable:
-    """Turn a log into its pattern table on Spark, as one batch: Spark bounds its memory by itself.
+    """Turn a whole log into its pattern table, as one batch: the engine bounds its memory by itself.
 
     Raises
     ------
     InputError
         If too many rows are unusable, or no usable search is left.
     EngineError
-        If Spark gives up, or a check of the step fails.
+        If the engine gives up, or a check of the step fails.
     """
-    sessioniser = SparkSessioniser(engine, settings, by_url=log.by_url, judged_queries=judged_queries)
+    sessioniser = SqlSessioniser(engine, settings, by_url=by_url, judged_queries=judged_queries)
     progress(Event("looking at search ids"))
-    sessioniser.find_ambiguous_ids(log.searches.frame)
-    sessioniser.add(log.searches.frame, log.clicks.frame, NEVER_MS, progress)
+    sessioniser.find_ambiguous_ids(searches)
+    sessioniser.add(searches, clicks, NEVER_MS, progress)
     table = sessioniser.table(is_open=False, info=info, progress=progress)
     orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))

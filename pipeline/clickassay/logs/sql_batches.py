@@ -1,50 +1,58 @@
-"""The batches of a store on Spark."""
+"""The batches of a store on an engine that runs all of the declared steps."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import polars as pl
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
+from clickassay.logs.batches.windows import Window
+from clickassay.logs.chunks import Chunk
+from clickassay.logs.engine import R, SqlEngine
 from clickassay.logs.grow import Plan
-from clickassay.logs.spark.engine import SparkEngine
-from clickassay.logs.spark.read import SparkHalf
-from clickassay.logs.spark.sessioniser import SparkSessioniser
-from clickassay.logs.spark.windows import window_rows
+from clickassay.logs.log import H
+from clickassay.logs.sql_sessioniser import SqlSessioniser
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 
 
 @dataclass
-class SparkBatchProcessor:
-    """Processes the batches of a store on Spark; large tables pass through this machine file by file."""
+class SqlBatchProcessor(Generic[H, R]):
+    """Processes the batches of a store; large tables pass through this machine file by file.
 
-    engine: SparkEngine
+    Attributes
+    ----------
+    engine
+        Runs the SQL.
+    rows_of, rows_in
+        Give the rows of one half of a log, and those of its chunks that lie in a window.
+    """
+
+    engine: SqlEngine[R]
+    rows_of: Callable[[H], R]
+    rows_in: Callable[[H, Sequence[Chunk], Window], R]
     settings: Settings
     judged_queries: pl.DataFrame | None
     progress: Progress
 
-    def begin(self, plan: Plan[SparkHalf], before: StoredBatch | None) -> None:
+    def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
         """Find ambiguous search ids of a plan."""
-        searches, clicks = plan.log.searches, plan.log.clicks
-        self._sessioniser = SparkSessioniser(
+        self._sessioniser = SqlSessioniser(
             self.engine, self.settings, by_url=plan.log.by_url, judged_queries=self.judged_queries
         )
-        self._has_number_ids = searches.has_number_ids
-        put = self.engine.put
-        self._carry_over = {
-            "searches": put(_file(before, "carry_searches"), searches.frame),
-            "clicks": put(_file(before, "carry_clicks"), clicks.frame),
-        }
-        ids = searches.frame.select("search_id")
-        self.engine.register_view("ambiguous_log", put(_file(before, "ambiguous"), ids))
-        whole = searches.frame.unionByName(self._carry_over["searches"])
-        self._sessioniser.find_ambiguous_ids(whole, continues_log=True)
+        self._has_number_ids = plan.log.searches.has_number_ids
+        searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)
+        self._carried = (
+            self.engine.put(_file(before, "carry_searches"), searches),
+            self.engine.put(_file(before, "carry_clicks"), clicks),
+        )
+        ambiguous = self.engine.put(_file(before, "ambiguous"), searches)
+        self._sessioniser.find_ambiguous_ids(searches, before=(self._carried[0], ambiguous))
         self._ambiguous = self._sessioniser.ambiguous()
 
-    def add(self, plan: Plan[SparkHalf], number: int, watermark_ms: int) -> None:
+    def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:
         """Process a window of the plan."""
         name, part = f"batch {number + 1} of {len(plan.windows)}", number / len(plan.windows)
         window = plan.windows[number]
@@ -53,14 +61,14 @@ class SparkBatchProcessor:
             self.progress(Event(f"{name}: {event.message}", part))
 
         self._sessioniser.add(
-            window_rows(plan.log.searches, window.searches, window),
-            window_rows(plan.log.clicks, window.clicks, window),
+            self.rows_in(plan.log.searches, window.searches, window),
+            self.rows_in(plan.log.clicks, window.clicks, window),
             watermark_ms,
             report,
-            carried=(self._carry_over["searches"], self._carry_over["clicks"]),
+            carried=self._carried,
         )
         self._fetched = self._sessioniser.carry_over()
-        self._carry_over = {what: self.engine.opened(f"carry_over_{what}") for what in ("searches", "clicks")}
+        self._carried = self.engine.fetched("carry_over_searches"), self.engine.fetched("carry_over_clicks")
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch."""
