@@ -1,7 +1,6 @@
 """Whole processes measured by the operating system: CPU, wall clock, peak memory; and the logs for them."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -21,6 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 WORK = ROOT / "benchmarks" / "work"
 """Where benchmarks keep the logs that they make; not in version control."""
+
+MEGABYTE = 1_000_000
+"""Bytes, as in `--memory-limit 4GB`."""
 
 LOOK_SECONDS = 0.1
 """How often the memory of a process that has children is added up."""
@@ -53,7 +55,7 @@ def measured(command: Sequence[str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed with code {process.returncode}")
-    peak_mb = max(usage.ru_maxrss / 1024, together.result())
+    peak_mb = max(usage.ru_maxrss * 1024 / MEGABYTE, together.result())
     return Cost(usage.ru_utime + usage.ru_stime, wall, peak_mb, output)
 
 
@@ -85,7 +87,7 @@ def _held_mb(pid: int) -> float:
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
             if line.startswith("Pss:"):
-                return int(line.split()[1]) / 1024
+                return int(line.split()[1]) * 1024 / MEGABYTE
     return 0.0
 
 
@@ -100,6 +102,23 @@ def middle(costs: Sequence[Cost], what: str) -> float:
     return float(median(getattr(cost, what) for cost in costs))
 
 
+def ratios(over: Sequence[Cost], under: Sequence[Cost], what: str) -> list[float]:
+    """Return the ratio of one figure in each pair of runs, which were made in turn."""
+    return [getattr(one, what) / getattr(other, what) for one, other in zip(over, under, strict=True)]
+
+
+def spread(values: Sequence[float]) -> str:
+    """Write the median of ratios, the least and the greatest, and all in their order."""
+    each = " ".join(f"{value:.2f}" for value in values)
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f}: {each})"
+
+
+def figures(costs: Sequence[Cost]) -> str:
+    """Write the medians of what several runs cost."""
+    cpu, wall, peak = (middle(costs, what) for what in ("cpu", "wall", "peak_mb"))
+    return f"{cpu:8.2f} CPU s {wall:8.2f} s wall {peak:8,.0f} MB"
+
+
 def clickassay(*options: object) -> list[str]:
     """Return the command line of the installed clickassay."""
     return [sys.executable, "-m", "clickassay", *map(str, options)]
@@ -110,10 +129,14 @@ def made_log(world: str, searches: int, queries: int) -> Path:
     log = WORK / f"{world}-{searches}-{queries}"
     if not log.exists():
         WORK.mkdir(exist_ok=True)
-        measured(clickassay("simulate", "--world", world, "--n-searches", searches, "--n-queries", queries,
-                            "--seed", 1, "--out", log, "--quiet"))  # fmt: skip
-        shutil.rmtree(WORK / "patterns", ignore_errors=True)
+        measured(simulation(world, searches, queries, log))
     return log
+
+
+def simulation(world: str, searches: int, queries: int, out: Path) -> list[str]:
+    """Return the command line that makes a log."""
+    return clickassay("simulate", "--world", world, "--n-searches", searches, "--n-queries", queries,
+                      "--seed", 1, "--out", out, "--quiet")  # fmt: skip
 
 
 def answers(kind: str, *folders: Path) -> list[str]:
