@@ -3,9 +3,9 @@
     python -m benchmarks.peers [--peer NAME …] [--world NAME …] [--searches N] [--queries N] [--runs N]
 
 `pandas` does the whole job and is set against `clickassay run`, once as it is and once without click models,
-which the script does not fit; the others make the pattern table and are set against `clickassay patterns` with
-one fold, as they keep none. Theirs and ours run in turn, each turn has ratios of its own, and the median of
-these is the figure. After each turn the answers are compared: a difference ends the benchmark with exit
+which the script does not fit; the others make the pattern table and are set against `clickassay patterns`
+with one fold, as they keep none. Theirs and ours run in turn, each turn has ratios of its own, and the median
+of these is the figure. After each turn the answers are compared: a difference ends the benchmark with exit
 code 1. Rows of the world `web` that cannot be used are taken out of its log, because peers reject none.
 """
 

@@ -6,13 +6,10 @@ ways. Rows that cannot be used are taken out first, because the peers reject non
 """
 
 import ast
-import re
-import shutil
 import sys
 from collections import Counter
 from datetime import date, timedelta
 from itertools import pairwise
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -54,15 +51,14 @@ def log(tmp_path_factory):
     """Return a log that the peers can read."""
     folder = tmp_path_factory.mktemp("log") / "web"
     simulate("web", n_searches=3000, n_queries=40, seed=5, out=folder)
-    searches, clicks = (pl.read_parquet(folder / f"{name}.parquet") for name in ("searches", "clicks"))
-    holds_null = pl.col("results").list.eval(pl.element().is_null()).list.any()
-    usable = searches.drop_nulls().filter(pl.col("results").list.len() > 0, ~holds_null)
+    usable = folder.with_name("usable")
+    output_of("-m", "benchmarks.peers.usable", folder, usable)
+    searches = pl.read_parquet(usable / "searches.parquet")
     shouted = pl.col("query").str.to_uppercase().str.replace_all(" ", " \t ") + " "
     every_third = pl.col("search_id") % 3 == 0
-    spelled = usable.with_columns(query=pl.when(every_third).then(shouted).otherwise("query"))
-    spelled.write_parquet(folder / "searches.parquet")
-    clicks.drop_nulls().write_parquet(folder / "clicks.parquet")
-    return folder
+    spelled = searches.with_columns(query=pl.when(every_third).then(shouted).otherwise("query"))
+    spelled.write_parquet(usable / "searches.parquet")
+    return usable
 
 
 @pytest.fixture(scope="module")
@@ -235,14 +231,6 @@ def test_growth_is_the_slope_of_a_line_without_the_first_day(benchmark_module):
     assert growth([9.0, 1.0]) == 0
 
 
-@pytest.fixture(scope="module")
-def scripts(tmp_path_factory):
-    """Return a folder with a copy of the scripts, so that what they make lies there."""
-    folder = tmp_path_factory.mktemp("benchmarks")
-    left = shutil.ignore_patterns("work", "__pycache__")
-    return Path(shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=left)).parent
-
-
 @pytest.mark.thorough
 def test_a_store_grown_day_by_day_holds_what_one_run_over_all_days_does(scripts):
     size = ("--days", 3, "--searches-a-day", 200, "--ids", "text", "--runs", 1)
@@ -267,51 +255,3 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
     first = pl.int_range(pl.len()) == 0
     table.with_columns(pl.col("sessions") + first.cast(pl.Int64)).write_parquet(out / "patterns.parquet")
     assert differing(store, out) == ["patterns"]
-
-
-# ---- a log of the paper's size ------------------------------------------------------------------
-
-
-def test_the_disk_needed_and_the_searches_that_fit_are_as_worked_by_hand(benchmark_module):
-    paper_size = benchmark_module("cost.paper_size")
-    disk = paper_size.Disk(a_search=80.0, fixed=1_000, at_hand=1.6 * 81_000)
-    assert disk.needed(1_000) == pytest.approx(1.6 * (1_000 + 80_000))
-    assert disk.fitting(900) == 900
-    assert disk.fitting(2_000) == 1_000
-    assert paper_size.Disk(80.0, 1_000, 1_600.0).fitting(2_000) == 0
-
-
-def test_queries_grow_more_slowly_than_searches(benchmark_module):
-    queries_for = benchmark_module("cost.paper_size").queries_for
-    assert queries_for(20_000_000) == 90_000
-    assert queries_for(2_000_000_000) == 1_795_736  # 100^0.65 = 10^1.3 = 19.9526231
-
-
-def test_judged_queries_are_spread_evenly_over_popularity(benchmark_module, week, tmp_path):
-    benchmark_module("cost.paper_size").judge(week, 10, tmp_path / "judged.parquet")
-    judged = pl.read_parquet(tmp_path / "judged.parquet")
-    queries = pl.read_parquet(week / "queries.parquet")["query"].to_list()
-    assert set(judged["query"]) == set(queries[::5])
-    expected = [row for row in rows_of(week, "judgments") if row["query"] in queries[::5]]
-    assert judged.height == len(expected)
-
-
-@pytest.mark.thorough
-def test_a_log_too_large_for_the_disk_is_made_smaller_measured_and_removed(scripts):
-    size = ("--searches", 40_000, "--reference", 2_000, "--judged", 50, "--most-disk", 0.002)
-    printed = output_of("-m", "benchmarks.cost.paper_size", *size, cwd=scripts)
-    searches = re.search(r"^SCALED +to ([\d,]+) searches", printed, re.MULTILINE)[1]
-    assert 1_000 < int(searches.replace(",", "")) < 40_000
-    assert re.search(rf"patterns, {searches} sessions, [0-9a-f]{{16}}$", printed, re.MULTILINE)
-    assert re.search(r"^ratio +\d+\.\d+ ", printed, re.MULTILINE)
-    assert re.search(r"^report .* judged queries, .* sessions \(\d", printed, re.MULTILINE)
-    left = [path.name for path in (scripts / "benchmarks" / "work").glob("cascade-*")]
-    assert len(left) == 1
-    assert left[0].startswith("cascade-2000-")
-    assert not list((scripts / "benchmarks" / "work").glob("paper-size*"))
-
-
-def test_a_disk_without_room_for_any_log_is_said(scripts):
-    size = ("--searches", 40_000, "--reference", 2_000, "--most-disk", 0.0001)
-    done = ran(sys.executable, "-m", "benchmarks.cost.paper_size", *size, cwd=scripts, code=1)
-    assert "no room for any log" in done.stderr
