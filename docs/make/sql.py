@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from clickassay.core.settings import Settings
-from clickassay.core.sqlfiles import sql_names
 from clickassay.logs.script.dialects import dialect
 from clickassay.logs.script.write import record_steps
 from clickassay.logs.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
@@ -14,7 +13,6 @@ from clickassay.logs.translate import first_comment, tables_read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "sql" / "README.md"
-EMBEDDED = "embedded"
 IDS = "steps/0_search_ids"
 TITLES = {
     IDS: "search ids",
@@ -43,14 +41,14 @@ TOP = """# The SQL of the log stage
 
 From a log to its pattern table, one SELECT a file. The first line of a file describes one row of its result.
 `make pages` makes this page from the files and from the sequence that
-[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares.
+[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares. DuckDB and Spark run it. The default engine makes the
+same bytes with arrays; its modules in [`logs/arrays`](../pipeline/clickassay/logs/arrays) are named after the folders below.
 
 | folder | content |
 |---|---|
 | `steps/` | the sequence; its numbers are the order of reading |
 | `checks/` | SELECTs that must find no row; otherwise nothing is written |
 | `funnel/` | counts of the rows that go on or leave at each step, from which the funnel is made |
-| `embedded/` | steps of the default engine only, which reads rows that Polars has decoded |
 | `macros/` | functions that engines spell differently: the same names, in a file for each engine |
 | `questions/` | the ready questions of `clickassay query`, over the tables of a finished run |
 
@@ -74,27 +72,10 @@ HEAD = """
 |---|---|---|---|---|---|---|
 """
 
-EMBEDDED_TOP = """
-## embedded
-
-A file with the name of a step makes the same table in another way. Tables that no file makes (`queries_read`,
-`repeats_read`, …) come from Python, which reads the log for this engine.
-
-| file | one row per … | reads | read by |
-|---|---|---|---|
-"""
-
 
 def makes_table(step: Step) -> bool:
     """Return whether later steps can read the table of a step."""
     return step.kind in ("view", "stage")
-
-
-def embedded_files() -> frozenset[str]:
-    """Return the files that the embedded engine runs: those that its modules name."""
-    modules = (ROOT / "pipeline" / "clickassay" / "logs" / "embedded").glob("*.py")
-    named = re.compile(r'"((?:steps/\w+|checks|funnel|embedded)/\w+)"')
-    return frozenset(file for module in modules for file in named.findall(module.read_text("utf-8")))
 
 
 def script_files() -> frozenset[str]:
@@ -107,7 +88,7 @@ def sql_page() -> str:
     """Return the whole page as Markdown."""
     given = "".join(f"| `{name}` | {_cell(rows)} |\n" for name, rows in GIVEN.items())
     parts = [_folder(folder) for folder in TITLES]
-    return TOP + _graph() + GIVEN_TOP + given + "".join(parts) + _embedded()
+    return TOP + _graph() + GIVEN_TOP + given + "".join(parts)
 
 
 def _graph() -> str:
@@ -182,19 +163,6 @@ def _engines(file: str) -> Iterable[str]:
     yield from ("DuckDB", "Spark")
     if file in script_files():
         yield "script"
-    if file in embedded_files():
-        yield EMBEDDED
-
-
-def _embedded() -> str:
-    run = sorted(embedded_files())
-    rows = []
-    for name in sql_names(EMBEDDED):
-        file = f"{EMBEDDED}/{name}"
-        readers = [one.rpartition("/")[2] for one in run if name in tables_read(one)]
-        cells = (_link(file), _rows(file), _names(sorted(tables_read(file))), _names(readers))
-        rows.append(f"| {' | '.join(cells)} |\n")
-    return EMBEDDED_TOP + "".join(rows)
 
 
 def _link(file: str) -> str:

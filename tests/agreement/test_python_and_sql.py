@@ -6,12 +6,12 @@ from collections import Counter
 import duckdb
 import polars as pl
 import pytest
+from clickassay.logs.embedded.scan import unnormalised_urls
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.sqlfiles import sql_text
 from clickassay.inputs.normalise import normalise_query, normalise_url
-from clickassay.logs.embedded.scan import unnormalised_urls
 from clickassay.patterns.identity import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,

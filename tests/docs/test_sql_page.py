@@ -20,8 +20,8 @@ def test_the_page_is_what_the_script_writes_today(script):
     assert page == script.sql_page(), "make it again with `make pages` and commit it"
 
 
-def test_every_file_is_a_step_or_run_by_the_embedded_engine(script):
-    used = {step.file for step in script.SEQUENCE} | script.embedded_files()
+def test_every_file_is_a_step(script):
+    used = {step.file for step in script.SEQUENCE}
     files = {file.relative_to(SQL).with_suffix("").as_posix() for file in SQL.rglob("*.sql")}
     assert {file for file in files if not file.startswith(("macros/", "questions/"))} == used
     linked = re.findall(r"^\| \[\w+\]\((\S+)\.sql\)", (SQL / "README.md").read_text("utf-8"), re.MULTILINE)

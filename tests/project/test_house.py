@@ -79,16 +79,6 @@ LOWER_CASE_STATEMENT = re.compile(
 # (module, string with {} for what is filled in): why it may be there
 ALLOWED_STATEMENTS = {
     (
-        "logs/embedded/engine.py",
-        "CREATE OR REPLACE TEMP TABLE {} AS {}",
-    ): "names the SELECT of a step",
-    (
-        "logs/embedded/engine.py",
-        "CREATE OR REPLACE TEMP VIEW {} AS {}",
-    ): "names the SELECT of a step",
-    ("logs/embedded/engine.py", "INSERT INTO {} {}"): "adds the SELECT of a step to a table",
-    ("logs/embedded/engine.py", "DROP TABLE {}"): "lets go of a step's table",
-    (
         "logs/duckdb/engine.py",
         "CREATE OR REPLACE TEMP TABLE {} AS {}",
     ): "names the SELECT of a step",

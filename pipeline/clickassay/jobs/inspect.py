@@ -16,10 +16,9 @@ from clickassay.core.settings import Settings, options_of
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
-from clickassay.jobs.patterns import engine_for
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
-from clickassay.logs.embedded.build import counted_pattern_table
+from clickassay.logs.arrays.build import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
@@ -236,8 +235,8 @@ def _counted(
     log: Log[LocalHalf], judgments: Input | None, settings: Settings, progress: Progress
 ) -> Inspection:
     """Return the counts; the caller adds tables and command."""
-    with files_named(log.searches, log.clicks), engine_for(settings, None) as engine:
-        table = counted_pattern_table(engine, log, settings, progress=progress)
+    with files_named(log.searches, log.clicks):
+        table = counted_pattern_table(log, settings, progress=progress)
     problems, funnel = [], table.funnel
     try:
         check_log(funnel, settings.max_rejected)

@@ -1,8 +1,6 @@
 """From logs to a pattern table on the chosen engine, as a record or as a folder."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,7 @@ from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named, read_input
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.embedded.build import build_pattern_table
-from clickassay.logs.embedded.engine import DuckDBEngine
+from clickassay.logs.arrays.build import build_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
@@ -56,8 +53,8 @@ def log_to_patterns(
             _write_in_sql(searches, clicks, settings, kept, Path(folder), progress)
             return read_patterns(Path(folder))
     log = read_log(searches, clicks)
-    with files_named(log.searches, log.clicks), engine_for(settings, work) as engine:
-        table = build_pattern_table(engine, log, settings, kept, progress=progress)
+    with files_named(log.searches, log.clicks):
+        table = build_pattern_table(log, settings, kept, progress=progress)
     inputs = {"searches": log.searches.fingerprint(), "clicks": log.clicks.fingerprint()}
     return replace(table, info={**_info(settings), "inputs": inputs}, judged_queries=kept)
 
@@ -130,17 +127,6 @@ def read_log(searches: str | Path, clicks: str | Path) -> Log[LocalHalf]:
         If a file is missing, cannot be read or lacks a column.
     """
     return checked_log(read_input("searches", searches, SEARCHES), read_input("clicks", clicks, CLICKS))
-
-
-@contextmanager
-def engine_for(settings: Settings, work: Path | None) -> Iterator[DuckDBEngine]:
-    """Yield the embedded engine, which spills into `work`."""
-    with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill:
-        engine = DuckDBEngine(spill=Path(spill), threads=settings.threads, memory_limit=settings.memory_limit)
-        try:
-            yield engine
-        finally:
-            engine.close()
 
 
 def make_patterns(

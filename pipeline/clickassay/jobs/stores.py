@@ -13,10 +13,10 @@ from clickassay.core.provenance import versions
 from clickassay.core.settings import Settings
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named
-from clickassay.jobs.patterns import check_reachable, engine_for, read_log
+from clickassay.jobs.patterns import check_reachable, read_log
 from clickassay.judgments.prepare import queries_to_keep
+from clickassay.logs.arrays.batches import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
-from clickassay.logs.embedded.batches import EmbeddedBatchProcessor
 from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.store.store import PatternStore
@@ -88,8 +88,7 @@ def _batch_processor(
         with duckdb_engine(log, settings, work) as engine:
             yield duckdb_batches(engine, settings, kept, progress)
     else:
-        with engine_for(settings, work) as engine:
-            yield EmbeddedBatchProcessor(engine, settings, kept, progress)
+        yield ArrayBatchProcessor(settings, kept, progress)
 
 
 def _grow_on_spark(

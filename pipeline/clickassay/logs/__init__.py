@@ -4,7 +4,7 @@
 - ``steps``: the sequence of SQL steps; ``engine``: methods of an engine; ``translate``: SQL in its dialect.
 - ``batches``: a log cut into batches, and what a run over it costs.
 - ``sql_sessioniser``: all of the steps on an engine that runs SQL; ``sql_batches``: a store's batches so.
-- ``embedded``: DuckDB and Polars in this process, the default.
+- ``arrays``: the same in this process with Polars and NumPy, the default.
 - ``duckdb``: all of the steps on DuckDB; ``spark``: on Spark, for logs that outgrow one machine.
 - ``script``: the steps as a script of SQL for another scheduler.
 - ``grow``: a pattern store brought up to a log, reading only new files.

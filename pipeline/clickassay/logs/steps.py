@@ -11,7 +11,7 @@ from typing import Literal
 
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.engine import Engine, StepEngine, Value
+from clickassay.logs.engine import StepEngine, Value
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC
 END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one inside
@@ -275,7 +275,7 @@ def run_steps(
             check(engine, step.file, **values)
 
 
-def check(engine: StepEngine | Engine, file: str, **values: Value) -> None:
+def check(engine: StepEngine, file: str, **values: Value) -> None:
     """Run a check.
 
     Raises

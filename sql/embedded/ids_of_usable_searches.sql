@@ -1,3 +1,0 @@
--- one row per wanted search_id that a usable search has
-SELECT DISTINCT search_fp
-FROM usable_searches
