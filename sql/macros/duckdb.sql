@@ -19,6 +19,9 @@ CREATE OR REPLACE TEMP MACRO length_of(xs) AS len(xs);
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(list_count(xs) < len(xs), FALSE);
 CREATE OR REPLACE TEMP MACRO no_fingerprints() AS CAST([] AS BIGINT[]);
 
+-- what stands for the results of a search whose query is left out, in rows that a later batch reads again
+CREATE OR REPLACE TEMP MACRO left_out_results() AS ['left out'];
+
 -- digest of a user id, the same on every engine: an integer is mixed by arithmetic that never overflows,
 -- other text has the first 15 hex digits of its md5
 CREATE OR REPLACE TEMP MACRO least_residue(n) AS ((n % 2147483647) + 2147483647) % 2147483647;

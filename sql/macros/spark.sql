@@ -18,6 +18,9 @@ CREATE OR REPLACE TEMP MACRO length_of(xs) AS CASE WHEN xs IS NOT NULL THEN CAST
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(exists(xs, x -> x IS NULL), FALSE);
 CREATE OR REPLACE TEMP MACRO no_fingerprints() AS CAST(array() AS ARRAY<BIGINT>);
 
+-- what stands for the results of a search whose query is left out, in rows that a later batch reads again
+CREATE OR REPLACE TEMP MACRO left_out_results() AS array('left out');
+
 -- digest of a user id, the same on every engine: an integer is mixed by arithmetic that never overflows,
 -- other text has the first 15 hex digits of its md5
 CREATE OR REPLACE TEMP MACRO least_residue(n) AS pmod(n, 2147483647L);

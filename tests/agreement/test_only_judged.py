@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from clickassay.logs.batches import windows as log_windows
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns, write_patterns
 from clickassay.patterns.store.store import PatternStore
 from support.logs.messy import write_log
+from support.logs.small_logs import click, search, write_rows
 from support.logs.stores import assert_same
 from support.oracle.messy_logs import seeded_log
 from support.tiers import first
@@ -158,3 +160,48 @@ def test_a_store_keeps_the_same_queries_all_its_life(web, tmp_path):
         grow_store(*paths, store, settings, judgments=str(web / "judgments.parquet"))
     with pytest.raises(StoreError, match="only_judged = True, not False"):
         grow_store(*paths, store, load_settings(batch="day"))
+
+
+@pytest.fixture
+def in_two_files(tmp_path):
+    """Return the folder of a log in two files, and of judgments of one of its queries.
+
+    With the second file, search 2 is delivered again, with other results.
+    """
+    earlier = [search(1, 0, "ab", query="kept"), search(2, 10, "xyz", query="other")]
+    later = [search(2, 10, "zyx", query=" OTHER"), search(3, 30, "yxz", query="other")]
+    halves = (
+        write_rows(tmp_path / "0", searches=earlier, clicks=[click(1, 1, "b"), click(2, 11, "x")]),
+        write_rows(tmp_path / "1", searches=later, clicks=[click(3, 31, "y")]),
+    )
+    for name in ("searches", "clicks"):
+        (tmp_path / name).mkdir()
+        for number, half in enumerate(halves):
+            Path(half[name]).rename(tmp_path / name / f"{number}.parquet")
+    pl.DataFrame({"query": ["kept"], "url": ["a"], "grade": [1]}).write_parquet(tmp_path / "judged.parquet")
+    return tmp_path
+
+
+def test_of_a_search_whose_query_is_left_out_the_next_batch_gets_no_list(in_two_files):
+    store, settings = in_two_files / "store", load_settings(only_judged=True, depth=[2])
+    judged = str(in_two_files / "judged.parquet")
+    for file in ("0.parquet", "1.parquet"):
+        halves = (str(in_two_files / name / file) for name in ("searches", "clicks"))
+        grow_store(*halves, store, settings, judgments=judged)
+    first_batch, _ = PatternStore(store).batches()
+    carried = first_batch.frame("carry_searches").select("search_id", "query", "results")
+    assert carried.rows() == [(1, "kept", ["a", "b"]), (2, "other", ["left out"])]
+    whole = log_to_patterns(in_two_files / "searches", in_two_files / "clicks", settings, judgments=judged)
+    table = PatternStore(store).table()
+    assert_same(table, whole)
+    found = {tuple(row) for row in table.funnel.filter(depth=0).select("source", "step", "rows").rows()}
+    counted = {("read", 4), ("repeated", 1), ("kept", 3)}
+    assert {("searches", *row) for row in counted} <= found
+    assert {("sessions", "formed", 2), ("sessions", "left out", 1)} <= found
+
+
+def test_with_all_queries_kept_the_next_batch_gets_every_list(in_two_files):
+    halves = (str(in_two_files / name / "0.parquet") for name in ("searches", "clicks"))
+    grow_store(*halves, in_two_files / "store", load_settings(depth=[2]))
+    (batch,) = PatternStore(in_two_files / "store").batches()
+    assert batch.frame("carry_searches")["results"].to_list() == [["a", "b"], ["x", "y", "z"]]

@@ -29,11 +29,13 @@ def log(tmp_path_factory):
     return folder
 
 
-def grown(engine, log, store, batch="400"):
-    """Grow a store by the first file of a log, then by all of them."""
-    options = load_settings(engine=engine, folds=2, batch=batch, max_rejected=0.5)
-    batches = grow_store(f"{log}/searches/0.parquet", f"{log}/clicks/0.parquet", store, options)
-    return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, options)
+def grown(engine, log, store, batch="400", judgments=None):
+    """Grow a store by the first file of a log, then by all of them; judgments say which queries are kept."""
+    only = judgments is not None
+    options = load_settings(engine=engine, batch=batch, max_rejected=0.5, only_judged=only)
+    judged = {"judgments": judgments}
+    batches = grow_store(f"{log}/searches/0.parquet", f"{log}/clicks/0.parquet", store, options, **judged)
+    return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, options, **judged)
 
 
 @pytest.mark.thorough
@@ -45,6 +47,20 @@ def test_batch_by_batch_every_file_of_the_store_is_the_same(spark, log, tmp_path
     assert theirs == ours
     assert len(ours) > FILES * 5
     assert PatternStore(stores["spark"]).table().patterns["sessions"].sum() > 300
+
+
+@pytest.mark.thorough
+def test_with_queries_left_out_every_file_of_the_store_is_the_same(spark, log, tmp_path):
+    judgments = pl.read_parquet(log / "whole" / "judgments.parquet")
+    some = judgments["query"].unique().sort()[:5]
+    judgments.filter(pl.col("query").is_in(some.implode())).write_parquet(tmp_path / "few.parquet")
+    stores = {engine: tmp_path / engine for engine in ("duckdb", "spark")}
+    for engine, store in stores.items():
+        grown(engine, log, store, "file", str(tmp_path / "few.parquet"))
+    ours, theirs = (files_of(store, ".parquet") for store in stores.values())
+    assert theirs == ours
+    carried = [batch.frame("carry_searches") for batch in PatternStore(stores["spark"]).batches()]
+    assert any(["left out"] in rows["results"].to_list() for rows in carried)
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
--- one row per search of a visit that may still grow, as it was read
+-- one row per search of a visit that may still grow, as it was read; lists of queries that are left out are not kept
 WITH still_open AS (
     SELECT
         r.search_fp,
@@ -18,11 +18,12 @@ SELECT
     -- repeated deliveries, spelt in another way or with a list that is left out, are the same search
     min(s.raw_query) AS query,
     s.time_ms AS timestamp,
-    min(s.results) AS results,
+    min(CASE WHEN o.is_kept THEN s.results ELSE left_out_results() END) AS results,
     s.market,
     s.page
 FROM fingerprinted_searches AS s
-SEMI JOIN still_open AS o
+-- at most one row of still_open: of repeated deliveries only one is in a session
+INNER JOIN still_open AS o
     ON
         s.search_fp = o.search_fp AND s.user_fp = o.user_fp AND s.query_fp = o.query_fp
         AND s.time_ms = o.time_ms AND s.page = o.page AND (NOT o.is_kept OR s.list_fp = o.list_fp)
