@@ -1,4 +1,4 @@
-"""Spark leaves the bytes of the embedded engine on messy logs, which the plain-Python oracle agrees with."""
+"""Spark leaves the bytes of the default engine on messy logs, which the plain-Python oracle agrees with."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def of_pack(pack, folder, **more):
 @pytest.mark.parametrize(
     "number", [0, *(pytest.param(number, marks=pytest.mark.thorough) for number in range(1, len(SHAPES)))]
 )
-def test_spark_leaves_the_bytes_of_the_embedded_engine_on_a_pack_of_messy_logs(
+def test_spark_leaves_the_bytes_of_the_default_engine_on_a_pack_of_messy_logs(
     spark, packed, number, tmp_path
 ):
     ours, theirs = of_pack(packed[number], tmp_path)

@@ -32,7 +32,7 @@ def case(request):
 
 @pytest.fixture(scope="module", params=ENGINES)
 def made(request, case, tmp_path_factory):
-    """Return the folder that an engine leaves of the case, and that of the embedded engine."""
+    """Return the folder that an engine leaves of the case, and that of the default engine."""
     if request.param == "spark":
         request.getfixturevalue("spark")
     searches, clicks = next(case.glob("searches.*")), next(case.glob("clicks.*"))
@@ -79,7 +79,7 @@ def test_the_funnel_is_the_one_worked_out_by_hand(case, table):
     assert in_order(found) == in_order(expected)
 
 
-def test_every_engine_leaves_the_bytes_of_the_embedded_one(made):
+def test_every_engine_leaves_the_bytes_of_the_default_one(made):
     assert differing_tables(*made) == []
 
 

@@ -5,7 +5,12 @@ from itertools import pairwise
 
 import polars as pl
 
+from clickassay.core.settings import load_settings
+from clickassay.jobs.stores import grow_store
+from support.logs.small_logs import simulated
 from support.logs.written_sql import differing
+
+FILES = 3
 
 
 def times_of(frame):
@@ -35,3 +40,33 @@ def some_times(log, number, seed):
 def assert_same(table, whole, what=""):
     """Hold that two pattern tables are equal but for the order of rows; `what` names them in the message."""
     assert differing(table, whole) == [], what
+
+
+def in_files(folder):
+    """Return a folder with both halves of a log, each in three files of several row groups, by time."""
+    whole = simulated(folder / "whole", searches=900, queries=20)
+    ends = pl.read_parquet(whole["searches"])["timestamp"].sort().gather([300, 600]).to_list()
+    for name in ("searches", "clicks"):
+        (folder / name).mkdir()
+        rows = pl.read_parquet(whole[name]).sort("timestamp")
+        file = pl.sum_horizontal((pl.col("timestamp") >= end).fill_null(value=False) for end in ends)
+        for (number,), part in rows.group_by(file.alias("file"), maintain_order=True):
+            part.drop("file", strict=False).write_parquet(
+                folder / name / f"{number}.parquet", row_group_size=150
+            )
+    return folder
+
+
+def grown(engine, log, store, batch="400", *, then=None, judgments=None):
+    """Grow a store by the first file of a log, then by all of them, on one engine or on another.
+
+    With judgments, only lists of the queries that they judge are kept.
+    """
+    only = judgments is not None
+    first, second = (
+        load_settings(engine=name, folds=2, batch=batch, max_rejected=0.5, only_judged=only)
+        for name in (engine, then or engine)
+    )
+    judged = {"judgments": judgments}
+    batches = grow_store(f"{log}/searches/0.parquet", f"{log}/clicks/0.parquet", store, first, **judged)
+    return batches, grow_store(f"{log}/searches", f"{log}/clicks", store, second, **judged)

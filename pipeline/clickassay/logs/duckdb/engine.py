@@ -1,6 +1,7 @@
 """The declared steps on an in-memory DuckDB, which spills to disk what exceeds its memory limit."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ from clickassay.logs.translate import filled_step
 
 _INTERRUPTED = "Query interrupted"
 _ENOUGH_BYTES = 3_000_000_000
+_KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over from this batch and to this one
 
 
 class DuckDBEngine:
@@ -38,7 +40,7 @@ class DuckDBEngine:
         self._folder = folder
         self._numbers = itertools.count(1)
         self._tables: set[str] = set()
-        self._fetched_to: dict[str, Path] = {}
+        self._fetched_to: defaultdict[str, list[Path]] = defaultdict(list)
         self._connection = duckdb.connect(config=_config(folder, threads, memory_limit))
         with self.translated_errors():
             self._connection.execute(sql_text("macros/duckdb"))
@@ -117,19 +119,26 @@ class DuckDBEngine:
             return not self._connection.table(name).limit(1).fetchall()
 
     def fetch(self, *steps: str) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order, each from a file that is removed with the folder."""
+        """Return the rows of steps in their order, each in a file.
+
+        Of a step that is fetched again and again, for batch after batch, the last two files are there.
+        """
         return [self._fetched(step) for step in steps]
 
     def _fetched(self, step: str) -> pl.LazyFrame:
         name = step.rpartition("/")[2]
-        place = self._fetched_to[name] = self.place(name)
+        place = self.place(name)
         with self.translated_errors():
             self._connection.sql(filled_step(step, {})).write_parquet(str(place))
+        self._fetched_to[name].append(place)
+        for old in self._fetched_to[name][:-_KEPT_FILES]:
+            old.unlink()
+            self._fetched_to[name].remove(old)
         return pl.scan_parquet(place, glob=False)
 
     def fetched(self, name: str) -> DuckDBPyRelation:
         """Return the rows that `fetch` wrote last for a step of this name."""
-        return self.read_parquet([self._fetched_to[name]])
+        return self.read_parquet([self._fetched_to[name][-1]])
 
     def close(self) -> None:
         """Release memory and temporary files."""
@@ -147,6 +156,8 @@ class DuckDBEngine:
                 raise
             raise KeyboardInterrupt from None
         except (duckdb.Error, *READ_ERRORS) as error:
+            if "KeyboardInterrupt" in str(error):  # Ctrl-C while DuckDB looks at a frame
+                raise KeyboardInterrupt from None
             raise _translated(error) from error
 
 

@@ -1,0 +1,276 @@
+"""The declared steps on DuckDB leave the bytes of the default engine, whatever the log and its files."""
+
+import shutil
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from clickassay.core.errors import EngineError, InputError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.patterns import make_patterns
+from clickassay.logs.duckdb.engine import DuckDBEngine
+from clickassay.patterns.folder import read_patterns
+from clickassay.patterns.store.store import PatternStore
+from support.logs import tiny
+from support.logs.messy import write_log
+from support.logs.real_logs import REAL_LOGS, real_log
+from support.logs.small_logs import NOON, session_counts, simulated
+from support.logs.stores import FILES, grown, in_files
+from support.spark.odd_logs import DEPTH, KINDS
+from support.spark.packed_logs import LOGS, SHAPES, packs
+from support.spark.spark_logs import both_engines, differing_tables
+from support.tiers import first
+
+# ---- whole logs ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def packed():
+    return packs()
+
+
+def of_pack(pack, folder, **more):
+    """Make the pattern table of a pack of messy logs on both engines; return their folders."""
+    rows = {"searches": pack.searches, "clicks": pack.clicks, "judgments": pack.judgments}
+    paths = write_log(folder / "log", pack.seeds[0], **rows)
+    settings = pack.settings | more
+    halves = paths["searches"], paths["clicks"]
+    return both_engines(*halves, folder, other="duckdb", judgments=paths["judgments"], **settings)
+
+
+@pytest.mark.parametrize("number", first(2, range(len(SHAPES))))
+def test_messy_logs_leave_the_same_bytes(packed, number, tmp_path):
+    ours, theirs = of_pack(packed[number], tmp_path)
+    assert differing_tables(ours, theirs) == [], f"seeds {packed[number].seeds}"
+    assert read_patterns(theirs).patterns.height > LOGS
+
+
+@pytest.mark.parametrize("number", first(1, range(len(SHAPES))))
+def test_the_same_queries_without_judgments_are_left_out(packed, number, tmp_path):
+    ours, theirs = of_pack(packed[number], tmp_path, only_judged=True)
+    assert differing_tables(ours, theirs) == []
+    table = read_patterns(theirs)
+    assert table.patterns.height > 0
+    assert "query without judgments" in table.funnel["reason"].to_list()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logs_with_an_oddity_each_leave_what_is_worked_out_by_hand(kind, tmp_path):
+    for number, log in enumerate(KINDS[kind]):
+        log.put(tmp_path, number)
+    halves = tmp_path / "searches", tmp_path / "clicks"
+    ours, theirs = both_engines(*halves, tmp_path, other="duckdb", depth=(DEPTH,), max_rejected=0.9)
+    assert differing_tables(ours, theirs) == []
+    found = {}
+    for (market, _query, results, mask), sessions in session_counts(read_patterns(theirs)).items():
+        found.setdefault(market, {})[results, mask] = sessions
+    assert found == {log.known_as: log.left for log in KINDS[kind]}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", REAL_LOGS)
+def test_a_real_log_leaves_the_same_bytes(name, tmp_path):
+    halves, given, sessions = real_log(name, tmp_path / "log")
+    ours, theirs = both_engines(*halves, tmp_path, other="duckdb", **given)
+    assert differing_tables(ours, theirs) == []
+    assert read_patterns(theirs).patterns["sessions"].sum() >= sessions
+
+
+@pytest.mark.thorough
+def test_a_log_beyond_the_memory_limit_is_spilled_and_leaves_the_same_bytes(tmp_path, monkeypatch):
+    spilled = []
+
+    def closed(engine):
+        spilled.extend(file.stat().st_size for file in (engine._folder / "spilled").iterdir())
+        close(engine)
+
+    close = DuckDBEngine.close
+    monkeypatch.setattr(DuckDBEngine, "close", closed)
+    log = simulated(tmp_path / "log", searches=400_000, queries=4_000)
+    bounds = {"memory_limit": "100MB", "threads": 1, "depth": (10,)}
+    ours, theirs = both_engines(log["searches"], log["clicks"], tmp_path, other="duckdb", **bounds)
+    assert differing_tables(ours, theirs) == []
+    assert sum(spilled) > 10_000_000
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+FAR = 9_999_999_999_999_999  # milliseconds that DuckDB cannot spell in microseconds
+
+
+def of_files(folder, searches, clicks, **more):
+    """Make the pattern table of a log in files on both engines; return the second after comparing both."""
+    settings = {"depth": (3,), "max_rejected": 0.9} | more
+    ours, theirs = both_engines(searches, clicks, folder / "out", other="duckdb", **settings)
+    assert differing_tables(ours, theirs) == []
+    return read_patterns(theirs)
+
+
+def as_text(frame):
+    """Return a frame with times as texts spell them."""
+    return frame.with_columns(pl.col("timestamp").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+
+
+def as_cells(frame):
+    """Return a frame as CSV holds it: lists are JSON."""
+    if "results" in frame.columns:
+        frame = frame.with_columns(results=pl.format('["{}"]', pl.col("results").list.join('","')))
+    return as_text(frame)
+
+
+WRITTEN = {
+    "comma separated": lambda frame, file: as_cells(frame).write_csv(f"{file}.csv"),
+    "lines of JSON": lambda frame, file: as_text(frame).write_ndjson(f"{file}.jsonl"),
+    "names with patterns": lambda frame, file: frame.write_parquet(f"{file}[1]*.parquet"),
+    "times of 96 bits": lambda frame, file: pq.write_table(
+        frame.to_arrow(), f"{file}.parquet", use_deprecated_int96_timestamps=True
+    ),
+    "times without a footer's bounds": lambda frame, file: frame.write_parquet(
+        f"{file}.parquet", statistics=False
+    ),
+    "a column named as one of DuckDB's": lambda frame, file: frame.with_columns(
+        file_row_number=pl.lit(7)
+    ).write_parquet(f"{file}.parquet"),
+    "words of a category": lambda frame, file: frame.with_columns(
+        pl.col("url" if "url" in frame.columns else "query").cast(pl.Categorical)
+    ).write_parquet(f"{file}.parquet"),
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_log_is_the_same_however_it_is_written(how, tmp_path):
+    for name in ("searches", "clicks"):
+        (tmp_path / name).mkdir()
+        WRITTEN[how](getattr(tiny, name)(), tmp_path / name / "part")
+    table = of_files(tmp_path, tmp_path / "searches", tmp_path / "clicks")
+    assert table.patterns["sessions"].sum() == tiny.ROWS
+
+
+def test_files_of_several_forms_and_folders_that_name_a_market_are_one_log(tmp_path):
+    searches, clicks = tiny.searches(), tiny.clicks()
+    for number, market in enumerate(("de", "fr", "__HIVE_DEFAULT_PARTITION__")):
+        place = tmp_path / "searches" / f"market={market}"
+        place.mkdir(parents=True)
+        searches[8 * number : 8 * number + 8].write_parquet(place / "part.parquet")
+    later = as_text(searches[:4].with_columns(pl.col("search_id", "user_id") + 10_000))
+    later.write_ndjson(tmp_path / "searches" / "market=de" / "more.jsonl")
+    table = of_files(tmp_path, tmp_path / "searches", clicks_in(tmp_path, clicks))
+    assert table.configurations["market"].unique().sort().to_list() == ["de", "fr"]
+    assert table.patterns["sessions"].sum() == 20
+
+
+def clicks_in(folder, frame):
+    """Write clicks as a file; return its path."""
+    frame.write_parquet(folder / "clicks.parquet")
+    return folder / "clicks.parquet"
+
+
+@pytest.mark.parametrize("far", first(3, [FAR, 2**63 - 1, NOON, -FAR, -(2**63), 2**63 // 1000]))
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_times_at_the_ends_of_their_range_are_rejected_alike(far, unit, tmp_path):
+    searches = tiny.searches().with_columns(pl.col("timestamp").dt.epoch(unit)).to_arrow()
+    times = [far, *searches["timestamp"].to_pylist()[1:]]
+    column = pa.array(times, pa.int64()).cast(pa.timestamp(unit, tz="UTC"))
+    pq.write_table(
+        searches.set_column(searches.column_names.index("timestamp"), "timestamp", column),
+        tmp_path / "searches.parquet",
+    )
+    table = of_files(tmp_path, tmp_path / "searches.parquet", clicks_in(tmp_path, tiny.clicks()))
+    assert table.patterns["sessions"].sum() == tiny.ROWS - (far != NOON or unit == "us")
+
+
+# ---- stores -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    return in_files(tmp_path_factory.mktemp("log"))
+
+
+@pytest.fixture(scope="module")
+def old_times(log, tmp_path_factory):
+    """Return the log with times that DuckDB does not read itself."""
+    folder = tmp_path_factory.mktemp("old") / "log"
+    shutil.copytree(log, folder)
+    for file in folder.rglob("[0-9].parquet"):
+        pq.write_table(pq.read_table(file), file, use_deprecated_int96_timestamps=True, row_group_size=150)
+    return folder
+
+
+@pytest.mark.parametrize("batch", ["400", "file"])
+@pytest.mark.parametrize("times", ["log", "old_times"])
+def test_every_file_of_a_store_is_the_same(request, times, batch, tmp_path):
+    log = request.getfixturevalue(times)
+    told = grown("arrays", log, tmp_path / "arrays", batch)
+    assert grown("duckdb", log, tmp_path / "duckdb", batch) == told
+    ours, theirs = (tiny.files_of(tmp_path / engine, ".parquet") for engine in ("arrays", "duckdb"))
+    assert theirs == ours
+    assert len(ours) > FILES * 5
+    assert PatternStore(tmp_path / "duckdb").table().patterns["sessions"].sum() > 300
+
+
+@pytest.mark.parametrize("engines", [("arrays", "duckdb"), ("duckdb", "arrays")])
+def test_one_engine_continues_the_store_of_the_other(engines, log, tmp_path):
+    one, other = engines
+    told = grown(one, log, tmp_path / "alone")
+    assert grown(one, log, tmp_path / "in turn", then=other) == told
+    assert tiny.files_of(tmp_path / "in turn", ".parquet") == tiny.files_of(tmp_path / "alone", ".parquet")
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------
+
+
+def no_text(file):
+    """Put bytes that are no UTF-8 into a column of text."""
+    rows = pq.read_table(file)
+    place = rows.column_names.index("query")
+    texts = pa.array([b"\xff\xfe"] * rows.num_rows, pa.binary())
+    buffers = texts.buffers()
+    column = pa.Array.from_buffers(pa.string(), len(texts), buffers)
+    pq.write_table(rows.set_column(place, "query", column), file, compression="none")
+
+
+def cut_short(file):
+    file.write_bytes(file.read_bytes()[:-40])
+
+
+@pytest.mark.parametrize("damage", [no_text, cut_short, tiny.overwritten])
+def test_a_broken_file_among_good_ones_is_named_in_the_same_words(damage, tmp_path):
+    folder = tmp_path / "searches"
+    folder.mkdir()
+    for number in range(3):
+        tiny.searches().with_columns(pl.col("search_id") + 100 * number).write_parquet(
+            folder / f"{number}.parquet"
+        )
+    damage(folder / "1.parquet")
+    clicks, said = clicks_in(tmp_path, tiny.clicks()), {}
+    for engine in ("arrays", "duckdb"):
+        with pytest.raises(InputError) as refused:
+            make_patterns(str(folder), str(clicks), tmp_path / "out" / engine, load_settings(engine=engine))
+        said[engine] = str(refused.value)
+    assert said["duckdb"] == said["arrays"]
+    assert f"searches: cannot read {folder / '1.parquet'}" in said["duckdb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clicks.parquet", "searches"]
+
+
+def test_a_limit_that_nothing_fits_into_is_said_with_its_remedy(tmp_path):
+    log = simulated(tmp_path / "log", searches=2_000, queries=50)
+    settings = load_settings(engine="duckdb", memory_limit="2MB")
+    with pytest.raises(EngineError, match=r"memory limit reached: .*raise --memory-limit"):
+        make_patterns(str(log["searches"]), str(log["clicks"]), tmp_path / "out", settings)
+
+
+def test_a_ctrl_c_that_duckdb_reports_is_one(tmp_path):
+    engine = DuckDBEngine(folder=tmp_path, threads=1)
+    told = (
+        duckdb.InterruptException("Interrupted!"),
+        RuntimeError("Query interrupted"),
+        duckdb.InvalidInputException("reading the schema of the Arrow source failed: KeyboardInterrupt:"),
+    )
+    for error in told:
+        with pytest.raises(KeyboardInterrupt), engine.translated_errors():
+            raise error
+    engine.close()
