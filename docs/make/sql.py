@@ -41,8 +41,9 @@ TOP = """# The SQL of the log stage
 
 From a log to its pattern table, one SELECT a file. The first line of a file describes one row of its result.
 `make pages` makes this page from the files and from the sequence that
-[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares. DuckDB and Spark run it. The default engine makes the
-same bytes with arrays; its modules in [`logs/arrays`](../pipeline/clickassay/logs/arrays) are named after the folders below.
+[`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares. The engines DuckDB and Spark run it. The
+default engine makes the same bytes with arrays: its modules, in
+[`logs/arrays`](../pipeline/clickassay/logs/arrays), have the names of the folders below.
 
 | folder | content |
 |---|---|

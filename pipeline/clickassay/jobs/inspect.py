@@ -18,7 +18,7 @@ from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
-from clickassay.logs.arrays.build import counted_pattern_table
+from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log

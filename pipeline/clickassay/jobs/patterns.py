@@ -17,7 +17,7 @@ from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named, read_input
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.arrays.build import build_pattern_table
+from clickassay.logs.arrays.job import build_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of

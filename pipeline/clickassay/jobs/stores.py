@@ -15,7 +15,7 @@ from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named
 from clickassay.jobs.patterns import check_reachable, read_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.arrays.batches import ArrayBatchProcessor
+from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.batches.cutting import warn_if_unsorted
 from clickassay.logs.grow import BatchProcessor, add_to_store, plan_growth, store_settings
 from clickassay.logs.log import LocalHalf, Log

@@ -1,7 +1,10 @@
 """The array engine, the default: Polars decodes and hashes, NumPy does the rest on 64-bit numbers.
 
-Modules have the names of the folders of ``sql/steps``, whose meaning they share:
-``search_ids``, ``read_searches``, ``normalise_urls``, ``clean_searches``, ``clicks``, ``visits``, ``sessions``,
-``patterns``, ``carry_over``. Beside them: ``numbers`` (numbers for keys), ``engine`` (a batch, and a whole
-log), ``batches`` (the batches of a store). All of it runs in the thread of the caller.
+Modules with the names of folders of ``sql/steps`` do what these do: ``search_ids``, ``read_searches``,
+``normalise_urls``, ``clean_searches``, ``clicks``, ``visits``, ``sessions``, ``patterns``, ``carry_over``.
+
+- ``numbers``: numbers for keys; ``columns``: searches and clicks of a batch; ``shown``: texts that are kept.
+- ``engine``: a batch, from its rows to its counts; ``job``: a whole log, and the batches of a store.
+
+All of it runs in the thread of the caller.
 """

@@ -7,8 +7,8 @@ import polars as pl
 
 from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
 from clickassay.logs.arrays.numbers import Rows, distinct
-from clickassay.logs.arrays.read_searches import Shown
-from clickassay.logs.arrays.users import id_digests
+from clickassay.logs.arrays.shown import Shown
+from clickassay.patterns.digests import id_digests
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.numbers import Flags, Rows, among, distinct, repeated
+from clickassay.logs.arrays.columns import Searches, as_arrow, numbers_in
+from clickassay.logs.arrays.numbers import Flags, Rows, among, distinct, order_of
 from clickassay.logs.steps import END_MS, FIRST_MS
 
 if TYPE_CHECKING:
-    from clickassay.logs.arrays.read_searches import Shown
+    from clickassay.logs.arrays.shown import Shown
 
 Codes = NDArray[np.uint8]
 
@@ -26,21 +27,35 @@ SEARCH_FAULTS = (
 
 def faults_of_searches(rows: pl.DataFrame) -> Codes | None:
     """Return for each search 0 if it is usable, else the place of the reason from 1; None if all are."""
-    lengths = rows["results"].list.len()
     times = rows["timestamp"]
+    lists = [as_arrow(chunk) for chunk in rows["results"].get_chunks()]
     found = {
         "null search_id": nulls(rows["search_id"]),
         "null user_id": nulls(rows["user_id"]),
         "null query": nulls(rows["query"]),
         "null timestamp": nulls(times),
         "time out of range": out_of_range(times),
-        "null results": nulls(lengths),
-        "empty results": _where(lengths == 0) if lengths.min() == 0 else None,
-        "null in results": _lists_with_a_null(rows["results"]),
+        "null results": nulls(rows["results"]),
+        "empty results": _all_or_none([np.diff(chunk.offsets.to_numpy()) == 0 for chunk in lists]),
+        "null in results": _all_or_none([_holds_null(chunk) for chunk in lists]),
         "null market": nulls(rows["market"]),
         "null page": nulls(rows["page"]),
     }
     return first_faults(rows.height, SEARCH_FAULTS, found)
+
+
+def _all_or_none(flags: list[Flags]) -> Flags | None:
+    return np.concatenate(flags) if any(chunk.any() for chunk in flags) else None
+
+
+def _holds_null(lists: pa.LargeListArray) -> Flags:
+    """Return which lists hold a null; Arrow knows how many there are in all, mostly none."""
+    found = np.zeros(len(lists), bool)
+    if lists.values.null_count:
+        places = np.flatnonzero(lists.values.is_null().to_numpy(zero_copy_only=False))
+        rows = np.searchsorted(lists.offsets.to_numpy(), places, side="right") - 1
+        found[rows[(rows >= 0) & (rows < len(lists))]] = True
+    return found
 
 
 def first_faults(height: int, faults: tuple[str, ...], found: Mapping[str, Flags | None]) -> Codes | None:
@@ -70,42 +85,36 @@ def count_faults(codes: Codes | None, faults: tuple[str, ...]) -> Counter[str]:
 
 def nulls(values: pl.Series) -> Flags | None:
     """Return where a column is null; None if nowhere."""
-    return values.is_null().to_numpy() if values.null_count() else None
+    if not values.null_count():
+        return None
+    found: Flags = as_arrow(values).is_null().to_numpy(zero_copy_only=False)
+    return found
 
 
 def out_of_range(times: pl.Series) -> Flags | None:
     """Return which times lie outside 1990 to 2100; None if none does."""
-    low, high = times.min(), times.max()
-    if low is None or (low >= FIRST_MS and high < END_MS):  # type: ignore[operator]
+    numbers = numbers_in(times, FIRST_MS)
+    if not len(numbers) or (numbers.min() >= FIRST_MS and numbers.max() < END_MS):
         return None
-    return _where((times < FIRST_MS) | (times >= END_MS))
+    found: Flags = (numbers < FIRST_MS) | (numbers >= END_MS)
+    return found
 
 
-def _where(condition: pl.Series) -> Flags:
-    return condition.fill_null(False).to_numpy()
-
-
-def _lists_with_a_null(lists: pl.Series) -> Flags | None:
-    """Return which lists hold a null; Arrow counts the nulls of all lists, mostly none, at no cost."""
-    level = pl.CompatLevel.newest()
-    chunks = [chunk.to_arrow(compat_level=level) for chunk in lists.get_chunks()]
-    if not any(chunk.values.null_count for chunk in chunks):
-        return None
-    return _where(lists.list.eval(pl.element().is_null()).list.any())
-
-
-def counted_once(searches: Searches, shown: "Shown") -> Flags:
+def counted_once(searches: Searches, again: Rows, shown: "Shown") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
     The content is market, query and results in normal form, then the page, results and query as read.
+
+    Parameters
+    ----------
+    again
+        Ids that several searches of the log have.
     """
     counts = np.ones(len(searches), bool)
-    ids = searches.id.view(np.uint64)
-    again = repeated(ids)
-    if not len(again):
+    rows = among(searches.id.view(np.uint64), again.view(np.uint64))
+    if not len(rows):
         return counts
-    rows = among(ids, again)
-    rows = rows[np.lexsort((searches.time[rows], searches.user[rows], searches.id[rows]))]
+    rows = rows[order_of(*(column[rows] for column in (searches.id, searches.user, searches.time)))]
     begins = _changes(rows, searches.id, searches.user, searches.time)
     counts[rows[~begins]] = False
     differs = _changes(rows, searches.query, searches.list, searches.page) & ~begins

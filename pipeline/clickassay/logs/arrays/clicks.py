@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
-from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Chunk, Clicks, ReadClicks, Searches
+from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Chunk, Clicks, ReadClicks, Searches, numbers_in
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.numbers import Flags, Rows, Small, among
-from clickassay.logs.arrays.read_searches import CHUNK_ROWS, Shown
+from clickassay.logs.arrays.read_searches import CHUNK_ROWS
+from clickassay.logs.arrays.shown import Shown
 
 CLICK_FAULTS = (
     "null search_id", "null timestamp", "time out of range", "null url", "null position", "position below 1",
@@ -40,19 +41,20 @@ class ClickReader:
         self._urls, self._by_url = urls, by_url
 
     def read(
-        self, rows: pl.LazyFrame, report: Callable[[int], None], *, carried: bool
+        self, rows: pl.LazyFrame, report: Callable[[int], None], carried: ReadClicks | None = None
     ) -> tuple[ReadClicks, Counter[str]]:
-        """Return the usable clicks among rows, and how many are not, by reason.
+        """Return the usable clicks among rows after those carried over, and by reason how many are not.
 
         `report` is called now and then with the number of rows read since.
         """
-        parts, faults = [], Counter[str]()
+        parts = [] if carried is None else [self._looked_up_again(carried)]
+        faults = Counter[str]()
         wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         for chunk in itertools.chain([wanted.clear().collect()], chunks):
             codes = self._faults(chunk)
             faults += count_faults(codes, CLICK_FAULTS)
-            parts.append(self._numbered(Chunk.of(chunk, codes), carried=carried))
+            parts.append(self._numbered(Chunk.of(chunk, codes)))
             report(chunk.height)
         return ReadClicks.concat(parts), faults
 
@@ -72,26 +74,26 @@ class ClickReader:
             found["null url"] = nulls(rows["url"])
         else:
             found["null position"] = nulls(rows["position"])
-            found["position below 1"] = (rows["position"] < 1).fill_null(False).to_numpy()
+            found["position below 1"] = numbers_in(rows["position"], 1) < 1
         return first_faults(rows.height, CLICK_FAULTS, found)
 
-    def _numbered(self, chunk: Chunk, *, carried: bool) -> ReadClicks:
+    def _numbered(self, chunk: Chunk) -> ReadClicks:
         ids = chunk.ids("search_id")
-        urls, unknown = (
-            self._url_numbers(chunk) if self._by_url else (np.full(len(ids), NO_URL, np.int32), [])
-        )
+        urls, unknown = self._url_numbers(chunk)
         clicks = Clicks(
             id=ids,
             time=chunk.numbers("timestamp"),
             url=urls,
             place=chunk.numbers("position", NO_PLACE),
-            carried=np.full(len(ids), carried),
+            carried=np.zeros(len(ids), bool),
             id_text=chunk.id_texts("search_id"),
         )
-        return ReadClicks(clicks, pl.Series(unknown, dtype=pl.String))
+        return ReadClicks(clicks, unknown)
 
     def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
         """Return the number of each URL, and the texts of those that no list shows."""
+        if not self._by_url:
+            return np.full(chunk.height, NO_URL, np.int32), pl.Series(dtype=pl.String)
         found = self._urls.known(chunk.numbers("url_key"))
         rows = np.flatnonzero(found == NO_URL)
         texts = chunk.texts("url", rows=rows)["url"]
@@ -100,7 +102,7 @@ class ClickReader:
         found[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
         return found, texts.gather(unknown)
 
-    def looked_up_again(self, carried: ReadClicks) -> ReadClicks:
+    def _looked_up_again(self, carried: ReadClicks) -> ReadClicks:
         """Return carried clicks, whose URLs lists may show that were read since."""
         url = carried.clicks.url
         rows = np.flatnonzero(url <= UNKNOWN)
@@ -131,7 +133,7 @@ class AttributedClicks:
     """
 
     click: Rows
-    search: Rows
+    search: Small
     url: Small
     place: NDArray[np.int8]
     ambiguous: int
@@ -189,21 +191,23 @@ def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
     return found
 
 
-def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Rows:
+def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
     """Return the row of each wanted id among those that count; -1 where there is none."""
-    if not len(ids):
-        return np.full(len(wanted), -1, np.int64)
+    rows = np.flatnonzero(counts).astype(np.int32)
+    if not len(rows):
+        return np.full(len(wanted), -1, np.int32)
     low, high = int(ids.min()), int(ids.max())
     if high - low < _DENSE * len(ids) + 1000:
         table = np.full(high - low + 2, -1, np.int32)  # the last: of ids outside
-        rows = np.flatnonzero(counts)
         table[ids[rows] - low] = rows
-        inside = (wanted >= low) & (wanted <= high)
-        return table[np.where(inside, wanted - low, high - low + 1)].astype(np.int64)
-    rows = np.flatnonzero(counts)
-    found = pc.index_in(pa.array(wanted), value_set=pa.array(ids[rows]))
-    at = found.fill_null(-1).to_numpy(zero_copy_only=False)
-    return np.where(at >= 0, rows[at], -1)
+        at = wanted - low
+        at[(wanted < low) | (wanted > high)] = -1
+        found: Small = table[at]
+        return found
+    places = pc.index_in(pa.array(wanted), value_set=pa.array(ids[rows])).fill_null(-1).to_numpy()
+    by_place = np.append(rows, np.int32(-1))
+    found_at: Small = by_place[places]
+    return found_at
 
 
 def _normal_urls(as_read: Small, urls: Urls) -> Small:
@@ -216,11 +220,9 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:
     """Return the first place of each URL among the top results of a list, from 1; 0 if it is not there."""
     found = np.zeros(len(lists), np.int8)
-    if not top.shape[1]:
-        return found
     for first in range(0, len(lists), _PIECE):
         piece = slice(first, first + _PIECE)
-        same = np.take(top, lists[piece], axis=0) == urls[piece, None]
-        place = same.argmax(axis=1)
-        found[piece] = np.where(same[np.arange(len(place)), place], place + 1, 0)
+        shown = np.take(top, lists[piece], axis=0)
+        for place in range(top.shape[1], 0, -1):
+            found[piece][shown[:, place - 1] == urls[piece]] = place
     return found

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.numbers import Flags, Rows, Small, Tiny
@@ -37,7 +38,7 @@ class Columns:
         return cls(**{name: _stacked([getattr(part, name) for part in parts]) for name in names})
 
 
-Values = np.ndarray | pl.Series | None
+Values = NDArray[Any] | pl.Series | None
 
 
 def _taken(values: Values, rows: Rows) -> Values:
@@ -46,10 +47,11 @@ def _taken(values: Values, rows: Rows) -> Values:
     return values.gather(rows) if isinstance(values, pl.Series) else values[rows]
 
 
-def _stacked(parts: Sequence[Values]) -> Values:
+def _stacked(parts: Sequence[Any]) -> Values:
     if parts[0] is None:
         return None
-    return pl.concat(parts) if isinstance(parts[0], pl.Series) else np.concatenate(parts)
+    stacked: Values = pl.concat(parts) if isinstance(parts[0], pl.Series) else np.concatenate(parts)
+    return stacked
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,14 @@ class Chunk:
         """Return rows of which those without a fault (0) are usable."""
         return cls(rows, None if faults is None else np.flatnonzero(faults == 0))
 
+    @property
+    def height(self) -> int:
+        """Number of usable rows."""
+        return self.rows.height if self.usable is None else len(self.usable)
+
     def numbers(self, name: str, absent: int = 0) -> NDArray[Any]:
         """Return a column of usable rows; `absent` where it is null."""
-        values = self.rows[name]
-        numbers = (values.fill_null(absent) if values.null_count() else values).to_numpy()
+        numbers = numbers_in(self.rows[name], absent)
         return numbers if self.usable is None else numbers[self.usable]
 
     def ids(self, name: str) -> Rows:
@@ -168,3 +174,19 @@ class Chunk:
         """Return columns of some of the usable rows."""
         at = rows if self.usable is None else self.usable[rows]
         return self.rows.select(names)[at]
+
+
+def numbers_in(values: pl.Series, absent: int = 0) -> NDArray[Any]:
+    """Return the numbers of a column; `absent` where it is null."""
+    array = as_arrow(values)
+    numbers: NDArray[Any] = (array.fill_null(absent) if array.null_count else array).to_numpy()
+    return numbers
+
+
+def as_arrow(values: pl.Series) -> pa.Array:
+    """Return a column as Arrow, without a copy.
+
+    What is done to a chunk while Polars decodes the next is left to Arrow and NumPy: Polars would queue it
+    behind its own work.
+    """
+    return values.to_arrow(compat_level=pl.CompatLevel.newest())

@@ -19,10 +19,12 @@ from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns import ReadClicks, Searches
 from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.numbers import Flags, Rows
+from clickassay.logs.arrays.numbers import Flags
 from clickassay.logs.arrays.patterns import PatternCounts
-from clickassay.logs.arrays.read_searches import Lists, Queries, SearchReader, Shown
+from clickassay.logs.arrays.read_searches import SearchReader
+from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.sessions import Sessions, sessions
+from clickassay.logs.arrays.shown import Lists, Queries, Shown
 from clickassay.logs.arrays.visits import Limits, Visits, visits
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.table import PatternTable
@@ -54,8 +56,8 @@ class ArraySessioniser:
         Depth, idle limit and scope, folds, normalisation.
     by_url
         Whether clicks name a URL, or else a position.
-    ambiguous
-        Fingerprints of search ids that different searches use, sorted.
+    ids
+        What is known of search ids over the whole log.
     judged_queries
         market (null = every market), query: sessions of other queries are only counted; None = keep all.
     keeps_ids
@@ -67,11 +69,11 @@ class ArraySessioniser:
         settings: Settings,
         *,
         by_url: bool,
-        ambiguous: Rows,
+        ids: AmbiguousIds,
         judged_queries: pl.DataFrame | None = None,
         keeps_ids: bool = False,
     ) -> None:
-        self._settings, self._by_url, self._ambiguous = settings, by_url, ambiguous
+        self._settings, self._by_url, self._ids = settings, by_url, ids
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = Shown(Queries(judged_queries), Lists(settings.stored_depth), urls)
         self._searches = SearchReader(
@@ -94,8 +96,9 @@ class ArraySessioniser:
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
-        read, _ = self._searches.read(searches.lazy(), _unreported, carried=True)
-        clicked, _ = self._clicks.read(clicks.lazy(), _unreported, carried=True)
+        read, _ = self._searches.read(searches.lazy(), _unreported)
+        clicked, _ = self._clicks.read(clicks.lazy(), _unreported)
+        read.carried[:] = clicked.clicks.carried[:] = True
         self.carry_over = CarryOver(read, clicked)
 
     def add(self, batch: LogBatch, report: Callable[[int, int], None], progress: Progress = silent) -> None:
@@ -121,13 +124,13 @@ class ArraySessioniser:
         progress(Event("forming sessions"))
         settings, shown = self._settings, self.shown
         limits = Limits(settings.idle_ms, batch.watermark_ms, settings.idle_scope == "query")
-        counts = counted_once(searches, shown)
+        counts = counted_once(searches, self._ids.repeated, shown)
         placed = attributed_clicks(
-            read.clicks, searches, counts, shown, self._ambiguous, settings.idle_ms, by_url=self._by_url
+            read.clicks, searches, counts, shown, self._ids.known, settings.idle_ms, by_url=self._by_url
         )
         formed = visits(searches, counts, shown.pairs(searches), read.clicks, placed, limits)
         made = sessions(searches, counts, formed, placed, shown)
-        kept = int(counts.sum()) - int((counts & searches.carried).sum())
+        kept = int(counts.sum()) - int(searches.carried.sum())
         self.funnel.count_searches(**self._new_searches, kept=kept)
         self._count_clicks(searches, read, placed, formed, made, limits)
         self._count_sessions(searches, made)
@@ -135,18 +138,26 @@ class ArraySessioniser:
             self.new_ids = new_search_ids(searches)
         self.carry_over = _carry_over(searches, read, placed, formed, limits)
 
+    def rejected_ids(self, like: pl.Series) -> pl.Series:
+        """Return the search_id of each search that was unusable; of the type of other ids."""
+        return self._searches.rejected_ids(like)
+
     def _read_searches(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> Searches:
-        new, faults = self._searches.read(rows, lambda read: report(read, 0), carried=False)
-        self._new_searches = {"read": len(new) + faults.total(), "rejected": faults, "usable": len(new)}
-        return Searches.concat([new] if self.carry_over is None else [self.carry_over.searches, new])
+        carried = None if self.carry_over is None else self.carry_over.searches
+        searches, faults = self._searches.read(rows, lambda read: report(read, 0), carried)
+        new = len(searches) - int(searches.carried.sum())
+        self._new_searches = {"read": new + faults.total(), "rejected": faults, "usable": new}
+        return searches
 
     def _read_clicks(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> ReadClicks:
-        new, faults = self._clicks.read(rows, lambda read: report(0, read), carried=False)
-        self._new_clicks = {"read": len(new.clicks) + faults.total(), "rejected": faults}
         carried, self.carry_over = self.carry_over, None
-        if carried is None:
-            return new
-        return ReadClicks.concat([self._clicks.looked_up_again(carried.clicks), new])
+        read, faults = self._clicks.read(
+            rows, lambda read: report(0, read), None if carried is None else carried.clicks
+        )
+        old = int(read.clicks.carried.sum())
+        new = len(read.clicks) - old
+        self._new_clicks = {"read": new + faults.total(), "carried": old, "rejected": faults}
+        return read
 
     def _count_clicks(
         self,
@@ -161,7 +172,6 @@ class ArraySessioniser:
         in_open = int(is_open.sum())
         self.funnel.count_clicks(
             **self._new_clicks,
-            carried=int(read.clicks.carried.sum()),
             outcomes=[
                 (True, False, False, placed.ambiguous),
                 (False, False, False, placed.out_of_time),
@@ -178,7 +188,7 @@ class ArraySessioniser:
         self._open = self._no_patterns()
         for counts, chosen in ((self._closed, ~made.is_open), (self._open, made.is_open)):
             rows = np.flatnonzero(chosen)
-            counts.add(searches.take(made.first[rows]), made.mask[rows])
+            counts.add(searches, made.first[rows], made.mask[rows])
 
     def closed_table(self) -> PatternTable:
         """Return the pattern table of all closed sessions."""

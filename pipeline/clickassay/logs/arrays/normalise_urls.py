@@ -1,4 +1,4 @@
-"""URLs as numbers: each text that a list shows is kept once, with the number of its normal form (method 2)."""
+"""URLs as numbers: each that a list shows is kept once, with the number of its normal form (method 2)."""
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ NO_URL = -1
 
 
 class Texts:
-    """Texts by number, held as densely as they can be: as read, each would keep those of a whole row group."""
+    """Texts by number, held densely: as read, each would keep those of a whole row group in memory."""
 
     def __init__(self) -> None:
         self._held: list[pa.LargeStringArray] = []

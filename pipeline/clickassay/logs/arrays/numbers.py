@@ -1,17 +1,18 @@
-"""Numbers for 64-bit keys in order of appearance, and arrays that grow: what texts become when they are read."""
+"""Numbers for 64-bit keys in order of appearance, arrays that grow, and values in order."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
+from numpy.typing import DTypeLike, NDArray
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 Small = NDArray[np.int32]
 Tiny = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
-Numeric = TypeVar("Numeric", bound=NDArray[Any])
+Number = TypeVar("Number", bound=np.generic)
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two keys are mixed to the same one
 _FIRST_BITS = 12
@@ -90,7 +91,7 @@ class Numbers:
 class Growing:
     """An array that grows at its end; rows may have several columns, whose number may grow too."""
 
-    def __init__(self, dtype: Any, fill: int | None = None) -> None:
+    def __init__(self, dtype: DTypeLike, fill: int | None = None) -> None:
         shape = (0,) if fill is None else (0, 0)
         self._held, self._rows, self._fill = np.zeros(shape, dtype), 0, fill
 
@@ -127,17 +128,31 @@ def among(keys: Keys, few: Keys) -> Rows:
     return np.flatnonzero(marks[(keys * _MIXER) >> shift])
 
 
-def distinct(values: Numeric) -> Numeric:
+def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
+    """Return values in order: NumPy is as fast as Polars on some processors, four times slower on others."""
+    in_order: NDArray[Number] = pl.Series(values).sort(multithreaded=False).to_numpy()
+    return in_order
+
+
+def order_of(*keys: NDArray[Any]) -> Rows:
+    """Return the order of rows by the first key, then by the next."""
+    columns = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
+    order: Rows = columns.select(pl.arg_sort_by(columns.columns).cast(pl.Int64)).to_series().to_numpy()
+    return order
+
+
+def distinct(values: NDArray[Number]) -> NDArray[Number]:
     """Return each value once, sorted: many times faster than `numpy.unique`, which hashes."""
-    in_order = np.sort(values)
+    in_order = sorted_values(values)
     is_first = np.ones(len(in_order), bool)
     is_first[1:] = in_order[1:] != in_order[:-1]
-    return in_order[is_first]
+    found: NDArray[Number] = in_order[is_first]
+    return found
 
 
 def repeated(keys: Keys) -> Keys:
     """Return the keys that occur more than once, each once, sorted."""
-    in_order = np.sort(keys)
+    in_order = sorted_values(keys)
     return distinct(in_order[1:][in_order[1:] == in_order[:-1]])
 
 

@@ -9,8 +9,17 @@ from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Rows, Small, distinct
-from clickassay.logs.arrays.read_searches import Shown, lists_of
+from clickassay.logs.arrays.numbers import (
+    Flags,
+    Growing,
+    Keys,
+    Rows,
+    Small,
+    distinct,
+    order_of,
+    sorted_values,
+)
+from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 
 _MERGE_ROWS = 4_000_000
@@ -31,11 +40,8 @@ class Counted:
 
 def counted(words: Words, sessions: Rows | None = None) -> Counted:
     """Add up sessions by key; each row is one session unless numbers are given."""
-    if len(words) == 1 and sessions is None:
-        in_order, order = (np.sort(words[0]),), None
-    else:
-        order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words[::-1])
-        in_order = tuple(word[order] for word in words)
+    order = None if len(words) == 1 and sessions is None else order_of(*words)
+    in_order = (sorted_values(words[0]),) if order is None else tuple(word[order] for word in words)
     begins = np.ones(len(words[0]), bool)
     begins[1:] = np.logical_or.reduce([word[1:] != word[:-1] for word in in_order])
     starts = np.flatnonzero(begins)
@@ -94,15 +100,14 @@ class PatternCounts:
         self._added = self._merged = 0  # rows since the parts were merged last, and then
         self._buckets = Growing(np.uint64)
 
-    def add(self, searches: Searches, masks: Rows) -> None:
-        """Count sessions: their first searches, and their click masks."""
-        if not len(searches):
+    def add(self, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions: the rows of their first searches, and their click masks."""
+        if not len(first):
             return
-        on_first_page = (searches.page == 1).astype(np.int64)
-        numbers = (searches.list.astype(np.int64) << 1) | on_first_page
-        words = self._layout.packed(numbers, searches.bucket % self._folds, masks)
-        self._parts.append(counted(words))
-        self._add_buckets(searches)
+        numbers = (searches.list[first].astype(np.int64) << 1) | (searches.page[first] == 1)
+        buckets = searches.bucket[first]
+        self._parts.append(counted(self._layout.packed(numbers, buckets % self._folds, masks)))
+        self._add_buckets(self._shown.queries.pair[searches.query[first]], buckets & 63)
         self._added += len(self._parts[-1].sessions)
         if self._added > max(_MERGE_ROWS, self._merged):  # so that every row is merged few times
             self._merged, self._added = len(self._merge().sessions), 0
@@ -115,14 +120,13 @@ class PatternCounts:
             self._parts = [counted(words, np.concatenate(sessions)) if sessions else none]
         return self._parts[0]
 
-    def _add_buckets(self, searches: Searches) -> None:
+    def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
         self._buckets.append(np.zeros(missing, np.uint64))
-        pairs = self._shown.pairs(searches).astype(np.uint64)
-        keys = np.sort((pairs << np.uint64(6)) | (searches.bucket % 64).astype(np.uint64))
-        pairs = keys >> np.uint64(6)
+        keys = distinct((pairs.astype(np.int64) << 6) | buckets)
+        pairs = keys >> 6
         starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
-        bits = np.uint64(1) << (keys & np.uint64(63))
+        bits = np.uint64(1) << (keys & 63).astype(np.uint64)
         self._buckets.values[pairs[starts]] |= np.bitwise_or.reduceat(bits, starts)
 
     def frames(self) -> "PatternFrames":
@@ -213,7 +217,7 @@ class Configurations:
         pieces = [configuration_digests(_texts(lists[at : at + _PIECE], shown)) for at in starts]
         digests = np.concatenate([np.zeros((0, 16), np.uint8), *pieces])
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)
-        order = np.argsort(leading)
+        order = order_of(leading)
         begins = np.ones(len(order), bool)
         begins[1:] = leading[order[1:]] != leading[order[:-1]]
         if (digests[order[1:]] != digests[order[:-1]])[~begins[1:]].any():

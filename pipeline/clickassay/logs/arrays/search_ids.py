@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import faults_of_searches
-from clickassay.logs.arrays.numbers import Keys, Rows, distinct
+from clickassay.logs.arrays.numbers import Keys, Rows, among, distinct, sorted_values
 
 _CHUNK_ROWS = 1_000_000
 _AT_ONCE = 100_000_000
@@ -26,10 +26,13 @@ class AmbiguousIds:
         Those of this log, as they are read, sorted.
     known
         Fingerprints of these and of those of earlier parts of the log, sorted.
+    repeated
+        Fingerprints of all ids of this log that several searches have, different or not.
     """
 
     found: pl.Series
     known: Rows
+    repeated: Rows
 
 
 def ambiguous_ids(
@@ -53,12 +56,12 @@ def ambiguous_ids(
     """
     repeated = repeated_ids(searches)
     if carried is not None and carried.height:
-        again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"])).collect()
+        again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"]))
         repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
         searches = pl.concat([searches, carried.lazy()])
     found = _used_by_several(searches, repeated)
     known = pl.concat([found, pl.Series("search_id", before, dtype=found.dtype)]).unique()
-    return AmbiguousIds(found, np.sort(_fingerprints(known)))
+    return AmbiguousIds(found, np.sort(_fingerprints(known)), repeated)
 
 
 def repeated_ids(searches: pl.LazyFrame) -> Rows:
@@ -79,9 +82,9 @@ def repeated_ids(searches: pl.LazyFrame) -> Rows:
 
 
 def _repeated(ids: pl.LazyFrame) -> Rows:
-    values: Rows = ids.collect(engine="streaming")["id"].to_numpy(writable=True).view(np.int64)
-    if (values[1:] <= values[:-1]).any():
-        values.sort()
+    values: Rows = ids.collect(engine="streaming")["id"].to_numpy().view(np.int64)
+    if not (values[1:] > values[:-1]).all():
+        values = sorted_values(values)
     return distinct(values[1:][values[1:] == values[:-1]])
 
 
@@ -102,10 +105,10 @@ def _ascending(ids: pl.LazyFrame) -> bool:
 def _used_by_several(searches: pl.LazyFrame, repeated: Rows) -> pl.Series:
     """Return those of the repeated ids whose usable searches differ in user or time, sorted."""
     named = ("search_id", "user_id", "timestamp")
-    rows = _with_ids(searches.select(named), repeated).unique().collect()
+    rows = _with_ids(searches.select(named), repeated).unique()
     _check_fingerprints(rows["search_id"])
     differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
-    whole = _with_ids(searches, _fingerprints(differing)).collect()
+    whole = _with_ids(searches, _fingerprints(differing))
     faults = faults_of_searches(whole)
     usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
     searched = usable.select(named).unique()
@@ -118,19 +121,33 @@ def _check_fingerprints(ids: pl.Series) -> None:
         raise EngineError("two search ids share a fingerprint; nothing was written")
 
 
-def usable_ids(searches: pl.LazyFrame, wanted: pl.Series) -> pl.Series:
-    """Return those of the wanted search ids, as they are read, that a usable search has."""
-    rows = _with_ids(searches, _fingerprints(wanted)).collect()
-    faults = faults_of_searches(rows)
-    usable = rows if faults is None else rows.filter(pl.Series(faults == 0))
-    return wanted.filter(wanted.is_in(usable["search_id"].unique().implode()))
+def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
+    """Return those of the wanted search ids that a usable search has.
+
+    Parameters
+    ----------
+    wanted
+        Distinct ids, as they are read.
+    rejected
+        The search_id of each search that is unusable.
+    """
+    present = _with_ids(searches.select("search_id"), _fingerprints(wanted))["search_id"].value_counts()
+    unusable = rejected.drop_nulls().value_counts(name="unusable")
+    both = present.join(unusable, on="search_id", how="left")
+    return both.filter(pl.col("count") > pl.col("unusable").fill_null(0))["search_id"]
 
 
-def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.LazyFrame:
+def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
     """Return the rows whose search_id has one of these fingerprints."""
-    if not len(fingerprints):
-        return searches.clear().lazy()
-    return searches.filter(_fingerprint(searches).is_in(pl.Series(fingerprints).implode()))
+    found = [searches.clear().collect()]
+    if len(fingerprints):
+        wanted = searches.with_columns(_fingerprint(searches).alias("key"))
+        for chunk in wanted.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=False):
+            keys = chunk["key"].fill_null(0).to_numpy().view(np.int64)
+            rows = among(keys.view(np.uint64), fingerprints.view(np.uint64))
+            rows = rows[np.isin(keys[rows], fingerprints)]
+            found.append(chunk.drop("key")[rows].drop_nulls("search_id"))
+    return pl.concat(found)
 
 
 def _fingerprint(frame: pl.LazyFrame) -> pl.Expr:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks, places
 from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.numbers import Flags, Rows, Small, distinct
-from clickassay.logs.arrays.read_searches import Shown
+from clickassay.logs.arrays.numbers import Flags, Rows, Small
+from clickassay.logs.arrays.shown import Shown
 from clickassay.logs.arrays.visits import Visits
 
 
@@ -32,7 +32,7 @@ class Sessions:
     first: Rows
     mask: Rows
     is_open: Flags
-    search: Rows
+    search: Small
     place: NDArray[np.int8]
 
 
@@ -71,11 +71,10 @@ def _first_searches(height: int, formed: Visits) -> Small:
     return first_of
 
 
-def _masks(height: int, search: Rows, place: NDArray[np.int8]) -> Rows:
+def _masks(height: int, search: Small, place: NDArray[np.int8]) -> Rows:
     """Return the click mask of each search."""
     masks = np.zeros(height, np.int64)
-    hits = np.flatnonzero(place)
-    # each (search, place) once, so that adding bits sets them
-    keys = distinct((search[hits].astype(np.int64) << 6) | place[hits])
-    np.add.at(masks, keys >> 6, np.int64(1) << ((keys & 63) - 1))
+    bits = np.left_shift(1, np.arange(-1, 63).clip(0), dtype=np.int64)
+    bits[0] = 0
+    np.bitwise_or.at(masks, search, bits[place])
     return masks

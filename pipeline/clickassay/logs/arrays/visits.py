@@ -6,12 +6,24 @@ between two of these, and for users who were active shortly before the batch end
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.numbers import Flags, Keys, Rows, Small, among, distinct, mixed_pair, repeated
+from clickassay.logs.arrays.numbers import (
+    Flags,
+    Keys,
+    Rows,
+    Small,
+    among,
+    distinct,
+    mixed_pair,
+    order_of,
+    repeated,
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,7 @@ def visits(
     visit = np.zeros(len(searches), np.int32)
     is_open = np.zeros(len(searches), bool)
     if len(rows):
-        rows = rows[_in_order(searches, rows, (scope,))]
+        rows = _in_order(searches, rows, scope)
         visit[rows] = _numbered(scope[rows], searches.time[rows], active[rows], limits.idle_ms)
         last = np.zeros(int(visit[rows[-1]]) + 1, np.int64)
         np.maximum.at(last, visit[rows], active[rows])
@@ -87,7 +99,7 @@ def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Fla
     keys = mixed_pair(searches.user, pairs)
     rows = among(keys, repeated(keys))
     rows = rows[counts[rows]]
-    rows = rows[_in_order(searches, rows, (pairs, searches.user))]
+    rows = _in_order(searches, rows, searches.user, pairs)
     user, pair = searches.user[rows], pairs[rows]
     begins = np.ones(len(rows), bool)
     begins[1:] = (user[1:] != user[:-1]) | (pair[1:] != pair[:-1])
@@ -102,10 +114,10 @@ def _searches_of(scopes: Keys, of: Rows, counts: Flags) -> Rows:
     return rows[counts[rows]]
 
 
-def _in_order(searches: Searches, rows: Rows, keys: tuple[np.ndarray, ...]) -> Rows:
-    """Return the order of rows by keys (the last one first), then by time and search id."""
-    order: Rows = np.lexsort((_id_ranks(searches, rows), searches.time[rows], *(key[rows] for key in keys)))
-    return order
+def _in_order(searches: Searches, rows: Rows, *keys: NDArray[Any]) -> Rows:
+    """Return rows in the order of keys, then of time and search id."""
+    order = order_of(*(key[rows] for key in keys), searches.time[rows], _id_ranks(searches, rows))
+    return rows[order]
 
 
 def _id_ranks(searches: Searches, rows: Rows) -> Rows:
@@ -116,7 +128,7 @@ def _id_ranks(searches: Searches, rows: Rows) -> Rows:
 
 
 def _numbered(scope: Keys, time: Rows, active: Rows, idle_ms: int) -> Rows:
-    """Number visits from 1: a new one begins with a scope, or more than the limit after all activity before.
+    """Return the number of each search's visit, from 1: a gap of more than the limit begins a new one.
 
     Rows are in order of scope and time.
     """

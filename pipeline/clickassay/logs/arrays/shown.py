@@ -1,0 +1,248 @@
+"""All that is kept of the texts of a log: queries, lists and URLs, each once, by number."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from clickassay.core.errors import EngineError
+from clickassay.inputs.normalise import normalise_query
+from clickassay.logs.arrays.columns import Searches
+from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
+
+QUERY, _MARKET, _AGAIN = 0, 1, 3
+"""Seeds: independent hashes, so that an XOR names a pair."""
+_NORMAL_QUERY = r"^[!-@\[-~]+( [!-@\[-~]+)*$"
+"""Matches most queries that are in normal form already, and no others."""
+LEFT_OUT = "left out"
+"""What is kept of the list of a query without judgments, when only judged queries are."""
+
+
+class Queries:
+    """The (market, query) pairs read so far, numbered as read and in normal form.
+
+    Parameters
+    ----------
+    judged
+        market (null = every market), query: all others are left out; None = keep all.
+    """
+
+    def __init__(self, judged: pl.DataFrame | None) -> None:
+        self._judged = judged
+        self._read, self._normal = Numbers(), Numbers()
+        self._texts = [pl.DataFrame(schema={"market": pl.String, "query": pl.String})]
+        self._normal_texts = list(self._texts)
+        self._pair, self._again, self._is_kept = Growing(np.int32), Growing(np.uint64), Growing(np.bool_)
+
+    @property
+    def pair(self) -> Small:
+        """Return the number of the normal form of each query as read."""
+        pairs: Small = self._pair.values
+        return pairs
+
+    @property
+    def is_kept(self) -> Flags:
+        """Return whether each query as read is kept."""
+        kept: Flags = self._is_kept.values
+        return kept
+
+    @property
+    def texts(self) -> pl.DataFrame:
+        """Return market and query as read, by number."""
+        self._texts = [pl.concat(self._texts)]
+        return self._texts[0]
+
+    @property
+    def normal_texts(self) -> pl.DataFrame:
+        """Return market and query in normal form, by number of the pair."""
+        self._normal_texts = [pl.concat(self._normal_texts)]
+        return self._normal_texts[0]
+
+    def numbers_of(self, keys: Keys, texts: Callable[[Rows], pl.DataFrame]) -> Small:
+        """Return the number of each query as read; `texts` gives market and query of rows."""
+        return self._read.get_or_add(keys, lambda rows: self._learn(texts(rows)))
+
+    def _learn(self, texts: pl.DataFrame) -> None:
+        normal = texts.with_columns(normal_queries(texts["query"]))
+        pairs = self._normal.get_or_add(
+            _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])
+        )
+        self._texts.append(texts)
+        self._pair.append(pairs)
+        self._again.append(_keys(texts, _AGAIN))
+        self._is_kept.append(self._kept(normal))
+
+    def _kept(self, normal: pl.DataFrame) -> Flags:
+        if self._judged is None:
+            return np.ones(normal.height, bool)
+        everywhere = self._judged.filter(pl.col("market").is_null())["query"]
+        here = normal.select(pl.struct("market", "query")).to_series()
+        judged = self._judged.select(pl.struct("market", "query")).to_series()
+        kept: Flags = (normal["query"].is_in(everywhere.implode()) | here.is_in(judged.implode())).to_numpy()
+        return kept
+
+    def check(self, numbers: Small, texts: pl.DataFrame) -> None:
+        """Compare queries with those that have their numbers.
+
+        Raises
+        ------
+        EngineError
+            If two different queries share a fingerprint.
+        """
+        if (self._again.values[numbers] != _keys(texts, _AGAIN)).any():
+            raise EngineError("two queries share a fingerprint; nothing was written")
+
+
+def _keys(texts: pl.DataFrame, seed: int) -> Keys:
+    keys: Keys = texts.select(query_key(seed)).to_series().to_numpy()
+    return keys
+
+
+def query_key(seed: int) -> pl.Expr:
+    """Return the key of a (market, query)."""
+    return pl.col("query").hash(seed) ^ pl.col("market").hash(_MARKET)
+
+
+def normal_queries(queries: pl.Series) -> pl.Series:
+    """Return the normal form of each query."""
+    others = (~queries.str.contains(_NORMAL_QUERY)).arg_true()
+    if not len(others):
+        return queries
+    normal = [normalise_query(query) for query in queries.gather(others)]
+    return queries.scatter(others, normal)
+
+
+class Lists:
+    """The result lists read so far, numbered; a list of two queries as read is two lists.
+
+    Parameters
+    ----------
+    depth
+        Results of a list that clicks are looked for in.
+    """
+
+    def __init__(self, depth: int) -> None:
+        self._depth = depth
+        self._numbers = Numbers()
+        self._query, self._ends = Growing(np.int32), Growing(np.int64)
+        self._urls, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
+        self._markets: dict[int, str] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of lists."""
+        return self._numbers.count
+
+    @property
+    def query(self) -> Small:
+        """Return the number of the query as read of each list; -1 for those left out."""
+        queries: Small = self._query.values
+        return queries
+
+    @property
+    def top(self) -> Small:
+        """Return the numbers of the normal forms of the first results; -1 after the end of a list."""
+        top: Small = self._top.values
+        return top
+
+    @property
+    def left_out(self) -> dict[int, str]:
+        """Return the lists that stand for those of queries that are left out, each with its market."""
+        return self._markets
+
+    def numbers_of(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
+        """Return the number of each list; `learn` must keep the new ones, by rows."""
+        return self._numbers.get_or_add(keys, learn)
+
+    def keep(self, queries: Small, urls: Small, lengths: Rows, normal: Small) -> None:
+        """Keep new lists: their queries, their URLs one list after the other, and how many each has.
+
+        `normal` has the number of the normal form of each known URL.
+        """
+        ends = np.cumsum(lengths)
+        place = np.arange(len(urls)) - np.repeat(ends - lengths, lengths)
+        wide = int(min(lengths.max(initial=0), self._depth))
+        top = np.full((len(queries), wide), -1, np.int32)
+        first = place < wide
+        top[np.repeat(np.arange(len(queries)), lengths)[first], place[first]] = normal[urls[first]]
+        self._top.append(top)
+        self._ends.append(ends + self._urls.count)
+        self._urls.append(urls)
+        self._query.append(queries)
+
+    def keep_left_out(self, markets: list[str]) -> None:
+        """Keep new lists without results, one for each market."""
+        first = len(self.query)
+        self._markets.update(enumerate(markets, first))
+        none = np.zeros(0, np.int32)
+        self.keep(np.full(len(markets), -1, np.int32), none, np.zeros(len(markets), np.int64), none)
+
+    def at(self, lists: Small, places: Rows) -> Small:
+        """Return the number of the URL at a place (from 1) of each list; -1 beyond its end."""
+        ends = self._ends.values[lists]
+        begins = np.where(lists > 0, self._ends.values[lists - 1], 0)
+        inside = places <= ends - begins
+        found = np.full(len(lists), -1, np.int32)
+        found[inside] = self._urls.values[(begins + places - 1)[inside]]
+        return found
+
+    def results(self, lists: Small, texts: pl.Series) -> pl.Series:
+        """Return the results of lists as they were read; `texts` are those of all URLs."""
+        ends = self._ends.values[lists]
+        begins = np.where(lists > 0, self._ends.values[lists - 1], 0)
+        return lists_of(texts, self._urls.values[_ranges(begins, ends)], ends - begins)
+
+
+def _ranges(begins: Rows, ends: Rows) -> Rows:
+    """Return all numbers from each begin to before its end, one range after the other."""
+    lengths = ends - begins
+    shifts = begins - (np.cumsum(lengths) - lengths)
+    ranges: Rows = np.arange(int(lengths.sum())) + np.repeat(shifts, lengths)
+    return ranges
+
+
+def lists_of(texts: pl.Series, numbers: Small, lengths: Rows) -> pl.Series:
+    """Return lists of texts: those of `numbers`, one list after the other, each of its length."""
+    values = texts.gather(numbers).rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), values)
+    return pl.Series("results", lists, dtype=pl.List(pl.String))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that is kept of texts: the queries, lists and URLs read so far."""
+
+    queries: Queries
+    lists: Lists
+    urls: Urls
+
+    def pairs(self, searches: Searches) -> Small:
+        """Return the numbers of the (market, query) in normal form of searches."""
+        return self.queries.pair[searches.query]
+
+    def is_kept(self, searches: Searches) -> Flags:
+        """Return whether the query of each search is kept."""
+        return self.queries.is_kept[searches.query]
+
+    def rows(self, searches: Searches) -> pl.DataFrame:
+        """Return market, query, results and page of searches as they were read, but for lists left out."""
+        kept = self.lists.results(searches.list, self.urls.texts)
+        is_left_out = pl.Series(self.lists.query[searches.list] < 0)
+        texts = self.queries.texts[searches.query]
+        return texts.with_columns(
+            pl.when(is_left_out).then(pl.lit([LEFT_OUT])).otherwise(kept).alias("results"),
+            pl.Series("page", searches.page),
+        )
+
+    def contents(self, searches: Searches) -> list[tuple[Any, ...]]:
+        """Return what each of a few searches showed, to be compared: in normal form first, then as read."""
+        normal = self.queries.normal_texts[self.pairs(searches)]
+        results = self.lists.results(searches.list, self.urls.texts.gather(self.urls.normal))
+        normal = normal.with_columns(results.alias("results"), pl.Series("page", searches.page))
+        as_read = self.rows(searches).select("results", "query")
+        return [(*one, *other) for one, other in zip(normal.rows(), as_read.rows(), strict=True)]
