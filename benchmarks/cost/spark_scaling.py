@@ -4,7 +4,7 @@
 
 Each size is a whole process on this machine (`local[2]`): wall and CPU seconds of it and its Java, and bytes
 shuffled as Spark's own event log tells. Up to `--check` searches the tables are compared, byte for byte, with
-those of the embedded engine. `--skew` makes an even log uneven: one user has 20 % of its searches, one query
+those of the default engine. `--skew` makes an even log uneven: one user has 20 % of its searches, one query
 10 %; both are measured.
 """
 
@@ -107,16 +107,16 @@ def _told_by(events: Path) -> tuple[int, int, str]:
 
 
 def same_bytes(log: Path) -> str:
-    """Return a digest of the tables; stop when those of the embedded engine are others."""
-    measured(_patterns(log, "duckdb"))
+    """Return a digest of the tables; stop when those of the default engine are others."""
+    measured(_patterns(log, "arrays"))
     digests = {
         engine: [
             sha256((WORK / f"scaling-{engine}" / f"{name}.parquet").read_bytes()).hexdigest()
             for name in TABLES
         ]
-        for engine in ("duckdb", "spark")
+        for engine in ("arrays", "spark")
     }
-    if digests["duckdb"] != digests["spark"]:
+    if digests["arrays"] != digests["spark"]:
         sys.exit(f"bytes differ: {digests}")
     return "same bytes " + sha256("".join(digests["spark"]).encode()).hexdigest()[:12]
 

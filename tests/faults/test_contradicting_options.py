@@ -69,3 +69,9 @@ def test_a_batch_that_is_not_there_cannot_be_forgotten(log, order):
 def test_a_size_that_is_none_names_those_that_are(log, option, values, words):
     for value in values:
         assert words in tiny.refusal(*patterns(log, f"--out={log / 'out'}", f"{option}={value}"))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_the_needs_of_an_engine_that_are_not_known_are_not_told(log, engine):
+    said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", "--dry-run", f"--engine={engine}"))
+    assert f"what engine arrays would need; leave out --engine {engine}" in said

@@ -72,8 +72,9 @@ def grow_store(
     with store.locked(), files_named(log.searches, log.clicks):
         plan = plan_growth(store, log, settings)
         warn_if_unsorted(plan.windows, settings, progress)
-        with _batch_processor(log, settings, folder, store.judged_queries(), steady(progress)) as processor:
-            added = add_to_store(processor, store, plan, settings, versions(), steady(progress))
+        told = steady(progress)
+        with _batch_processor(log, settings, folder, store.judged_queries(), told) as processor:
+            added = add_to_store(processor, store, plan, settings, versions(), told)
     return StoreGrowth(added, plan.known)
 
 
