@@ -87,8 +87,8 @@ def nulls(values: pl.Series) -> Flags | None:
     """Return where a column is null; None if nowhere."""
     if not values.null_count():
         return None
-    found: Flags = as_arrow(values).is_null().to_numpy(zero_copy_only=False)
-    return found
+    chunks = [as_arrow(chunk).is_null() for chunk in values.get_chunks()]
+    return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks])
 
 
 def out_of_range(times: pl.Series) -> Flags | None:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.numbers import (
-    Flags,
     Growing,
     Keys,
     Rows,
@@ -22,7 +21,7 @@ from clickassay.logs.arrays.numbers import (
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 
-_MERGE_ROWS = 4_000_000
+_MERGE_ROWS = 2_000_000
 _WORD_BITS = 64
 _PIECE = 100_000
 """Configurations whose texts are put together at a time."""
@@ -50,6 +49,22 @@ def counted(words: Words, sessions: Rows | None = None) -> Counted:
     else:
         numbers = np.add.reduceat(sessions[order], starts) if len(starts) else sessions
     return Counted(tuple(word[starts] for word in in_order), numbers.astype(np.int64))
+
+
+def added(one: Counted, other: Counted) -> Counted:
+    """Return the sums of two counts; what only the smaller one has is put into place, so nothing is sorted."""
+    if len(one.words) > 1:
+        words = tuple(map(np.concatenate, zip(one.words, other.words, strict=True)))
+        return counted(words, np.concatenate([one.sessions, other.sessions]))
+    if len(one.sessions) < len(other.sessions):
+        one, other = other, one
+    keys, new = one.words[0], other.words[0]
+    places = np.searchsorted(keys, new)
+    is_new = np.append(keys, ~new[-1:])[places] != new if len(new) else np.zeros(0, bool)
+    sessions = one.sessions.copy()
+    sessions[places[~is_new]] += other.sessions[~is_new]
+    at = places[is_new]
+    return Counted((np.insert(keys, at, new[is_new]),), np.insert(sessions, at, other.sessions[is_new]))
 
 
 @dataclass(frozen=True)
@@ -109,16 +124,18 @@ class PatternCounts:
         self._parts.append(counted(self._layout.packed(numbers, buckets % self._folds, masks)))
         self._add_buckets(self._shown.queries.pair[searches.query[first]], buckets & 63)
         self._added += len(self._parts[-1].sessions)
-        if self._added > max(_MERGE_ROWS, self._merged):  # so that every row is merged few times
+        if self._added > max(_MERGE_ROWS, self._merged // 2):  # so that every row is merged few times
             self._merged, self._added = len(self._merge().sessions), 0
 
     def _merge(self) -> Counted:
-        if len(self._parts) != 1:
-            words = tuple(map(np.concatenate, zip(*(part.words for part in self._parts), strict=True)))
-            sessions = [part.sessions for part in self._parts]
-            none = Counted(self._layout.packed(*np.zeros((3, 0), np.int64)), np.zeros(0, np.int64))
-            self._parts = [counted(words, np.concatenate(sessions)) if sessions else none]
-        return self._parts[0]
+        parts = self._parts or [
+            Counted(self._layout.packed(*np.zeros((3, 0), np.int64)), np.zeros(0, np.int64))
+        ]
+        while len(parts) > 1:  # the smallest first, which come last
+            *parts, one, other = parts
+            parts.append(added(one, other))
+        self._parts = parts
+        return parts[0]
 
     def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
@@ -134,23 +151,22 @@ class PatternCounts:
         merged = self._merge()
         numbers, folds, masks = self._layout.unpacked(merged.words)
         lists, on_first_page = numbers >> 1, (numbers & 1).astype(bool)
-        begun = _begun(lists, on_first_page, merged.sessions, self._shown)
+        begun = _begun(numbers, merged.sessions, self._shown)
         is_kept = self._shown.lists.query[lists] >= 0
+        queries = self._queries(distinct(lists[is_kept]))
         rows = np.flatnonzero(on_first_page & is_kept)
         configurations = Configurations.of(distinct(lists[rows]), self._shown)
         words = self._layout.packed(configurations.rank_of(lists[rows]), folds[rows], masks[rows])
-        table = counted(words, merged.sessions[rows])
-        numbers, folds, masks = self._layout.unpacked(table.words)
+        del numbers, folds, masks, lists, on_first_page, is_kept
         frame = configurations.frame(self._shown)
-        patterns = pl.DataFrame(
-            {
-                "configuration_id": frame["configuration_id"].gather(numbers),
-                "fold": folds,
-                "click_mask": masks,
-                "sessions": table.sessions,
-            }
-        )
-        return PatternFrames(frame, patterns, self._queries(distinct(lists[is_kept])), begun)
+        patterns = self._named(counted(words, merged.sessions[rows]), frame["configuration_id"])
+        return PatternFrames(frame, patterns, queries, begun)
+
+    def _named(self, table: Counted, ids: pl.Series) -> pl.DataFrame:
+        """Return the pattern table of counts by configuration, of which `ids` are the ids in their order."""
+        numbers, folds, masks = self._layout.unpacked(table.words)
+        columns = {"fold": folds, "click_mask": masks, "sessions": table.sessions}
+        return pl.DataFrame({"configuration_id": ids.gather(numbers), **columns})
 
     def _queries(self, lists: Rows) -> pl.DataFrame:
         """Return market, query and user buckets of all queries that a session is of."""
@@ -169,20 +185,17 @@ class PatternFrames:
     sessions: list[tuple[str, bool, bool, int]]
 
 
-def _begun(
-    lists: Rows, on_first_page: Flags, sessions: Rows, shown: Shown
-) -> list[tuple[str, bool, bool, int]]:
+def _begun(numbers: Rows, sessions: Rows, shown: Shown) -> list[tuple[str, bool, bool, int]]:
     """Return sessions by market, whether their query is kept, and whether they begin on a first page."""
-    of_list = pl.DataFrame({"list": lists, "first": on_first_page, "sessions": sessions})
-    summed = of_list.group_by("list", "first").agg(pl.col("sessions").sum())
-    numbers = summed["list"].to_numpy()
-    queries = shown.lists.query[numbers]
+    by_number = np.bincount(numbers, weights=sessions).astype(np.int64)  # exact: far below 2^53
+    found = np.flatnonzero(by_number)
+    queries = shown.lists.query[found >> 1]
     markets = shown.queries.texts["market"].gather(np.maximum(queries, 0))
-    left_out = [shown.lists.left_out.get(number, "") for number in numbers[queries < 0]]
-    markets = markets.scatter(np.flatnonzero(queries < 0), left_out) if left_out else markets
-    named = summed.with_columns(markets.alias("market"), pl.Series("is_kept", queries >= 0))
-    by = ("market", "is_kept", "first")
-    return named.group_by(by).agg(pl.col("sessions").sum()).rows()
+    out = np.flatnonzero(queries < 0)
+    markets = markets.scatter(out, [shown.lists.left_out[number] for number in (found[out] >> 1).tolist()])
+    columns = {"is_kept": queries >= 0, "first": (found & 1).astype(bool), "sessions": by_number[found]}
+    rows = pl.DataFrame({"market": markets, **columns})
+    return rows.group_by("market", "is_kept", "first").agg(pl.col("sessions").sum()).rows()
 
 
 @dataclass(frozen=True)

@@ -74,15 +74,17 @@ def repeated_ids(searches: pl.LazyFrame) -> Rows:
     if rows > _AT_ONCE and _ascending(ids):
         return np.zeros(0, np.int64)
     parts = max(1, -(-rows // _AT_ONCE))
-    found = [
-        _repeated(ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part))
-        for part in range(parts)
-    ]
-    return np.concatenate(found)
+    return np.concatenate([_repeated(ids, rows, part, parts) for part in range(parts)])
 
 
-def _repeated(ids: pl.LazyFrame) -> Rows:
-    values: Rows = ids.collect(engine="streaming")["id"].to_numpy().view(np.int64)
+def _repeated(ids: pl.LazyFrame, rows: int, part: int, parts: int) -> Rows:
+    """Return the ids that occur again among those of one of so many parts."""
+    chosen = ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part)
+    values, end = np.empty(rows // parts + rows // 8, np.int64), 0
+    for chunk in chosen.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=True):
+        values[end : end + chunk.height] = chunk["id"].to_numpy()
+        end += chunk.height
+    values = values[:end]
     if not (values[1:] > values[:-1]).all():
         values = sorted_values(values)
     return distinct(values[1:][values[1:] == values[:-1]])
