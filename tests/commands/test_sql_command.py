@@ -56,7 +56,7 @@ def reported(log, folder, out, *more):
 # ---- the same table ---------------------------------------------------------------------------
 
 
-def test_the_script_leaves_the_table_of_the_sample_that_the_embedded_engine_makes(tmp_path):
+def test_the_script_leaves_the_table_of_the_sample_that_the_default_engine_makes(tmp_path):
     run_on_duckdb(printed("--dialect", "duckdb", *of_sample("--out", tmp_path / "june")))
     found, expected = read_patterns(tmp_path / "june"), log_to_patterns(*SAMPLE.values(), load_settings())
     assert differing(found, expected) == []
@@ -64,7 +64,7 @@ def test_the_script_leaves_the_table_of_the_sample_that_the_embedded_engine_make
 
 
 @pytest.mark.parametrize("start", first(1, range(0, LOGS, CHUNK)))
-def test_the_script_agrees_with_the_embedded_engine_on_messy_logs(start, tmp_path):
+def test_the_script_agrees_with_the_default_engine_on_messy_logs(start, tmp_path):
     for seed in range(start, start + CHUNK):
         searches, clicks, judgments, _, chosen = seeded_log(seed)
         folder = tmp_path / str(seed)

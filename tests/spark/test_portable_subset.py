@@ -1,4 +1,4 @@
-"""What a step may say means the same on both engines, NULLs and all.
+"""What a step may say means the same on both engines that run it, NULLs and all.
 
 What it may say is listed in ``test_house.py``. Each expression and function of that list occurs here in a
 SELECT that both engines run on the same rows; and SELECTs that they answer differently are not allowed there.
@@ -166,7 +166,7 @@ VALUES = {"depth": 2, "by_url": False}
 
 @pytest.fixture(scope="module")
 def engines(spark):
-    """Return functions that run a SELECT on the embedded engine and on Spark."""
+    """Return functions that run a SELECT on DuckDB and on Spark."""
     connection = duckdb.connect(config={"threads": 1})
     connection.register("s", ROWS.to_arrow())
     with spark_session(SparkPlace()) as session:  # one like those that steps run on

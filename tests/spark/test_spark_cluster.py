@@ -25,8 +25,8 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """Return the pattern table that the embedded engine leaves."""
-    out = tmp_path_factory.mktemp("duckdb") / "patterns"
+    """Return the pattern table that the default engine leaves."""
+    out = tmp_path_factory.mktemp("default") / "patterns"
     return make_patterns(*LOG.values(), out, load_settings(folds=2))
 
 

@@ -1,4 +1,4 @@
-"""A Spark Connect server, which offers no Java to its clients, leaves the bytes of the embedded engine."""
+"""A Spark Connect server, which offers no Java to its clients, leaves the bytes of the default engine."""
 
 import os
 import signal
@@ -61,7 +61,7 @@ def server(tmp_path_factory):
 
 
 def test_a_client_of_spark_connect_leaves_the_bytes_of_one_machine(server, tmp_path):
-    expected = make_patterns(*LOG.values(), tmp_path / "duckdb", load_settings())
+    expected = make_patterns(*LOG.values(), tmp_path / "default", load_settings())
     ran(*patterns_command(tmp_path / "spark", "--spark-remote", server))
     assert differing_tables(tmp_path / "spark", expected) == []
 

@@ -98,7 +98,7 @@ def test_bytes_that_are_no_text_are_refused(spark, tmp_path, half, column):
     refused(tiny.write_log(tmp_path, **{half: tmp_path / "odd.parquet"}), "no valid UTF-8")
 
 
-def test_a_log_of_which_nothing_is_usable_is_refused_as_by_the_embedded_engine(spark, tmp_path):
+def test_a_log_of_which_nothing_is_usable_is_refused_as_by_the_default_engine(spark, tmp_path):
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(query=pl.lit(None, pl.String)))
     theirs = refused(log, more=("--max-rejected", "1"))
     assert theirs == tiny.refused(log, command="patterns", more=("--max-rejected", "1"))

@@ -1,4 +1,4 @@
-"""The script that `clickassay sql` prints for Spark leaves there what the embedded engine makes of a log."""
+"""The script that `clickassay sql` prints for Spark leaves there what the default engine makes of a log."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def run_on_spark(session, script):
 
 
 @pytest.mark.parametrize("seed", [SEEDS[0], pytest.param(SEEDS[1], marks=pytest.mark.thorough)])
-def test_the_script_leaves_the_table_that_the_embedded_engine_makes(session, tmp_path, seed):
+def test_the_script_leaves_the_table_that_the_default_engine_makes(session, tmp_path, seed):
     searches, clicks, judgments, _, chosen = seeded_log(seed)
     paths = write_log(tmp_path / HOSTILE, seed, searches=searches, clicks=clicks, judgments=judgments)
     settings = load_settings(**chosen)

@@ -1,7 +1,8 @@
 """The steps from a log to its pattern table as data: every SELECT of the path that is SQL throughout.
 
-Engines that read the log themselves (``logs/spark``) run these steps, and ``logs/script`` writes them into a
-script. ``sql/README.md``, generated from them, shows which step reads which.
+``logs/duckdb`` and ``logs/spark`` run these steps, and ``logs/script`` writes them into a script;
+``logs/arrays`` does what they say without SQL. ``sql/README.md``, generated from them, shows which step reads
+which.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

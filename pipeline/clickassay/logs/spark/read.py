@@ -1,6 +1,6 @@
 """A log as Spark sees it: Parquet anywhere, tables of a catalog, and what lies here, in canonical types.
 
-What lies here is found and checked as for the embedded engine (`clickassay.inputs`). What is text (CSV, JSON
+What lies here is found and checked as for every engine (`clickassay.inputs`). What is text (CSV, JSON
 lines) is small and hard to type: it is written as Parquet first, by the same code that reads it otherwise.
 """
 
@@ -50,7 +50,7 @@ class SparkHalf:
     opened
         Gives the rows of some files in canonical types: all, or those of one from an offset on, so many.
     listing
-        Its files: as the embedded engine would read them where they lie here, or as Spark knows them.
+        Its files: as the default engine would read them where they lie here, or as Spark knows them.
     """
 
     what: str
