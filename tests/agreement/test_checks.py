@@ -37,13 +37,13 @@ def test_with_fingerprints_as_they_are_the_log_passes():
 
 def test_two_queries_that_share_a_fingerprint_stop_the_run(monkeypatch):
     weakened(monkeypatch, lambda seeds: seeds == (0,))
-    with pytest.raises(EngineError, match="check embedded/query_fingerprint_collisions found rows"):
+    with pytest.raises(EngineError, match="two queries share a fingerprint"):
         patterns_of(SEARCHES, CLICKS)
 
 
 def test_lists_of_two_queries_that_share_a_fingerprint_stop_the_run(monkeypatch):
     weakened(monkeypatch, lambda seeds: seeds == (2,))
-    with pytest.raises(EngineError, match="check embedded/list_fingerprint_collisions found rows"):
+    with pytest.raises(EngineError, match="the lists of two queries share a fingerprint"):
         patterns_of(SEARCHES, CLICKS)
 
 
@@ -51,7 +51,7 @@ def test_two_search_ids_that_share_a_fingerprint_stop_the_run(monkeypatch):
     searches, clicks = with_text_ids(SEARCHES), with_text_ids(CLICKS)
     assert patterns_of(searches, clicks).patterns["sessions"].sum() == 3
     weakened(monkeypatch, lambda seeds: seeds == ())
-    with pytest.raises(EngineError, match="check checks/search_id_fingerprint_collisions found rows"):
+    with pytest.raises(EngineError, match="two search ids share a fingerprint"):
         patterns_of(searches, clicks, max_rejected=1)
 
 

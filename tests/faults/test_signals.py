@@ -74,7 +74,6 @@ def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str,
     [
         ("looking at the log", ()),
         ("batch 1 of 1", ()),
-        ("joining clicks", ()),
         ("forming sessions", ()),
         ("forming sessions", ("--engine", "duckdb")),
         ("correlating", LONG),

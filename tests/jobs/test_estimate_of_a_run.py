@@ -219,6 +219,7 @@ def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
     for name, value in (
         *(("CPU_SECONDS_PER_SEARCH", 3e-6), ("WALL_SECONDS_PER_SEARCH", 2e-6)),
         *(("MEMORY_BYTES", 1e9), ("MEMORY_BYTES_PER_SEARCH", 900), ("WRITTEN_BYTES_PER_SEARCH", 50)),
+        ("MEMORY_BYTES_PER_SEARCH_OF_LOG", 40),
     ):
         monkeypatch.setattr(estimate, name, value)
     usage = namedtuple("usage", "total used free")
@@ -227,7 +228,10 @@ def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
     plan = RunPlan(half("searches", 20_000_000), half("clicks", 7), windows, tmp_path, None)
     lines = dict(plan.lines())
     assert lines["time"].startswith("about 40 s on 2 cores, 60 s of CPU (3.0 s per million searches")
-    assert lines["memory"].startswith("about 15.4 GB (1.0 GB + 900 MB per million searches")  # 1 + 16 * 0.9
+    # 1 + 16 * 0.9 + 20 * 0.04
+    assert lines["memory"].startswith(
+        "about 16.2 GB (1.0 GB + 900 MB per million searches of the largest batch"
+    )
     assert lines["disk"].startswith("about 1.0 GB (50 bytes a search")
     assert lines["disk"].endswith("1.0 GB free: too little")
 
@@ -254,7 +258,8 @@ def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_n
         "the log is not in order of time (rows of 7 days lie in one row group of log.parquet): "
         "10,000,000 searches are read as one batch, which may need about "
     )
-    assert note.endswith(f"files sorted by time would need {size(estimate.memory_for(4_000_000))}")
+    needed = size(estimate.memory_for(4_000_000, 10_000_000))
+    assert note.endswith(f"files sorted by time would need {needed}, and --engine duckdb spills to disk")
 
 
 def test_a_piece_that_is_too_large_is_told_by_its_rows():

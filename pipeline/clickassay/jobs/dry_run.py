@@ -40,7 +40,7 @@ def plan_table(
     queries_to_keep(judgments, settings)
     with files_named(log.searches, log.clicks):
         windows = plan_windows(log, settings)
-    return RunPlan(*_files(log, log, windows), windows, out, rows_of_batch(settings.batch))
+    return RunPlan(*_files(log, log, windows), windows, out, _rows(windows, settings))
 
 
 def plan_store(
@@ -58,17 +58,22 @@ def plan_store(
     check_apart(folder, searches, clicks)
     log = read_log(searches, clicks)
     kept = queries_to_keep(judgments, settings)
-    rows = rows_of_batch(settings.batch)
     with files_named(log.searches, log.clicks):
         if not (folder / STORE_FILE).exists() and not (folder.exists() and any(folder.iterdir())):
             windows = plan_windows(log, settings)
+            rows = _rows(windows, settings)
             return RunPlan(*_files(log, log, windows), windows, folder, rows, first_batch=1)
         # the folder is not empty: it is opened, or refused if it is no store, so that nothing is created
         store = PatternStore.open_or_create(folder, store_settings(settings, log), kept)
         plan = plan_growth(store, log, settings)
     first = len(store.history()) + 1
     interrupted = plan.run if plan.run < first else None
+    rows = _rows(plan.windows, settings)
     return RunPlan(*_files(log, plan.log, plan.windows), plan.windows, folder, rows, first, interrupted)
+
+
+def _rows(windows: tuple[Window, ...], settings: Settings) -> int | None:
+    return rows_of_batch(settings, sum(window.rows[0] for window in windows))
 
 
 def _files(

@@ -142,13 +142,13 @@ def _windows(
 ) -> tuple[Window, ...]:
     chunks = {what: half.chunks(FIRST_MS, END_MS) for what, half in log.halves.items()}
     if last is None:
-        return cut_chunks(chunks["searches"], chunks["clicks"], settings.batch)
+        return cut_chunks(chunks["searches"], chunks["clicks"], settings)
     read = {what: {file.path for file in again[what]} for what in chunks}
     for what, some in chunks.items():
         new = [chunk for chunk in some if files[what][chunk.file].path not in read[what]]
         _refuse_late(store, what, new, last.watermark_ms)
     if last.info["ends_run"]:
-        return cut_chunks(chunks["searches"], chunks["clicks"], settings.batch)
+        return cut_chunks(chunks["searches"], chunks["clicks"], settings)
     start_ms = last.watermark_ms
     shown, clicked = (
         tuple(
@@ -157,7 +157,7 @@ def _windows(
         )
         for what, some in chunks.items()
     )
-    return cut_chunks(shown, clicked, settings.batch, start_ms)
+    return cut_chunks(shown, clicked, settings, start_ms)
 
 
 def _with_start_time(chunk: Chunk, start_ms: int) -> Chunk:

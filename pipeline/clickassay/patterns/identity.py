@@ -32,7 +32,9 @@ def configuration_digests(rows: pl.DataFrame) -> NDArray[np.uint8]:
     parts = ("market", "query", pl.col("results").list.join(_SEPARATOR))
     joined = rows.select(pl.concat_str(*parts, separator=_SEPARATOR).alias("text"))["text"]
     most = rows["results"].list.len() + 1
-    careful = joined.str.contains("\\", literal=True) | (joined.str.count_matches(_SEPARATOR) > most)
+    careful = joined.str.contains("\\", literal=True) | (
+        joined.str.count_matches(_SEPARATOR, literal=True) > most
+    )
     texts = joined.to_list()  # joined in bulk, but for those that need care
     for row in careful.arg_true():
         texts[row] = _joined(*rows.select("market", "query", "results").row(row))

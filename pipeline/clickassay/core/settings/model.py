@@ -179,9 +179,10 @@ class Settings(BaseModel):
     memory_limit: str | None = _setting(
         "Engine",
         None,
-        "Memory of the engine, such as 4GB; beyond it, disk.",
-        unset="3GB, or 80 % of RAM if that is less",
-        details="A local Spark: memory of Java; unset = 40 % of RAM, 1 to 8 GB.",
+        "Memory of the engine, such as 4GB.",
+        unset="batches of 2 million searches, about 2 GB",
+        details="arrays chooses batches that need no more; duckdb spills beyond it to disk (unset = 3GB, or "
+        "80 % of RAM if that is less); a local Spark gives it to Java (unset = 40 % of RAM, 1 to 8 GB).",
         metavar="SIZE",
     )
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
@@ -238,6 +239,15 @@ class Settings(BaseModel):
     def late_ms(self) -> int:
         """How far back, in milliseconds, the files of the next run into a store may reach."""
         return round(self.late_minutes * 60_000)
+
+    @property
+    def memory_limit_bytes(self) -> int | None:
+        """Memory limit in bytes; None if there is none."""
+        if self.memory_limit is None:
+            return None
+        number, unit = re.fullmatch(r"\s*([\d.]+)\s*([a-z]+)\s*", self.memory_limit.lower()).groups()  # type: ignore[union-attr]
+        step = 1024 if "i" in unit else 1000
+        return int(float(number) * step ** "bkmgt".index(unit[0]))
 
     @property
     def stored_depth(self) -> int:

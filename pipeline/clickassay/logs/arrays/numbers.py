@@ -57,10 +57,10 @@ class Numbers:
         found = self.get(keys)
         new = np.flatnonzero(found < 0)
         if len(new):
-            distinct, first = np.unique(keys[new], return_index=True)
-            self.add(distinct)
-            found[new] = self.get(keys[new])
-            learn(new[first])
+            new = first_rows(keys, new)
+            self.add(keys[new])
+            learn(new)
+            found = self.get(keys)
         return found
 
     def add(self, keys: Keys) -> None:
@@ -148,6 +148,15 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     is_first[1:] = in_order[1:] != in_order[:-1]
     found: NDArray[Number] = in_order[is_first]
     return found
+
+
+def first_rows(keys: Keys, rows: Rows) -> Rows:
+    """Return one of some rows for each of their keys, in the order of the keys."""
+    in_order = rows[order_of(keys[rows])]
+    is_first = np.ones(len(in_order), bool)
+    is_first[1:] = keys[in_order[1:]] != keys[in_order[:-1]]
+    chosen: Rows = in_order[is_first]
+    return chosen
 
 
 def repeated(keys: Keys) -> Keys:

@@ -52,7 +52,7 @@ def counted(words: Words, sessions: Rows | None = None) -> Counted:
 
 
 def added(one: Counted, other: Counted) -> Counted:
-    """Return the sums of two counts; what only the smaller one has is put into place, so nothing is sorted."""
+    """Return the sums of two counts; keys that the larger one lacks are put into place: nothing is sorted."""
     if len(one.words) > 1:
         words = tuple(map(np.concatenate, zip(one.words, other.words, strict=True)))
         return counted(words, np.concatenate([one.sessions, other.sessions]))

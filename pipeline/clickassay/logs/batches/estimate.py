@@ -11,13 +11,16 @@ from clickassay.inputs.tables import Input
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import Chunk
 
-# Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 1 to 20 million
+# Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 5 to 20 million
 # searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
-# `clickassay patterns`, by the number of searches of the log or of its largest batch.
-CPU_SECONDS_PER_SEARCH = 3.0e-6
-WALL_SECONDS_PER_SEARCH = 2.0e-6
-MEMORY_BYTES = 1.0e9
-MEMORY_BYTES_PER_SEARCH = 900
+# `clickassay patterns`, by the number of searches of the log and of its largest batch.
+CPU_SECONDS_PER_SEARCH = 2.2e-6
+WALL_SECONDS_PER_SEARCH = 1.5e-6
+MEMORY_BYTES = 0.45e9
+MEMORY_BYTES_PER_SEARCH = 300
+MEMORY_BYTES_PER_SEARCH_OF_LOG = 40
+_MOST_OF_LOG = 60_000_000
+"""Beyond so many searches, what is kept of a log grows with its distinct lists, no more with its searches."""
 # These logs gave 7 to 17 bytes a search, because lists repeat; lists that are all different give more.
 WRITTEN_BYTES_PER_SEARCH = 60
 
@@ -73,7 +76,7 @@ class RunPlan:
     @property
     def memory_bytes(self) -> float:
         """Memory that the largest batch needs, about."""
-        return memory_for(self.largest[0])
+        return memory_for(self.largest[0], self.searches.rows)
 
     @property
     def wall_seconds(self) -> float:
@@ -135,7 +138,8 @@ class RunPlan:
     def _memory(self) -> str:
         return (
             f"about {size(self.memory_bytes)} ({size(MEMORY_BYTES)} + "
-            f"{size(MEMORY_BYTES_PER_SEARCH * 1e6)} per million searches of the largest batch)"
+            f"{size(MEMORY_BYTES_PER_SEARCH * 1e6)} per million searches of the largest batch + "
+            f"{size(MEMORY_BYTES_PER_SEARCH_OF_LOG * 1e6)} per million of the log; many lists need more)"
         )
 
     def _disk(self) -> str:
@@ -154,9 +158,18 @@ def files_to_read(given: Input, new: Input, chunks: Iterable[Chunk]) -> FilesToR
     return FilesToRead(given.what, len(new.files), rows, bytes_, len(given.files) - len(new.files))
 
 
-def memory_for(searches: int) -> float:
-    """Return the bytes that a batch of so many searches needs, about."""
-    return MEMORY_BYTES + MEMORY_BYTES_PER_SEARCH * searches
+def memory_for(batch: int, log: int) -> float:
+    """Return the bytes that a batch of so many searches of a log of so many needs, about."""
+    return MEMORY_BYTES + MEMORY_BYTES_PER_SEARCH * batch + _memory_of_log(log)
+
+
+def _memory_of_log(log: int) -> float:
+    return MEMORY_BYTES_PER_SEARCH_OF_LOG * min(log, _MOST_OF_LOG)
+
+
+def rows_within(memory: float, log: int) -> int:
+    """Return the searches of the largest batch that needs no more bytes; 0 if none does."""
+    return max(0, int((memory - memory_for(0, log)) / MEMORY_BYTES_PER_SEARCH))
 
 
 def free_bytes(place: Path) -> int:
@@ -182,9 +195,11 @@ def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | No
     if searches <= batch_rows * (_TOO_LARGE if len(windows) > 1 else _TOO_LARGE_ALONE):
         return None
     why, remedy = _why_not_cut(largest, batch_rows)
+    read = sum(window.rows[0] for window in windows)
     return (
         f"{why}: {searches:,} searches are read as one batch, which may need about "
-        f"{size(memory_for(searches))}; {remedy} would need {size(memory_for(batch_rows))}"
+        f"{size(memory_for(searches, read))}; {remedy} would need "
+        f"{size(memory_for(batch_rows, read))}, and --engine duckdb spills to disk"
     )
 
 
