@@ -23,7 +23,7 @@ from clickassay.cli.commands.query import query
 from clickassay.cli.commands.run import report, run
 from clickassay.cli.commands.simulate import simulate
 from clickassay.cli.console import say
-from clickassay.cli.exit import end_on_sigterm, keep_memory, run_command, write_anything
+from clickassay.cli.exit import end_on_sigterm, run_command, write_anything
 from clickassay.cli.options import with_options
 from clickassay.core.provenance import __version__
 
@@ -39,7 +39,6 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; what a user can change becomes one line and exit code 2."""
-    keep_memory()
     write_anything()
     end_on_sigterm()
     sys.exit(run_command(app))

@@ -29,16 +29,6 @@ _CTRL_C = 130
 """The exit code that typer gives an interrupted command."""
 
 
-def keep_memory() -> None:
-    """Have Polars keep memory for ten seconds that it will need again, and read two row groups ahead.
-
-    Giving memory back at once took a tenth of a long run; more row groups took memory and saved no time. Must
-    come before Polars is imported; values that are set already stay.
-    """
-    os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:10000,muzzy_decay_ms:10000,narenas:2")
-    os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "2")
-
-
 def run_command(command: Callable[[], object]) -> int:
     """Run `command` and turn what it raises into an exit code."""
     try:

@@ -1,0 +1,57 @@
+"""Sessions counted by packed keys, of one word or two, against a Counter."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clickassay.logs.arrays.patterns import Layout, added, counted
+
+LAYOUTS = (Layout(10, 2), Layout(5, 1), Layout(28, 16), Layout(29, 16), Layout(62, 1024), Layout(1, 7))
+MOST = 2**31 - 1
+
+
+def rows_for(layout):
+    return st.lists(
+        st.tuples(
+            st.one_of(st.integers(0, 3), st.integers(0, MOST)),
+            st.integers(0, layout.folds - 1),
+            st.one_of(st.integers(0, 1), st.integers(0, 2**layout.depth - 1)),
+        ),
+        max_size=30,
+    )
+
+
+def words_of(layout, rows):
+    numbers, folds, masks = (np.array([row[place] for row in rows], np.int64) for place in range(3))
+    return layout.packed(numbers, folds, masks)
+
+
+def as_dict(layout, table):
+    columns = (column.tolist() for column in (*layout.unpacked(table.words), table.sessions))
+    return {row[:3]: row[3] for row in zip(*columns, strict=True)}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@given(data=st.data())
+def test_counts_are_those_of_a_counter_in_the_order_of_the_keys(layout, data):
+    rows = data.draw(rows_for(layout))
+    table = as_dict(layout, counted(words_of(layout, rows)))
+    assert table == Counter(rows)
+    assert list(table) == sorted(table)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@given(data=st.data())
+def test_sums_of_two_counts_are_those_of_all_rows(layout, data):
+    one, other = data.draw(rows_for(layout)), data.draw(rows_for(layout))
+    both = added(counted(words_of(layout, one)), counted(words_of(layout, other)))
+    table = as_dict(layout, both)
+    assert table == Counter([*one, *other])
+    assert list(table) == sorted(table)
+
+
+def test_a_second_word_is_taken_when_one_has_too_few_bits():
+    assert [len(words_of(layout, [(1, 0, 1)])) for layout in LAYOUTS] == [1, 1, 1, 2, 2, 1]
