@@ -344,4 +344,4 @@ def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path):
         "import clickassay.cli.app\n"
     )
     env = {name: value for name, value in os.environ.items() if name != "_RJEM_MALLOC_CONF"}
-    assert "dirty_decay_ms" in ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout
+    assert "dirty_decay_ms:10000" in ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout
