@@ -43,7 +43,7 @@ From a log to its pattern table, one SELECT a file. The first line of a file des
 `make pages` makes this page from the files and from the sequence that
 [`logs/steps.py`](../pipeline/clickassay/logs/steps.py) declares. The engines DuckDB and Spark run it. The
 default engine makes the same bytes with arrays: its modules, in
-[`logs/arrays`](../pipeline/clickassay/logs/arrays), have the names of the folders below.
+[`logs/arrays`](../pipeline/clickassay/logs/arrays/__init__.py), have the names of the folders below.
 
 | folder | content |
 |---|---|

@@ -123,7 +123,7 @@ def test_peaks_under_limits_are_told_for_fewer_and_for_more_lists(scripts):
 
 
 def test_a_peak_above_its_limit_ends_with_exit_code_1_after_all_rows(scripts, week):
-    size = ("--log", week, "--limits", "100MB", "4GB", "--", "--max-rejected", "0.1")
+    size = ("--log", week, "--limits", "100MB", "4GB", "--engine", "duckdb", "--", "--max-rejected", "0.1")
     done = ran(sys.executable, "-m", "benchmarks.cost.memory", *size, cwd=scripts, code=1)
     assert re.search(r"^web +100MB .* of the limit, ABOVE IT", done.stdout, re.MULTILINE)
     assert re.search(r"^web +4GB .*% of the limit, batches", done.stdout, re.MULTILINE)

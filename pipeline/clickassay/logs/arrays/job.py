@@ -1,6 +1,6 @@
 """A whole log to its pattern table on arrays, and the batches of a store."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +78,21 @@ def counted_pattern_table(
         sessioniser.add(batch, reporter(windows, number, progress), progress)
     progress(Event("collecting the pattern table", 1.0))
     table = sessioniser.closed_table()
+    _check_all_read(windows, table.funnel)
     return replace(table, funnel=_with_orphan_clicks(sessioniser, searches, table.funnel, len(windows)))
+
+
+def _check_all_read(windows: Sequence[Window], funnel: pl.DataFrame) -> None:
+    """Compare the rows that were read with those of the files: a reader that is stopped may not say so."""
+    of_files = {
+        "searches": {chunk for window in windows for chunk in window.searches},
+        "clicks": {chunk for window in windows for chunk in window.clicks},
+    }
+    for what, chunks in of_files.items():
+        read = int(funnel.filter(source=what, step="read")["rows"].sum())
+        there = sum(chunk.rows for chunk in chunks)
+        if read != there:
+            raise EngineError(f"{what}: {read:,} of {there:,} rows were read; nothing was written")
 
 
 def batch_of(window: Window, log: Log[LocalHalf], watermark_ms: int) -> LogBatch:

@@ -9,6 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import faults_of_searches
+from clickassay.logs.arrays.columns import numbers_in
 from clickassay.logs.arrays.numbers import Keys, Rows, among, distinct, sorted_values
 
 _CHUNK_ROWS = 1_000_000
@@ -81,9 +82,13 @@ def _repeated(ids: pl.LazyFrame, rows: int, part: int, parts: int) -> Rows:
     """Return the ids that occur again among those of one of so many parts."""
     chosen = ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part)
     values, end = np.empty(rows // parts + rows // 8, np.int64), 0
-    for chunk in chosen.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=True):
-        values[end : end + chunk.height] = chunk["id"].to_numpy()
+
+    def each(chunk: pl.DataFrame) -> None:
+        nonlocal end
+        values[end : end + chunk.height] = chunk["id"].to_numpy().view(np.int64)
         end += chunk.height
+
+    chosen.sink_batches(each, chunk_size=_CHUNK_ROWS, maintain_order=True)
     values = values[:end]
     if not (values[1:] > values[:-1]).all():
         values = sorted_values(values)
@@ -93,15 +98,19 @@ def _repeated(ids: pl.LazyFrame, rows: int, part: int, parts: int) -> Rows:
 def _ascending(ids: pl.LazyFrame) -> bool:
     """Return whether no id can be repeated: each chunk ascends strictly, and their ranges are disjoint."""
     ranges: list[tuple[int, int]] = []
-    for chunk in ids.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=True):
+    in_order = True
+
+    def each(chunk: pl.DataFrame) -> bool:
+        nonlocal in_order
         values = chunk["id"].to_numpy()
-        if not len(values):
-            continue
-        if not (values[1:] > values[:-1]).all():
-            return False
-        ranges.append((int(values[0]), int(values[-1])))
+        if len(values):
+            in_order = bool((values[1:] > values[:-1]).all())
+            ranges.append((int(values[0]), int(values[-1])))
+        return not in_order  # True stops the reading
+
+    ids.sink_batches(each, chunk_size=_CHUNK_ROWS, maintain_order=True)
     ranges.sort()
-    return all(last < first for (_, last), (first, _) in pairwise(ranges))
+    return in_order and all(last < first for (_, last), (first, _) in pairwise(ranges))
 
 
 def _used_by_several(searches: pl.LazyFrame, repeated: Rows) -> pl.Series:
@@ -142,13 +151,16 @@ def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -
 def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
     """Return the rows whose search_id has one of these fingerprints."""
     found = [searches.clear().collect()]
+
+    def each(chunk: pl.DataFrame) -> None:
+        keys = numbers_in(chunk["key"])
+        rows = among(keys.view(np.uint64), fingerprints.view(np.uint64))
+        rows = rows[np.isin(keys[rows].view(np.int64), fingerprints)]
+        found.append(chunk[rows].drop("key").drop_nulls("search_id"))
+
     if len(fingerprints):
         wanted = searches.with_columns(_fingerprint(searches).alias("key"))
-        for chunk in wanted.collect_batches(chunk_size=_CHUNK_ROWS, maintain_order=False):
-            keys = chunk["key"].fill_null(0).to_numpy().view(np.int64)
-            rows = among(keys.view(np.uint64), fingerprints.view(np.uint64))
-            rows = rows[np.isin(keys[rows], fingerprints)]
-            found.append(chunk.drop("key")[rows].drop_nulls("search_id"))
+        wanted.sink_batches(each, chunk_size=_CHUNK_ROWS, maintain_order=False)
     return pl.concat(found)
 
 
