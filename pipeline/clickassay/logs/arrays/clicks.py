@@ -47,7 +47,7 @@ class ClickReader:
 
         `report` is called now and then with the number of rows read since.
         """
-        parts = [] if carried is None else [self._looked_up_again(carried)]
+        parts = [] if carried is None else [self._resolved_again(carried)]
         faults = Counter[str]()
         wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
@@ -102,7 +102,7 @@ class ClickReader:
         found[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
         return found, texts.gather(unknown)
 
-    def _looked_up_again(self, carried: ReadClicks) -> ReadClicks:
+    def _resolved_again(self, carried: ReadClicks) -> ReadClicks:
         """Return carried clicks, whose URLs lists may show that were read since."""
         url = carried.clicks.url
         rows = np.flatnonzero(url <= UNKNOWN)

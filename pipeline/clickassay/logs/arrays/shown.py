@@ -133,11 +133,6 @@ class Lists:
         self._markets: dict[int, str] = {}
 
     @property
-    def count(self) -> int:
-        """Number of lists."""
-        return self._numbers.count
-
-    @property
     def query(self) -> Small:
         """Return the number of the query as read of each list; -1 for those left out."""
         queries: Small = self._query.values
@@ -224,10 +219,6 @@ class Shown:
     def pairs(self, searches: Searches) -> Small:
         """Return the numbers of the (market, query) in normal form of searches."""
         return self.queries.pair[searches.query]
-
-    def is_kept(self, searches: Searches) -> Flags:
-        """Return whether the query of each search is kept."""
-        return self.queries.is_kept[searches.query]
 
     def rows(self, searches: Searches) -> pl.DataFrame:
         """Return market, query, results and page of searches as they were read, but for lists left out."""

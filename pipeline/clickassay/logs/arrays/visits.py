@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks
@@ -134,11 +135,8 @@ def _numbered(scope: Keys, time: Rows, active: Rows, idle_ms: int) -> Rows:
     """
     begins = np.ones(len(scope), bool)
     begins[1:] = scope[1:] != scope[:-1]
-    # a scope's times, moved beyond those of all scopes before it: one running maximum serves all
-    base = int(time.min()) - idle_ms
-    span = int(active.max()) - base + 2 * idle_ms + 2
-    shift = (np.cumsum(begins) - 1) * span - base
-    before = np.maximum.accumulate(active + shift)
-    begins[1:] |= (time + shift)[1:] - before[:-1] > idle_ms
+    rows = pl.DataFrame({"scope": scope, "active": active})
+    before = rows.select(pl.col("active").cum_max().over("scope")).to_series().to_numpy()
+    begins[1:] |= time[1:] - before[:-1] > idle_ms
     numbers: Rows = np.cumsum(begins)
     return numbers
