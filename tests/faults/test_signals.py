@@ -69,7 +69,8 @@ def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str,
 
 
 LOST = pytest.mark.xfail(
-    reason="a signal between two of Polars' short queries may be lost, and the run goes on", strict=False
+    reason="a signal in the first moments may be lost, and the run goes on; why is not known yet",
+    strict=False,
 )
 
 
