@@ -21,7 +21,7 @@ from support.logs.small_logs import NOON, session_counts, simulated
 from support.logs.stores import FILES, grown, in_files
 from support.spark.odd_logs import DEPTH, KINDS
 from support.spark.packed_logs import LOGS, SHAPES, packs
-from support.spark.spark_logs import both_engines, differing_tables
+from support.spark.spark_logs import both_engines, differing_tables, made_by
 from support.tiers import first
 
 # ---- whole logs ---------------------------------------------------------------------------------
@@ -90,8 +90,10 @@ def test_a_log_beyond_the_memory_limit_is_spilled_and_leaves_the_same_bytes(tmp_
     close = DuckDBEngine.close
     monkeypatch.setattr(DuckDBEngine, "close", closed)
     log = simulated(tmp_path / "log", searches=400_000, queries=4_000)
-    bounds = {"memory_limit": "100MB", "threads": 1, "depth": (10,)}
-    ours, theirs = both_engines(log["searches"], log["clicks"], tmp_path, other="duckdb", **bounds)
+    halves = log["searches"], log["clicks"]
+    ours = made_by("arrays", *halves, tmp_path / "arrays", depth=(10,))
+    bounds = {"memory_limit": "100MB", "threads": 1}
+    theirs = made_by("duckdb", *halves, tmp_path / "duckdb", depth=(10,), **bounds)
     assert differing_tables(ours, theirs) == []
     assert sum(spilled) > 10_000_000
 

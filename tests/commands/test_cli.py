@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from clickassay.core.provenance import __version__
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.studies.questions import questions
+from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny import Outcome, inside, refusal, said_by
 from support.places import IMPORTED
@@ -345,3 +347,24 @@ def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path):
     )
     env = {name: value for name, value in os.environ.items() if name != "_RJEM_MALLOC_CONF"}
     assert "dirty_decay_ms:10000" in ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout
+
+
+LOADED = """
+import sys
+from clickassay.cli.app import main
+try:
+    main()
+finally:
+    print("pandas" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("ids", [pl.Int64, pl.String])
+def test_pandas_is_not_loaded_where_it_is_installed(tmp_path, ids):
+    as_ids = pl.col("search_id").cast(ids)
+    clicks = pl.concat([tiny.clicks().with_columns(as_ids), tiny.clicks()[:1].with_columns(search_id=None)])
+    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(as_ids), clicks=clicks)
+    command = [sys.executable, "-c", LOADED, *log.options("patterns"), "--max-rejected", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True, env=tiny.environment(), check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "False"

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns import Searches, as_arrow, numbers_in
+from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
 from clickassay.logs.arrays.numbers import Flags, Rows, among, distinct, order_of
 from clickassay.logs.steps import END_MS, FIRST_MS
 
@@ -36,7 +36,7 @@ def faults_of_searches(rows: pl.DataFrame) -> Codes | None:
         "null timestamp": nulls(times),
         "time out of range": out_of_range(times),
         "null results": nulls(rows["results"]),
-        "empty results": _all_or_none([np.diff(chunk.offsets.to_numpy()) == 0 for chunk in lists]),
+        "empty results": _all_or_none([np.diff(_ends(chunk)) == 0 for chunk in lists]),
         "null in results": _all_or_none([_holds_null(chunk) for chunk in lists]),
         "null market": nulls(rows["market"]),
         "null page": nulls(rows["page"]),
@@ -48,12 +48,17 @@ def _all_or_none(flags: list[Flags]) -> Flags | None:
     return np.concatenate(flags) if any(chunk.any() for chunk in flags) else None
 
 
+def _ends(lists: pa.LargeListArray) -> Rows:
+    """Return where the values of each list begin, and where those of the last end."""
+    return numbers_in(pl.Series(lists.offsets))
+
+
 def _holds_null(lists: pa.LargeListArray) -> Flags:
     """Return which lists hold a null; Arrow knows how many there are in all, mostly none."""
     found = np.zeros(len(lists), bool)
     if lists.values.null_count:
-        places = np.flatnonzero(lists.values.is_null().to_numpy(zero_copy_only=False))
-        rows = np.searchsorted(lists.offsets.to_numpy(), places, side="right") - 1
+        places = np.flatnonzero(nulls_in(lists.values))
+        rows = np.searchsorted(_ends(lists), places, side="right") - 1
         found[rows[(rows >= 0) & (rows < len(lists))]] = True
     return found
 
@@ -87,8 +92,7 @@ def nulls(values: pl.Series) -> Flags | None:
     """Return where a column is null; None if nowhere."""
     if not values.null_count():
         return None
-    chunks = [as_arrow(chunk).is_null() for chunk in values.get_chunks()]
-    return np.concatenate([chunk.to_numpy(zero_copy_only=False) for chunk in chunks])
+    return np.concatenate([nulls_in(as_arrow(chunk)) for chunk in values.get_chunks()])
 
 
 def out_of_range(times: pl.Series) -> Flags | None:

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
-from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Chunk, Clicks, ReadClicks, Searches, numbers_in
+from clickassay.logs.arrays.columns import (
+    NO_PLACE,
+    UNKNOWN,
+    Chunk,
+    Clicks,
+    ReadClicks,
+    Searches,
+    as_arrow,
+    numbers_in,
+)
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.numbers import Flags, Rows, Small, among
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
@@ -204,9 +212,10 @@ def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
         at[(wanted < low) | (wanted > high)] = -1
         found: Small = table[at]
         return found
-    places = pc.index_in(pa.array(wanted), value_set=pa.array(ids[rows])).fill_null(-1).to_numpy()
+    known = as_arrow(pl.Series(ids[rows]))
+    places = pl.Series(pc.index_in(as_arrow(pl.Series(wanted)), value_set=known))
     by_place = np.append(rows, np.int32(-1))
-    found_at: Small = by_place[places]
+    found_at: Small = by_place[numbers_in(places, -1)]
     return found_at
 
 

@@ -179,14 +179,28 @@ class Chunk:
 def numbers_in(values: pl.Series, absent: int = 0) -> NDArray[Any]:
     """Return the numbers of a column; `absent` where it is null."""
     array = as_arrow(values)
-    numbers: NDArray[Any] = (array.fill_null(absent) if array.null_count else array).to_numpy()
+    numbers = np.frombuffer(array.buffers()[1] or b"", array.type.to_pandas_dtype())
+    numbers = numbers[array.offset : array.offset + len(array)]
+    if array.null_count:
+        numbers = np.where(nulls_in(array), numbers.dtype.type(absent), numbers)
     return numbers
+
+
+def nulls_in(array: pa.Array) -> Flags:
+    """Return where an array is null."""
+    if not array.null_count:
+        return np.zeros(len(array), bool)
+    is_valid = np.frombuffer(array.buffers()[0], np.uint8)
+    bits = np.unpackbits(is_valid, count=array.offset + len(array), bitorder="little")
+    found: Flags = bits[array.offset :] == 0
+    return found
 
 
 def as_arrow(values: pl.Series) -> pa.Array:
     """Return a column as Arrow, without a copy.
 
     What is done to a chunk while Polars decodes the next is left to Arrow and NumPy: Polars would queue it
-    behind its own work.
+    behind its own work. And Arrow is not asked for NumPy arrays, nor given any: it would import pandas where
+    that is installed, and a Ctrl-C during that is lost.
     """
     return values.to_arrow(compat_level=pl.CompatLevel.newest())

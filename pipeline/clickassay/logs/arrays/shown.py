@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns import Searches
+from clickassay.logs.arrays.columns import Searches, as_arrow
 from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
 
@@ -204,7 +204,7 @@ def lists_of(texts: pl.Series, numbers: Small, lengths: Rows) -> pl.Series:
     """Return lists of texts: those of `numbers`, one list after the other, each of its length."""
     values = texts.gather(numbers).rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    lists = pa.LargeListArray.from_arrays(pa.array(ends), values)
+    lists = pa.LargeListArray.from_arrays(as_arrow(pl.Series(ends)), values)
     return pl.Series("results", lists, dtype=pl.List(pl.String))
 
 
