@@ -337,16 +337,41 @@ def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
 
-def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path):
-    """Its allocator takes no settings later; without them, a tenth of a long run gives memory back."""
+def without_polars():
+    """Return the environment without what Polars reads and passes on."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("POLARS_", "_RJEM_"))}
+
+
+POLARS_OWN = "dirty_decay_ms:500,muzzy_decay_ms:1000"
+
+
+@pytest.mark.parametrize(
+    ("inherited", "set_before"),
+    [
+        (None, "dirty_decay_ms:10000,muzzy_decay_ms:10000,narenas:2"),
+        (POLARS_OWN, "dirty_decay_ms:10000,muzzy_decay_ms:10000,narenas:2"),
+        ("dirty_decay_ms:7", "dirty_decay_ms:7"),
+    ],
+)
+def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path, inherited, set_before):
+    """Its allocator takes no settings later; a process that loads Polars passes its own settings on."""
     seen = (
         "import os, sys\n"
         "sys.addaudithook(lambda event, of: event == 'import' and of[0] == 'polars._plr' and "
-        "print(os.environ.get('_RJEM_MALLOC_CONF')))\n"
+        "print(os.environ['_RJEM_MALLOC_CONF'], os.environ['POLARS_THP']))\n"
         "import clickassay.cli.app\n"
     )
-    env = {name: value for name, value in os.environ.items() if name != "_RJEM_MALLOC_CONF"}
-    assert "dirty_decay_ms:10000" in ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout
+    env = without_polars()
+    if inherited:
+        env["_RJEM_MALLOC_CONF"] = inherited
+    said = ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout.split()[:2]
+    assert said == [f"{POLARS_OWN},thp:always,metadata_thp:always,{set_before}", "1"]
+
+
+def test_polars_passes_its_own_settings_on(tmp_path):
+    inherited = "import polars, os; print(os.environ['_RJEM_MALLOC_CONF'])"
+    said = ran(sys.executable, "-c", inherited, cwd=tmp_path, env=without_polars()).stdout
+    assert said.strip() == POLARS_OWN
 
 
 LOADED = """

@@ -41,8 +41,9 @@ class Numbers:
 
     def _get(self, keys: Keys) -> Small:
         slots = self._slots(keys)
-        found: Small = self._numbers[slots]
-        others = np.flatnonzero((self._keys[slots] != keys) & (found >= 0))
+        found: Small = self._numbers.take(slots)
+        others = np.flatnonzero(self._keys.take(slots) != keys)
+        others = others[found[others] >= 0]
         while len(others):
             at = slots[others] = (slots[others] + 1) & self._last
             found[others] = self._numbers[at]
@@ -136,6 +137,9 @@ def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
 
 def order_of(*keys: NDArray[Any]) -> Rows:
     """Return the order of rows by the first key, then by the next."""
+    if len(keys) == 1:
+        first: Rows = pl.Series(keys[0]).arg_sort().cast(pl.Int64).to_numpy()
+        return first
     columns = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
     order: Rows = columns.select(pl.arg_sort_by(columns.columns).cast(pl.Int64)).to_series().to_numpy()
     return order

@@ -1,5 +1,6 @@
 """Click patterns counted by sorting numbers, and the pattern table made of the counts (method 4)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from clickassay.logs.arrays.numbers import (
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 
-_MERGE_ROWS = 2_000_000
+_MERGE_ROWS = 5_000_000
 _WORD_BITS = 64
 _PIECE = 100_000
 """Configurations whose texts are put together at a time."""
@@ -51,20 +52,12 @@ def counted(words: Words, sessions: Rows | None = None) -> Counted:
     return Counted(tuple(word[starts] for word in in_order), numbers.astype(np.int64))
 
 
-def added(one: Counted, other: Counted) -> Counted:
-    """Return the sums of two counts; keys that the larger one lacks are put into place: nothing is sorted."""
-    if len(one.words) > 1:
-        words = tuple(map(np.concatenate, zip(one.words, other.words, strict=True)))
-        return counted(words, np.concatenate([one.sessions, other.sessions]))
-    if len(one.sessions) < len(other.sessions):
-        one, other = other, one
-    keys, new = one.words[0], other.words[0]
-    places = np.searchsorted(keys, new)
-    is_new = np.append(keys, ~new[-1:])[places] != new if len(new) else np.zeros(0, bool)
-    sessions = one.sessions.copy()
-    sessions[places[~is_new]] += other.sessions[~is_new]
-    at = places[is_new]
-    return Counted((np.insert(keys, at, new[is_new]),), np.insert(sessions, at, other.sessions[is_new]))
+def added(parts: Sequence[Counted]) -> Counted:
+    """Return the sums of one or more counts."""
+    if len(parts) == 1:
+        return parts[0]
+    words = tuple(np.concatenate(of_parts) for of_parts in zip(*(part.words for part in parts), strict=True))
+    return counted(words, np.concatenate([part.sessions for part in parts]))
 
 
 @dataclass(frozen=True)
@@ -131,20 +124,13 @@ class PatternCounts:
         parts = self._parts or [
             Counted(self._layout.packed(*np.zeros((3, 0), np.int64)), np.zeros(0, np.int64))
         ]
-        while len(parts) > 1:  # the smallest first, which come last
-            *parts, one, other = parts
-            parts.append(added(one, other))
-        self._parts = parts
-        return parts[0]
+        self._parts = [added(parts)]
+        return self._parts[0]
 
     def _add_buckets(self, pairs: Small, buckets: NDArray[Any]) -> None:
         missing = len(self._shown.queries.normal_texts) - self._buckets.count
         self._buckets.append(np.zeros(missing, np.uint64))
-        keys = distinct((pairs.astype(np.int64) << 6) | buckets)
-        pairs = keys >> 6
-        starts = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
-        bits = np.uint64(1) << (keys & 63).astype(np.uint64)
-        self._buckets.values[pairs[starts]] |= np.bitwise_or.reduceat(bits, starts)
+        np.bitwise_or.at(self._buckets.values, pairs, np.uint64(1) << buckets.astype(np.uint64))
 
     def frames(self) -> "PatternFrames":
         """Return the tables of all that was added."""

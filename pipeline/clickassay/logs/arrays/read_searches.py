@@ -72,16 +72,14 @@ class SearchReader:
         return [*keys, pl.col("market").hash(_LEFT_OUT).alias("market_key")] if self._only_judged else keys
 
     def _numbered(self, chunk: Chunk) -> Searches:
-        query = self._shown.queries.numbers_of(
-            chunk.numbers("query_key"), lambda rows: chunk.texts("market", "query", rows=rows)
-        )
+        lists, query = self._judged_lists(chunk) if self._only_judged else self._lists(chunk)
         user, id_ = chunk.ids("user_id"), chunk.ids("search_id")
         return Searches(
             id=id_,
             user=user,
             time=chunk.numbers("timestamp"),
             query=query,
-            list=self._lists(chunk, query),
+            list=lists,
             page=chunk.numbers("page"),
             bucket=self._buckets_of(chunk, user),
             carried=np.zeros(len(user), bool),
@@ -98,32 +96,44 @@ class SearchReader:
             digests = digests_of_texts(texts.gather(first))[place]
         return (digests % self._buckets).astype(np.uint16)
 
-    def _lists(self, chunk: Chunk, query: Small) -> Small:
-        lists, keys = self._shown.lists, chunk.numbers("list_key")
-        if not self._only_judged:
-            found = lists.numbers_of(keys, lambda rows: self._learn(chunk, query, rows))
-            self._check(found, query)
-            return found
+    def _lists(self, chunk: Chunk) -> tuple[Small, Small]:
+        """Return the numbers of the lists and of their queries; a query is looked up for new lists alone."""
+        found = self._lists_of(chunk, np.arange(chunk.height))
+        return found, self._shown.lists.query[found]
+
+    def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
+        """Do the same where queries are left out: all searches for these in a market have one list."""
+        query = self._queries_of(chunk, np.arange(chunk.height))
         is_kept = self._shown.queries.is_kept[query]
         rows, others = np.flatnonzero(is_kept), np.flatnonzero(~is_kept)
-        found = np.empty(len(keys), np.int32)
-        found[rows] = lists.numbers_of(keys[rows], lambda new: self._learn(chunk, query, rows[new]))
+        found = np.empty(len(query), np.int32)
+        found[rows] = self._lists_of(chunk, rows)
         markets = chunk.numbers("market_key")[others]
-        found[others] = lists.numbers_of(markets, lambda new: self._learn_left_out(chunk, others[new]))
-        self._check(found[rows], query[rows])
+        found[others] = self._shown.lists.numbers_of(
+            markets, lambda new: self._learn_left_out(chunk, others[new])
+        )
+        return found, query
+
+    def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
+        lists, queries = self._shown.lists, self._shown.queries
+        found = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
+        if (queries.keys[lists.query[found]] != chunk.numbers("query_key")[rows]).any():
+            raise EngineError("the lists of two queries share a fingerprint; nothing was written")
         return found
 
-    def _learn(self, chunk: Chunk, query: Small, rows: Rows) -> None:
-        shown = self._shown
-        shown.queries.check(query[rows], chunk.texts("market", "query", rows=rows))
+    def _queries_of(self, chunk: Chunk, rows: Rows) -> Small:
+        return self._shown.queries.numbers_of(
+            chunk.numbers("query_key")[rows],
+            lambda new: chunk.texts("market", "query", rows=rows[new]),
+        )
+
+    def _learn(self, chunk: Chunk, rows: Rows) -> None:
+        shown, query = self._shown, self._queries_of(chunk, rows)
+        shown.queries.check(query, chunk.texts("market", "query", rows=rows))
         results = chunk.texts("results", rows=rows)["results"]
         urls = shown.urls.numbers_of(results.explode())
         lengths = results.list.len().cast(pl.Int64).to_numpy()
-        shown.lists.keep(query[rows], urls, lengths, shown.urls.normal)
+        shown.lists.keep(query, urls, lengths, shown.urls.normal)
 
     def _learn_left_out(self, chunk: Chunk, rows: Rows) -> None:
         self._shown.lists.keep_left_out(chunk.texts("market", rows=rows)["market"].to_list())
-
-    def _check(self, lists: Small, query: Small) -> None:
-        if (self._shown.lists.query[lists] != query).any():
-            raise EngineError("the lists of two queries share a fingerprint; nothing was written")

@@ -36,13 +36,20 @@ class Queries:
         self._read, self._normal = Numbers(), Numbers()
         self._texts = [pl.DataFrame(schema={"market": pl.String, "query": pl.String})]
         self._normal_texts = list(self._texts)
-        self._pair, self._again, self._is_kept = Growing(np.int32), Growing(np.uint64), Growing(np.bool_)
+        self._pair, self._is_kept = Growing(np.int32), Growing(np.bool_)
+        self._keys, self._again = Growing(np.uint64), Growing(np.uint64)
 
     @property
     def pair(self) -> Small:
         """Return the number of the normal form of each query as read."""
         pairs: Small = self._pair.values
         return pairs
+
+    @property
+    def keys(self) -> Keys:
+        """Return the key of each query as read."""
+        keys: Keys = self._keys.values
+        return keys
 
     @property
     def is_kept(self) -> Flags:
@@ -64,15 +71,16 @@ class Queries:
 
     def numbers_of(self, keys: Keys, texts: Callable[[Rows], pl.DataFrame]) -> Small:
         """Return the number of each query as read; `texts` gives market and query of rows."""
-        return self._read.get_or_add(keys, lambda rows: self._learn(texts(rows)))
+        return self._read.get_or_add(keys, lambda rows: self._learn(keys[rows], texts(rows)))
 
-    def _learn(self, texts: pl.DataFrame) -> None:
+    def _learn(self, keys: Keys, texts: pl.DataFrame) -> None:
         normal = texts.with_columns(normal_queries(texts["query"]))
         pairs = self._normal.get_or_add(
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])
         )
         self._texts.append(texts)
         self._pair.append(pairs)
+        self._keys.append(keys)
         self._again.append(_keys(texts, _AGAIN))
         self._is_kept.append(self._kept(normal))
 

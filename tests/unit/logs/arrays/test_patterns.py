@@ -47,7 +47,7 @@ def test_counts_are_those_of_a_counter_in_the_order_of_the_keys(layout, data):
 @given(data=st.data())
 def test_sums_of_two_counts_are_those_of_all_rows(layout, data):
     one, other = data.draw(rows_for(layout)), data.draw(rows_for(layout))
-    both = added(counted(words_of(layout, one)), counted(words_of(layout, other)))
+    both = added([counted(words_of(layout, rows)) for rows in (one, other)])
     table = as_dict(layout, both)
     assert table == Counter([*one, *other])
     assert list(table) == sorted(table)
