@@ -22,7 +22,7 @@ from clickassay.logs.arrays.columns import (
     numbers_in,
 )
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
-from clickassay.logs.arrays.numbers import Flags, Rows, Small, among
+from clickassay.logs.arrays.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import Shown
 
@@ -174,11 +174,11 @@ def attributed_clicks(
     row = rows_of_ids(searches.id, counts, clicks.id)
     row[is_ambiguous] = -1
     found = np.flatnonzero(row >= 0)
-    search = row[found]
-    in_time = np.abs(clicks.time[found] - searches.time[search]) <= idle_ms
+    search = row.take(found)
+    in_time = np.abs(clicks.time.take(found) - searches.time.take(search)) <= idle_ms
     click, search = found[in_time], search[in_time]
-    lists = searches.list[search]
-    as_read = clicks.url[click] if by_url else shown.lists.at(lists, clicks.place[click])
+    lists = searches.list.take(search)
+    as_read = clicks.url.take(click) if by_url else shown.lists.at(lists, clicks.place.take(click))
     url = _normal_urls(as_read, shown.urls)
     return AttributedClicks(
         click=click,
@@ -195,7 +195,7 @@ def _is_ambiguous(ids: Rows, ambiguous: Rows) -> Flags:
     found = np.zeros(len(ids), bool)
     if len(ambiguous):
         rows = among(ids.view(np.uint64), ambiguous.view(np.uint64))
-        found[rows] = np.isin(ids[rows], ambiguous)
+        found[rows] = is_in(ids[rows], ambiguous)
     return found
 
 
@@ -210,12 +210,12 @@ def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
         table[ids[rows] - low] = rows
         at = wanted - low
         at[(wanted < low) | (wanted > high)] = -1
-        found: Small = table[at]
+        found: Small = table.take(at)
         return found
     known = as_arrow(pl.Series(ids[rows]))
     places = pl.Series(pc.index_in(as_arrow(pl.Series(wanted)), value_set=known))
     by_place = np.append(rows, np.int32(-1))
-    found_at: Small = by_place[numbers_in(places, -1)]
+    found_at: Small = by_place.take(numbers_in(places, -1), mode="wrap")
     return found_at
 
 
@@ -223,7 +223,7 @@ def _normal_urls(as_read: Small, urls: Urls) -> Small:
     """Return the number of the normal form of each URL; below 0 where no list shows it."""
     if not len(urls.normal):
         return np.full(len(as_read), UNKNOWN, np.int32)
-    return np.where(as_read >= 0, urls.normal[np.maximum(as_read, 0)], UNKNOWN)
+    return np.where(as_read >= 0, urls.normal.take(as_read, mode="clip"), np.int32(UNKNOWN))
 
 
 def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:

@@ -44,7 +44,7 @@ Values = NDArray[Any] | pl.Series | None
 def _taken(values: Values, rows: Rows) -> Values:
     if values is None:
         return None
-    return values.gather(rows) if isinstance(values, pl.Series) else values[rows]
+    return values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
 
 
 def _stacked(parts: Sequence[Any]) -> Values:

@@ -168,7 +168,7 @@ class ArraySessioniser:
         made: Sessions,
         limits: Limits,
     ) -> None:
-        is_open = formed.is_open[placed.search]
+        is_open = formed.is_open.take(placed.search)
         in_open = int(is_open.sum())
         self.funnel.count_clicks(
             **self._new_clicks,
@@ -180,8 +180,8 @@ class ArraySessioniser:
             ],
             orphan_clicks=orphan_clicks(read.clicks, placed.orphans, limits.open_ms),
         )
-        on_first_page = searches.page[made.search] == 1
-        is_kept = self.shown.queries.is_kept[searches.query[made.search]]
+        on_first_page = (searches.page == 1).take(made.search)
+        is_kept = self.shown.queries.is_kept.take(searches.query).take(made.search)
         self.funnel.count_positions(_positions(made.place, is_kept, on_first_page, is_open))
 
     def _count_sessions(self, searches: Searches, made: Sessions) -> None:

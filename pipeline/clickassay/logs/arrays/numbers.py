@@ -20,75 +20,6 @@ _PIECE = 1 << 16
 """Keys looked up at a time: their slots then stay in the cache."""
 
 
-class Numbers:
-    """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._allocate(_FIRST_BITS)
-
-    def _allocate(self, bits: int) -> None:
-        self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
-        self._keys = np.zeros(1 << bits, np.uint64)
-        self._numbers = np.full(1 << bits, -1, np.int32)
-
-    def get(self, keys: Keys) -> Small:
-        """Return the number of each key; -1 where it has none yet."""
-        found = np.empty(len(keys), np.int32)
-        for first in range(0, len(keys), _PIECE):
-            found[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
-        return found
-
-    def _get(self, keys: Keys) -> Small:
-        slots = self._slots(keys)
-        found: Small = self._numbers.take(slots)
-        others = np.flatnonzero(self._keys.take(slots) != keys)
-        others = others[found[others] >= 0]
-        while len(others):
-            at = slots[others] = (slots[others] + 1) & self._last
-            found[others] = self._numbers[at]
-            others = others[(self._keys[at] != keys[others]) & (found[others] >= 0)]
-        return found
-
-    def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
-        """Return the number of each key; new ones get the next numbers.
-
-        If there are new keys, `learn` is called with a row for each, in the order of their numbers.
-        """
-        found = self.get(keys)
-        new = np.flatnonzero(found < 0)
-        if len(new):
-            new = first_rows(keys, new)
-            self.add(keys[new])
-            learn(new)
-            found = self.get(keys)
-        return found
-
-    def add(self, keys: Keys) -> None:
-        """Give the next numbers to distinct keys that have none."""
-        numbers = np.arange(self.count, self.count + len(keys), dtype=np.int32)
-        self.count += len(keys)
-        if 2 * self.count > self._last + 1:
-            used = self._numbers >= 0
-            before = self._keys[used], self._numbers[used]
-            self._allocate(int(self.count).bit_length() + 1)
-            self._put(*before)
-        self._put(keys, numbers)
-
-    def _put(self, keys: Keys, numbers: Small) -> None:
-        slots = self._slots(keys)
-        while len(keys):
-            is_free = self._numbers[slots] < 0
-            self._numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
-            left = self._numbers[slots] != numbers
-            self._keys[slots[~left]] = keys[~left]
-            keys, numbers, slots = keys[left], numbers[left], (slots[left] + 1) & self._last
-
-    def _slots(self, keys: Keys) -> Rows:
-        slots: Rows = ((keys * _MIXER) >> self._shift).view(np.int64)
-        return slots
-
-
 class Growing:
     """An array that grows at its end; rows may have several columns, whose number may grow too."""
 
@@ -120,6 +51,83 @@ class Growing:
         self._rows = end
 
 
+class Numbers:
+    """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays.
+
+    The table holds numbers, and keys lie by number: those that come often come early, and stay in the cache.
+    """
+
+    def __init__(self) -> None:
+        self._held = Growing(np.uint64)
+        self._allocate(_FIRST_BITS)
+
+    @property
+    def count(self) -> int:
+        """How many keys have a number."""
+        return self._held.count
+
+    def _allocate(self, bits: int) -> None:
+        self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
+        self._numbers = np.full(1 << bits, -1, np.int32)
+
+    def get(self, keys: Keys) -> Small:
+        """Return the number of each key; -1 where it has none yet."""
+        found = np.full(len(keys), -1, np.int32)
+        for first in range(0, len(keys) if self.count else 0, _PIECE):
+            found[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
+        return found
+
+    def _get(self, keys: Keys) -> Small:
+        slots = self._slots(keys)
+        found: Small = self._numbers.take(slots)
+        others = self._differing(found, keys)
+        while len(others):
+            at = slots[others] = (slots[others] + 1) & self._last
+            found[others] = self._numbers[at]
+            others = others[self._differing(found[others], keys[others])]
+        return found
+
+    def _differing(self, numbers: Small, keys: Keys) -> Rows:
+        """Return the rows whose number is that of another key."""
+        rows = np.flatnonzero(self._held.values.take(numbers, mode="wrap") != keys)
+        return rows[numbers[rows] >= 0]
+
+    def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
+        """Return the number of each key; new ones get the next numbers.
+
+        If there are new keys, `learn` is called with a row for each, in the order of their numbers.
+        """
+        found = self.get(keys)
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            new = first_rows(keys, new)
+            self.add(keys[new])
+            learn(new)
+            found = self.get(keys)
+        return found
+
+    def add(self, keys: Keys) -> None:
+        """Give the next numbers to distinct keys that have none."""
+        first = self.count
+        self._held.append(keys)
+        if 2 * self.count > self._last + 1:
+            first = 0
+            self._allocate(int(self.count).bit_length() + 1)
+        self._put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
+
+    def _put(self, keys: Keys, numbers: Small) -> None:
+        slots = self._slots(keys)
+        while len(numbers):
+            is_free = self._numbers[slots] < 0
+            self._numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
+            left = self._numbers[slots] != numbers
+            numbers, slots = numbers[left], (slots[left] + 1) & self._last
+
+    def _slots(self, keys: Keys) -> Rows:
+        slots: Rows = ((keys * _MIXER) >> self._shift).view(np.int64)
+        return slots
+
+
 def among(keys: Keys, few: Keys) -> Rows:
     """Return the rows whose key is one of a few; rarely others too, so that callers look closer."""
     bits = max(16, len(few).bit_length() + 4)
@@ -127,6 +135,13 @@ def among(keys: Keys, few: Keys) -> Rows:
     marks = np.zeros(1 << bits, bool)
     marks[(few * _MIXER) >> shift] = True
     return np.flatnonzero(marks[(keys * _MIXER) >> shift])
+
+
+def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
+    """Return which values are among a few, which are in order: `numpy.isin` would hash them each time."""
+    places = np.searchsorted(few, values)
+    found: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
+    return found
 
 
 def sorted_values(values: NDArray[Number]) -> NDArray[Number]:

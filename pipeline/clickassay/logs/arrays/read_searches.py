@@ -99,7 +99,7 @@ class SearchReader:
     def _lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Return the numbers of the lists and of their queries; a query is looked up for new lists alone."""
         found = self._lists_of(chunk, np.arange(chunk.height))
-        return found, self._shown.lists.query[found]
+        return found, self._shown.lists.query.take(found)
 
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Do the same where queries are left out: all searches for these in a market have one list."""
@@ -117,7 +117,7 @@ class SearchReader:
     def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
         lists, queries = self._shown.lists, self._shown.queries
         found = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
-        if (queries.keys[lists.query[found]] != chunk.numbers("query_key")[rows]).any():
+        if (queries.keys.take(lists.query.take(found)) != chunk.numbers("query_key")[rows]).any():
             raise EngineError("the lists of two queries share a fingerprint; nothing was written")
         return found
 

@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import faults_of_searches
 from clickassay.logs.arrays.columns import numbers_in
-from clickassay.logs.arrays.numbers import Keys, Rows, among, distinct, sorted_values
+from clickassay.logs.arrays.numbers import Keys, Rows, among, distinct, is_in, sorted_values
 
 _CHUNK_ROWS = 1_000_000
 _AT_ONCE = 100_000_000
@@ -150,12 +150,13 @@ def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -
 
 def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
     """Return the rows whose search_id has one of these fingerprints."""
+    fingerprints = sorted_values(fingerprints)
     found = [searches.clear().collect()]
 
     def each(chunk: pl.DataFrame) -> None:
         keys = numbers_in(chunk["key"])
         rows = among(keys.view(np.uint64), fingerprints.view(np.uint64))
-        rows = rows[np.isin(keys[rows].view(np.int64), fingerprints)]
+        rows = rows[is_in(keys[rows].view(np.int64), fingerprints)]
         found.append(chunk[rows].drop("key").drop_nulls("search_id"))
 
     if len(fingerprints):

@@ -51,13 +51,13 @@ def sessions(
         The clicks in time, on the lists of their own searches.
     """
     first_of = _first_searches(len(searches), formed)
-    search = first_of[placed.search]
+    search = first_of.take(placed.search)
     place = placed.place.copy()
     moved = np.flatnonzero(search != placed.search)
     place[moved] = places(shown.lists.top, searches.list[search[moved]], placed.url[moved])
     first = np.flatnonzero(counts & (first_of == np.arange(len(searches), dtype=first_of.dtype)))
     mask = _masks(len(searches), search, place)
-    return Sessions(first, mask[first], formed.is_open[first], search, place)
+    return Sessions(first, mask.take(first), formed.is_open.take(first), search, place)
 
 
 def _first_searches(height: int, formed: Visits) -> Small:
@@ -76,5 +76,5 @@ def _masks(height: int, search: Small, place: NDArray[np.int8]) -> Rows:
     masks = np.zeros(height, np.int64)
     bits = np.left_shift(1, np.arange(-1, 63).clip(0), dtype=np.int64)
     bits[0] = 0
-    np.bitwise_or.at(masks, search, bits[place])
+    np.bitwise_or.at(masks, search, bits.take(place))
     return masks

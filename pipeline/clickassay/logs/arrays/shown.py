@@ -226,7 +226,7 @@ class Shown:
 
     def pairs(self, searches: Searches) -> Small:
         """Return the numbers of the (market, query) in normal form of searches."""
-        return self.queries.pair[searches.query]
+        return self.queries.pair.take(searches.query)
 
     def rows(self, searches: Searches) -> pl.DataFrame:
         """Return market, query, results and page of searches as they were read, but for lists left out."""

@@ -76,7 +76,7 @@ def visits(
         Number of the (market, query) in normal form of each search.
     """
     active = searches.time.copy()
-    np.maximum.at(active, placed.search, clicks.time[placed.click])
+    np.maximum.at(active, placed.search, clicks.time.take(placed.click))
     repeats, begins = _repeats(searches, counts, pairs)
     time = searches.time[repeats]
     wide = ~begins
