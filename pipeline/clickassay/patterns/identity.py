@@ -12,7 +12,7 @@ _DIGEST_BYTES = 16
 
 def configuration_id(market: str, query: str, results: list[str]) -> str:
     """Return the content address of a configuration: md5 of its texts, joined so that no two look alike."""
-    return _md5(_joined(market, query, results)).hex()
+    return _md5(_joined(market, query, results).encode()).hex()
 
 
 def _joined(market: str, query: str, results: list[str]) -> str:
@@ -23,8 +23,8 @@ def _joined(market: str, query: str, results: list[str]) -> str:
     return joined
 
 
-def _md5(text: str) -> bytes:
-    return hashlib.md5(text.encode(), usedforsecurity=False).digest()
+def _md5(text: bytes) -> bytes:
+    return hashlib.md5(text, usedforsecurity=False).digest()
 
 
 def configuration_digests(rows: pl.DataFrame) -> NDArray[np.uint8]:
@@ -35,9 +35,9 @@ def configuration_digests(rows: pl.DataFrame) -> NDArray[np.uint8]:
     careful = joined.str.contains("\\", literal=True) | (
         joined.str.count_matches(_SEPARATOR, literal=True) > most
     )
-    texts = joined.to_list()  # joined in bulk, but for those that need care
+    texts = joined.cast(pl.Binary).to_list()  # joined in bulk, but for those that need care
     for row in careful.arg_true():
-        texts[row] = _joined(*rows.select("market", "query", "results").row(row))
+        texts[row] = _joined(*rows.select("market", "query", "results").row(row)).encode()
     return np.frombuffer(b"".join(map(_md5, texts)), np.uint8).reshape(-1, _DIGEST_BYTES)
 
 

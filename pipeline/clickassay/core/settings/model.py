@@ -180,7 +180,7 @@ class Settings(BaseModel):
         "Engine",
         None,
         "Memory of the engine, such as 4GB.",
-        unset="batches of 2 million searches, about 2 GB",
+        unset="batches of 1.5 million searches, about 2 GB",
         details="arrays chooses batches that need no more; duckdb spills beyond it to disk (unset = 3GB, or "
         "80 % of RAM if that is less); a local Spark gives it to Java (unset = 40 % of RAM, 1 to 8 GB).",
         metavar="SIZE",

@@ -16,16 +16,25 @@ class Texts:
 
     def __init__(self) -> None:
         self._held: list[pa.LargeStringArray] = []
+        self._all: pl.Series | None = None
 
     def append(self, texts: pl.Series) -> None:
         """Keep texts at the end."""
-        self._held.append(texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest()))
+        self._all = None
+        self._held.append(held_densely(texts))
 
     def all(self) -> pl.Series:
         """Return all texts."""
-        held = pa.chunked_array(self._held, type=pa.large_string()).combine_chunks()
-        self._held = [held] if isinstance(held, pa.Array) else held.chunks
-        return pl.Series(values=self._held[0] if self._held else [], dtype=pl.String)
+        if self._all is None:
+            held = pa.chunked_array(self._held, type=pa.large_string()).combine_chunks()
+            self._held = [held] if isinstance(held, pa.Array) else held.chunks
+            self._all = pl.Series(values=self._held[0] if self._held else [], dtype=pl.String)
+        return self._all
+
+
+def held_densely(texts: pl.Series) -> pa.LargeStringArray:
+    """Return texts without the memory of those that they were read with."""
+    return texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 class Urls:

@@ -22,10 +22,10 @@ from clickassay.logs.arrays.numbers import (
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
 
-_MERGE_ROWS = 5_000_000
+_MERGE_ROWS = 3_000_000
 _WORD_BITS = 64
-_PIECE = 100_000
-"""Configurations whose texts are put together at a time."""
+_PIECE = 10_000
+"""Configurations whose texts are put together at a time: they then stay in the cache."""
 
 Words = tuple[Keys, ...]
 

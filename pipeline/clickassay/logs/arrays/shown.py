@@ -11,7 +11,7 @@ import pyarrow as pa
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
 from clickassay.logs.arrays.columns import Searches, as_arrow
-from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.normalise_urls import Urls, held_densely
 from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
 
 QUERY, _MARKET, _AGAIN = 0, 1, 3
@@ -73,7 +73,8 @@ class Queries:
         """Return the number of each query as read; `texts` gives market and query of rows."""
         return self._read.get_or_add(keys, lambda rows: self._learn(keys[rows], texts(rows)))
 
-    def _learn(self, keys: Keys, texts: pl.DataFrame) -> None:
+    def _learn(self, keys: Keys, read: pl.DataFrame) -> None:
+        texts = pl.DataFrame([pl.Series(name, held_densely(read[name])) for name in read.columns])
         normal = texts.with_columns(normal_queries(texts["query"]))
         pairs = self._normal.get_or_add(
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])

@@ -9,7 +9,7 @@ from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
 
-BATCH_ROWS = 2_000_000
+BATCH_ROWS = 1_500_000
 """Searches of a batch unless set; larger ones save little time."""
 LEAST_ROWS = 100_000
 """Searches of the smallest batch that a memory limit leads to: smaller ones take much more time."""
