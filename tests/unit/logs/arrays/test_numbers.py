@@ -10,6 +10,7 @@ from clickassay.logs.arrays.numbers import (
     among,
     distinct,
     first_rows,
+    is_in,
     order_of,
     repeated,
     sorted_values,
@@ -81,3 +82,10 @@ def test_values_in_order_each_once_and_those_that_occur_again(values):
 def test_rows_are_ordered_by_the_first_key_then_the_next(rows):
     one, other = np.array([row[0] for row in rows], np.int64), keys_of([row[1] for row in rows])
     assert [rows[row] for row in order_of(one, other)] == sorted(rows)
+    assert [rows[row][1] for row in order_of(other)] == sorted(row[1] for row in rows)
+
+
+@given(st.lists(KEYS, max_size=40), st.lists(KEYS, max_size=9))
+def test_values_among_a_few(values, few):
+    found = is_in(keys_of(values), keys_of(sorted(few)))
+    assert found.tolist() == [value in few for value in values]

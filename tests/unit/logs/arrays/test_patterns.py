@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.patterns import Layout, added, counted
+from clickassay.logs.arrays.patterns import Counted, Layout, added, counted
 
 LAYOUTS = (Layout(10, 2), Layout(5, 1), Layout(28, 16), Layout(29, 16), Layout(62, 1024), Layout(1, 7))
 MOST = 2**31 - 1
@@ -55,3 +55,13 @@ def test_sums_of_two_counts_are_those_of_all_rows(layout, data):
 
 def test_a_second_word_is_taken_when_one_has_too_few_bits():
     assert [len(words_of(layout, [(1, 0, 1)])) for layout in LAYOUTS] == [1, 1, 1, 2, 2, 1]
+
+
+@pytest.mark.parametrize("sessions", [1, 2**20, 2**55])
+@given(rows=rows_for(LAYOUTS[0]))
+def test_sums_are_right_whether_or_not_a_number_fits_behind_its_key(rows, sessions):
+    once = counted(words_of(LAYOUTS[0], rows))
+    many = Counted(once.words, once.sessions * sessions)
+    table = as_dict(LAYOUTS[0], added([many, once, many]))
+    assert table == {row: number * (2 * sessions + 1) for row, number in Counter(rows).items()}
+    assert list(table) == sorted(table)
