@@ -10,8 +10,8 @@
 import os
 
 # Polars reads these when it is loaded, so they come before everything else of this package. Memory that is
-# given back at once took a tenth of a long run; more row groups ahead took room and saved no time. Values that
-# are set stay, but for those that a process which has loaded Polars passes on.
+# given back at once took a tenth of a long run; more row groups ahead took room and saved no time. What is
+# set stays, but for what a process that has loaded Polars passes on.
 _POLARS_OWN = "dirty_decay_ms:500,muzzy_decay_ms:1000"
 if os.environ.get("_RJEM_MALLOC_CONF", _POLARS_OWN) == _POLARS_OWN:
     os.environ["_RJEM_MALLOC_CONF"] = "dirty_decay_ms:10000,muzzy_decay_ms:10000,narenas:2"
