@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
-from clickassay.logs.arrays.numbers import Flags, Rows, among, distinct, order_of
+from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct, order_of
 from clickassay.logs.steps import END_MS, FIRST_MS
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ def counted_once(searches: Searches, again: Rows, shown: "Shown") -> Flags:
     if not len(rows):
         return counts
     rows = rows[order_of(*(column[rows] for column in (searches.id, searches.user, searches.time)))]
-    begins = _changes(rows, searches.id, searches.user, searches.time)
+    begins = changes(rows, searches.id, searches.user, searches.time)
     counts[rows[~begins]] = False
-    differs = _changes(rows, searches.query, searches.list, searches.page) & ~begins
+    differs = changes(rows, searches.query, searches.list, searches.page) & ~begins
     group, starts = np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(rows))
     for number in distinct(group[differs]):
         deliveries = rows[starts[number] : starts[number + 1]]
@@ -129,13 +129,3 @@ def counted_once(searches: Searches, again: Rows, shown: "Shown") -> Flags:
         counts[deliveries] = False
         counts[deliveries[contents.index(min(contents))]] = True
     return counts
-
-
-def _changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
-    """Return which rows differ from the one before in one of the columns."""
-    changed = np.ones(len(rows), bool)
-    changed[1:] = False
-    for column in columns:
-        values = column[rows]
-        changed[1:] |= values[1:] != values[:-1]
-    return changed

@@ -169,6 +169,16 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     return found
 
 
+def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
+    """Return which rows differ from the one before in one of the columns."""
+    changed = np.ones(len(rows), bool)
+    changed[1:] = False
+    for column in columns:
+        values = column[rows]
+        changed[1:] |= values[1:] != values[:-1]
+    return changed
+
+
 def first_rows(keys: Keys, rows: Rows) -> Rows:
     """Return one of some rows for each of their keys, in the order of the keys."""
     in_order = rows[order_of(keys[rows])]

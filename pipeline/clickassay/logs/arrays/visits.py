@@ -20,6 +20,7 @@ from clickassay.logs.arrays.numbers import (
     Rows,
     Small,
     among,
+    changes,
     distinct,
     mixed_pair,
     order_of,
@@ -87,8 +88,9 @@ def visits(
     visit = np.zeros(len(searches), np.int32)
     is_open = np.zeros(len(searches), bool)
     if len(rows):
-        rows = _in_order(searches, rows, scope)
-        visit[rows] = _numbered(scope[rows], searches.time[rows], active[rows], limits.idle_ms)
+        scopes = (searches.user, pairs) if limits.per_query else (searches.user,)
+        rows = _in_order(searches, rows, *scopes)
+        visit[rows] = _numbered(changes(rows, *scopes), searches.time[rows], active[rows], limits.idle_ms)
         last = np.zeros(int(visit[rows[-1]]) + 1, np.int64)
         np.maximum.at(last, visit[rows], active[rows])
         is_open[rows] = last[visit[rows]] >= limits.open_ms
@@ -101,10 +103,7 @@ def _repeats(searches: Searches, counts: Flags, pairs: Small) -> tuple[Rows, Fla
     rows = among(keys, repeated(keys))
     rows = rows[counts[rows]]
     rows = _in_order(searches, rows, searches.user, pairs)
-    user, pair = searches.user[rows], pairs[rows]
-    begins = np.ones(len(rows), bool)
-    begins[1:] = (user[1:] != user[:-1]) | (pair[1:] != pair[:-1])
-    return rows, begins
+    return rows, changes(rows, searches.user, pairs)
 
 
 def _searches_of(scopes: Keys, of: Rows, counts: Flags) -> Rows:
@@ -128,14 +127,13 @@ def _id_ranks(searches: Searches, rows: Rows) -> Rows:
     return ranks
 
 
-def _numbered(scope: Keys, time: Rows, active: Rows, idle_ms: int) -> Rows:
+def _numbered(first: Flags, time: Rows, active: Rows, idle_ms: int) -> Rows:
     """Return the number of each search's visit, from 1: a gap of more than the limit begins a new one.
 
-    Rows are in order of scope and time.
+    Rows are in order of scope and time; `first` are the first of their scope.
     """
-    begins = np.ones(len(scope), bool)
-    begins[1:] = scope[1:] != scope[:-1]
-    rows = pl.DataFrame({"scope": scope, "active": active})
+    begins = first.copy()
+    rows = pl.DataFrame({"scope": np.cumsum(first), "active": active})
     before = rows.select(pl.col("active").cum_max().over("scope")).to_series().to_numpy()
     begins[1:] |= time[1:] - before[:-1] > idle_ms
     numbers: Rows = np.cumsum(begins)
