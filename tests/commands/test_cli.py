@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -319,7 +318,7 @@ def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
 
 def test_running_out_of_memory_is_told_with_what_to_do(capsys):
     assert run_command(raising(MemoryError())) == 2
-    assert "lower --memory-limit" in capsys.readouterr().err
+    assert "smaller --batch" in capsys.readouterr().err
 
 
 # ---- progress ---------------------------------------------------------------------------------
@@ -389,7 +388,6 @@ def test_pandas_is_not_loaded_where_it_is_installed(tmp_path, ids):
     as_ids = pl.col("search_id").cast(ids)
     clicks = pl.concat([tiny.clicks().with_columns(as_ids), tiny.clicks()[:1].with_columns(search_id=None)])
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(as_ids), clicks=clicks)
-    command = [sys.executable, "-c", LOADED, *log.options("patterns"), "--max-rejected", "0.5"]
-    done = subprocess.run(command, capture_output=True, text=True, env=tiny.environment(), check=False)
-    assert done.returncode == 0, done.stderr
+    command = (sys.executable, "-c", LOADED, *log.options("patterns"), "--max-rejected", "0.5")
+    done = ran(*command, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "False"

@@ -86,6 +86,16 @@ def test_every_integer_type_may_hold_ids(tmp_path, dtype, offset):
     assert (counts["searches", "kept", ""], counts["clicks", "kept", ""]) == (tiny.ROWS, tiny.CLICKS)
 
 
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_position_or_page_beyond_64_signed_bits_lies_beyond_every_list(tmp_path, engine):
+    beyond = pl.lit(2**64 - 1, pl.UInt64)
+    clicks = tiny.clicks().select("search_id", "timestamp", position=beyond)
+    log = tiny.write_log(tmp_path, clicks=clicks, searches=tiny.searches().with_columns(page=beyond))
+    rows = tiny.counted(log, "--engine", engine)
+    assert rows["clicks", "kept", ""] == tiny.CLICKS
+    assert not pl.read_parquet(log.out / "patterns.parquet").height  # no search shows a first page
+
+
 def test_ids_may_be_integers_in_one_table_and_text_in_the_other(tmp_path):
     searches = tiny.searches().with_columns(pl.col("search_id").cast(pl.String))
     assert tiny.counted(tiny.write_log(tmp_path, searches=searches))["clicks", "kept", ""] == tiny.CLICKS

@@ -65,7 +65,7 @@ def _message(error: BaseException) -> str | None:
         case ClickassayError():
             return str(error)
         case MemoryError():
-            return "out of memory; lower --memory-limit so that the engine spills to disk earlier"
+            return "out of memory; use a smaller --batch, or --engine duckdb, which spills to disk"
         case OSError():
             found = f"{error.filename or 'the system'}: {error.strerror or error}"
             return f"{found}; check the path and its rights"

@@ -58,7 +58,15 @@ _OF_NULLS = {"id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "texts
 def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
     if is_text:
         return column.str.strip_chars().str.to_integer(strict=False)
-    return column.cast(pl.Int64) if dtype.is_integer() else None
+    return _signed(column, dtype)
+
+
+def _signed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    """Return whole numbers as Int64; unsigned ones beyond its range, which mean nothing, as its largest."""
+    if not dtype.is_integer():
+        return None
+    most = pl.lit(2**63 - 1, dtype=pl.UInt64)
+    return (column.clip(upper_bound=most) if dtype == pl.UInt64 else column).cast(pl.Int64)
 
 
 def _id_or_text(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, text_only: bool) -> pl.Expr | None:
@@ -75,7 +83,7 @@ def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | No
         return column.dt.epoch("ms")
     if is_text:
         return _parsed_time(column.str.strip_chars())
-    return column.cast(pl.Int64) if dtype.is_integer() else None
+    return _signed(column, dtype)
 
 
 def _parsed_time(text: pl.Expr) -> pl.Expr:

@@ -184,6 +184,7 @@ WHOLE = (
     typed("times as numbers", timestamp=pa.int64()),
     typed("small numbers", search_id=pa.int32(), user_id=pa.int16(), page=pa.int8()),
     typed("unsigned numbers", search_id=pa.uint32(), user_id=pa.uint16(), page=pa.uint8()),
+    typed("large unsigned numbers", timestamp=pa.uint64(), page=pa.uint64()),
     typed("large texts", **dict.fromkeys(("query", "url"), pa.large_string()), results=LARGE_LISTS),
     typed("views of texts", query=pa.string_view(), url=pa.string_view()),
     typed("words of a dictionary", query=pa.dictionary(pa.int32(), pa.string())),

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
-from clickassay.logs.arrays.numbers import Rows, distinct
+from clickassay.logs.arrays.numbers import Rows, distinct, is_in
 from clickassay.logs.arrays.shown import Shown
 from clickassay.patterns.digests import id_digests
 
@@ -71,7 +71,7 @@ def new_search_ids(searches: Searches) -> pl.Series:
     new = ~searches.carried
     carried = searches.take(np.flatnonzero(searches.carried))
     known = set(zip(carried.id.tolist(), carried.user.tolist(), carried.time.tolist(), strict=True))
-    again = np.flatnonzero(new & np.isin(searches.id, carried.id))
+    again = np.flatnonzero(new & is_in(searches.id, distinct(carried.id)))
     for row in again:
         key = int(searches.id[row]), int(searches.user[row]), int(searches.time[row])
         new[row] = key not in known

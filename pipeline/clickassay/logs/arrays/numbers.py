@@ -152,9 +152,6 @@ def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
 
 def order_of(*keys: NDArray[Any]) -> Rows:
     """Return the order of rows by the first key, then by the next."""
-    if len(keys) == 1:
-        first: Rows = pl.Series(keys[0]).arg_sort().cast(pl.Int64).to_numpy()
-        return first
     columns = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
     order: Rows = columns.select(pl.arg_sort_by(columns.columns).cast(pl.Int64)).to_series().to_numpy()
     return order

@@ -267,11 +267,21 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
     if kind == "time":
         return _time(column, dtype, nanoseconds)
     if kind == "integer":
-        return column.cast("bigint") if dtype in _WHOLE else None
+        return _signed(column, dtype)
     # 64 unsigned bits do not fit a signed integer: such ids are kept as text
     if dtype in ("string", _UNSIGNED) or dtype.startswith(("varchar", "char")):
         return column.cast("string")
     return column.cast("string" if kind == "text" else "bigint") if dtype in _WHOLE else None
+
+
+def _signed(column: "Column", dtype: str) -> "Column | None":
+    """Return whole numbers as 64 signed bits; unsigned ones beyond their range as the largest of them."""
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    if dtype == _UNSIGNED:
+        most = F.lit(2**63 - 1)
+        return F.when(column > most, most).otherwise(column.cast("bigint"))
+    return column.cast("bigint") if dtype in _WHOLE else None
 
 
 def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":
@@ -279,7 +289,6 @@ def _time(column: "Column", dtype: str, nanoseconds: bool) -> "Column | None":
 
     if dtype in ("timestamp", "timestamp_ntz"):
         return F.unix_millis(column.cast("timestamp"))
-    if dtype not in _WHOLE:
-        return None
-    in_ms = F.floor(column.cast(_UNSIGNED) / 1_000_000) if nanoseconds else column
-    return in_ms.cast("bigint")
+    if nanoseconds and dtype in _WHOLE:
+        return F.floor(column.cast(_UNSIGNED) / 1_000_000).cast("bigint")
+    return _signed(column, dtype)

@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from clickassay.logs.arrays.visits import _numbered
+from clickassay.logs.arrays.clicks import AttributedClicks
+from clickassay.logs.arrays.columns import Clicks, Searches
+from clickassay.logs.arrays.numbers import mixed_pair
+from clickassay.logs.arrays.visits import Limits, _numbered, visits
 
 HOUR = 3_600_000
 FIRST_MS, LAST_MS = 631_152_000_000, 4_133_980_799_999  # 1990 and the end of 2100
@@ -23,3 +26,28 @@ def test_activity_prolongs_a_visit_of_its_own_user_only():
     time = np.array([0, HOUR + 1, 3 * HOUR, 0, HOUR + 1])
     active = time + np.array([1, 0, 0, 0, 0])  # the first user was active a moment longer
     assert _numbered(first, time, active, HOUR).tolist() == [1, 1, 2, 3, 4]
+
+
+def test_two_users_whose_searches_share_a_mixed_key_have_visits_of_their_own():
+    mixer, other = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+    twin = (mixer ^ other) * pow(mixer, -1, 2**64) % 2**64  # as user 1 for query 0, for query 1
+    user, pairs = np.array([1, twin], np.uint64).view(np.int64), np.array([0, 1], np.int32)
+    assert len(set(mixed_pair(user, pairs).tolist())) == 1
+    searches = some_searches(user, time=np.array([0, HOUR]))
+    counts, limits = np.ones(2, bool), Limits(HOUR, watermark_ms=2 * HOUR, per_query=True)
+    formed = visits(searches, counts, pairs, *no_clicks(), limits)
+    assert len(set(formed.visit.tolist())) == 2
+    assert formed.is_open.tolist() == [False, True]
+
+
+def some_searches(user, time):
+    """Return searches with ids 0, 1, 2 …."""
+    rows, zeros = np.arange(len(user)), np.zeros(len(user), np.int32)
+    return Searches(rows, user, time, zeros, zeros, rows + 1, zeros.astype(np.uint16), zeros.astype(bool))
+
+
+def no_clicks():
+    none = np.zeros(0, np.int64)
+    clicks = Clicks(none, none, none.astype(np.int32), none, none.astype(bool))
+    few, tiny = none.astype(np.int32), none.astype(np.int8)
+    return clicks, AttributedClicks(none, few, few, tiny, ambiguous=0, out_of_time=0, orphans=none)
