@@ -6,6 +6,7 @@ import pytest
 
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import load_settings
+from clickassay.core.errors import EngineError
 from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import make_patterns
@@ -171,3 +172,17 @@ def test_rows_that_are_read_in_pieces_become_the_bytes_of_rows_in_memory(tmp_pat
     write_table(pl.scan_parquet(tmp_path / "pieces.parquet"), tmp_path / "read.parquet")
     assert (tmp_path / "read.parquet").read_bytes() == (tmp_path / "memory.parquet").read_bytes()
     assert pq.ParquetFile(tmp_path / "read.parquet").num_row_groups == 3
+
+
+def test_rows_without_any_and_an_error_amid_pieces(tmp_path):
+    frame = pl.DataFrame({"id": [1]})
+    write_table(frame.clear(), tmp_path / "memory.parquet")
+    write_table(frame.clear().lazy(), tmp_path / "read.parquet")
+    assert (tmp_path / "read.parquet").read_bytes() == (tmp_path / "memory.parquet").read_bytes()
+
+    def pieces():
+        yield frame
+        raise EngineError("out of order")
+
+    with pytest.raises(EngineError, match="out of order"):
+        write_table((pl.concat([piece] * 200_000) for piece in pieces()), tmp_path / "broken.parquet")

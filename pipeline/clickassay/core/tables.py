@@ -1,6 +1,7 @@
 """Tables on disk: Parquet of fixed bytes, ``run.duckdb``, and one line when they cannot be written."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from clickassay.core.errors import OutputError
+from clickassay.core.errors import ClickassayError, OutputError
 from clickassay.core.output import SETTINGS_FILE, is_disk_full, published_folder, write_json
 from clickassay.core.text import first_line
 
@@ -31,25 +32,54 @@ def write_database(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
 ROW_GROUP = 1 << 17
 
 
-def write_table(frame: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
-    """Write a frame that is in its contract's form as Parquet: same rows, same bytes, in memory or not."""
+def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file: Path) -> None:
+    """Write rows that are in their contract's form as Parquet: same rows, same bytes, in memory or in pieces.
+
+    Pieces are at least one.
+    """
     form: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "row_group_size": ROW_GROUP}
     # level 1 costs a third less CPU than the default for files that are an eighth larger
-    if isinstance(frame, pl.LazyFrame):
-        _by_row_groups(frame).sink_parquet(file, statistics=True, **form)
+    if isinstance(rows, pl.DataFrame):
+        groups = list(_row_groups([rows]))
+        pl.concat(groups, rechunk=False).write_parquet(file, statistics=True, **form)
         return
-    starts = range(0, frame.height, ROW_GROUP)
-    groups = [_copied(frame[first : first + ROW_GROUP]) for first in starts]
-    pl.concat(groups or [frame], rechunk=False).write_parquet(file, statistics=True, **form)
+    _write_pieces(_row_groups(_batches(rows) if isinstance(rows, pl.LazyFrame) else rows), file, form)
 
 
-def _by_row_groups(frame: pl.LazyFrame) -> pl.LazyFrame:
-    def groups(
-        _columns: list[str] | None, _predicate: pl.Expr | None, _rows: int | None, _size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        yield from map(_copied, frame.collect_batches(chunk_size=ROW_GROUP, maintain_order=True))
+def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    yield rows.clear().collect()  # without rows there are no batches
+    yield from rows.collect_batches(maintain_order=True)
 
-    return register_io_source(groups, schema=frame.collect_schema(), is_pure=True)
+
+def _write_pieces(groups: Iterator[pl.DataFrame], file: Path, form: Mapping[str, Any]) -> None:
+    first, failed = next(groups), list[Exception]()
+
+    def each(*_: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from itertools.chain([first], groups)
+        except ClickassayError as error:
+            failed.append(error)  # Polars would make an error of its own of it
+            raise
+
+    source = register_io_source(each, schema=first.schema, is_pure=True)
+    try:
+        source.sink_parquet(file, statistics=True, **form)
+    except pl.exceptions.PolarsError as error:
+        raise (failed or [error])[0] from None
+
+
+def _row_groups(pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cut pieces anew, each but the last as long as a row group; of no rows, yield one piece."""
+    held: list[pl.DataFrame] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(rows.height for rows in held) <= ROW_GROUP:
+            continue
+        whole = pl.concat(held)
+        last = (whole.height - 1) // ROW_GROUP * ROW_GROUP
+        yield from (_copied(whole[first : first + ROW_GROUP]) for first in range(0, last, ROW_GROUP))
+        held = [whole[last:]]
+    yield _copied(pl.concat(held))
 
 
 def _copied(group: pl.DataFrame) -> pl.DataFrame:

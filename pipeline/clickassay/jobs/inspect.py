@@ -236,7 +236,7 @@ def _counted(
 ) -> Inspection:
     """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
-        table = counted_pattern_table(log, settings, progress=progress)
+        table = counted_pattern_table(log, settings, progress=progress).collected()
     problems, funnel = [], table.funnel
     try:
         check_log(funnel, settings.max_rejected)

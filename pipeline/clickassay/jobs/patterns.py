@@ -22,7 +22,7 @@ from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store.store import PatternStore
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.table import PatternTable, StagedTable
 
 
 def log_to_patterns(
@@ -52,6 +52,16 @@ def log_to_patterns(
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
             _write_in_sql(searches, clicks, settings, kept, Path(folder), progress)
             return read_patterns(Path(folder))
+    return _on_arrays(searches, clicks, settings, kept, progress).collected()
+
+
+def _on_arrays(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    kept: pl.DataFrame | None,
+    progress: Progress,
+) -> StagedTable:
     log = read_log(searches, clicks)
     with files_named(log.searches, log.clicks):
         table = build_pattern_table(log, settings, kept, progress=progress)
@@ -149,13 +159,11 @@ def make_patterns(
     out = Path(out)
     check_apart(out, searches, clicks)
     with published_folder(out, force=force) as folder:
+        kept = queries_to_keep(judgments, settings)
         if settings.engine != "arrays":
-            kept = queries_to_keep(judgments, settings)
             _write_in_sql(searches, clicks, settings, kept, folder, progress)
             return out
-        table = log_to_patterns(
-            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
-        )
+        table = _on_arrays(searches, clicks, settings, kept, progress)
         progress(Event("writing"))
         with writing_tables():
             write_patterns(table, folder)

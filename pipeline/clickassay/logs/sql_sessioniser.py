@@ -26,7 +26,7 @@ from clickassay.logs.steps import (
 )
 from clickassay.patterns.counts import count_batch
 from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
-from clickassay.patterns.table import StagedTable
+from clickassay.patterns.table import Pieces, StagedTable
 
 
 class SqlSessioniser(Generic[R]):
@@ -130,9 +130,9 @@ class SqlSessioniser(Generic[R]):
         sessions = self._engine.rows(FUNNEL_OF_SESSIONS[0].file)
         masks = patterns.group_by("click_mask").agg(pl.col("sessions").sum()).collect(engine="streaming")
         return StagedTable(
-            configurations=configurations,
-            patterns=patterns,
-            queries=queries.with_columns(buckets),
+            configurations=Pieces.of(configurations),
+            patterns=Pieces.of(patterns),
+            queries=Pieces.of(queries.with_columns(buckets)),
             funnel=self.funnel.frame(masks, sessions, is_open=is_open),
             info=info,
         )

@@ -35,9 +35,9 @@ def write_patterns(table: PatternTable | StagedTable, folder: Path) -> None:
 def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None:
     """Write the tables of a pattern table in the form of their contracts."""
     for name, contract in FOLDER_TABLES.items():
-        frame = getattr(table, name)
-        in_form = contract.canonical_lazy if isinstance(frame, pl.LazyFrame) else contract.canonical
-        write_table(in_form(frame), folder / f"{name}.parquet")
+        rows = getattr(table, name)
+        in_form = contract.canonical if isinstance(rows, pl.DataFrame) else contract.in_order
+        write_table(in_form(rows), folder / f"{name}.parquet")
 
 
 def read_patterns(folder: Path) -> PatternTable:

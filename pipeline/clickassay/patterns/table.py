@@ -1,13 +1,13 @@
 """The pattern table as a record, and what it must obey; nothing downstream knows of users or engines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from clickassay.core.contracts.form import Table
-from clickassay.core.contracts.patterns import FUNNEL, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
 
 
@@ -39,18 +39,50 @@ class PatternTable:
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """The rows of a table in pieces, in the order of its key: read, or put together, each time anew.
+
+    Attributes
+    ----------
+    make
+        Returns the pieces.
+    """
+
+    make: Callable[[], Iterable[pl.DataFrame]]
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        return iter(self.make())
+
+    @classmethod
+    def of(cls, frame: pl.LazyFrame) -> "Pieces":
+        """Return the rows of a frame that is sorted by its key."""
+        return cls(lambda: frame.collect_batches(maintain_order=True))
+
+
+@dataclass(frozen=True)
 class StagedTable:
-    """A pattern table that is not held in memory: its large tables lie in files, sorted by their keys.
+    """A pattern table that is not held in memory: its tables come in pieces.
 
     The attributes are those of `PatternTable`.
     """
 
-    configurations: pl.LazyFrame
-    patterns: pl.LazyFrame
-    queries: pl.LazyFrame
+    configurations: Pieces
+    patterns: Pieces
+    queries: Pieces
     funnel: pl.DataFrame
     info: Mapping[str, Any]
     judged_queries: pl.DataFrame | None = None
+
+    def collected(self) -> PatternTable:
+        """Return the table in memory."""
+        return PatternTable(
+            configurations=pl.concat(PATTERN_CONFIGURATIONS.in_order(self.configurations)),
+            patterns=pl.concat(PATTERNS.in_order(self.patterns)),
+            queries=pl.concat(PATTERN_QUERIES.in_order(self.queries)),
+            funnel=self.funnel,
+            info=self.info,
+            judged_queries=self.judged_queries,
+        )
 
 
 def merge_tables(tables: Sequence[PatternTable]) -> PatternTable:

@@ -4,7 +4,7 @@ Every table that is written is first put into its form: exactly these columns in
 types, sorted by the key. So the same content gives the same bytes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,29 +67,26 @@ class Table:
             raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
         return result
 
-    def canonical_lazy(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Put a frame that is sorted by the key already into the contract's form; it is read in pieces.
+    def in_order(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Put the pieces of a table that is sorted by the key already into the contract's form, one by one.
+
+        An empty one comes first.
 
         Raises
         ------
         ContractError
             If a column is missing or unknown, or the rows do not ascend strictly by the key.
         """
-        self._check_names(frame.collect_schema())
-        rows = frame.select(pl.col(column.name).cast(column.dtype) for column in self.columns)
-        before: pl.DataFrame | None = None
-        ascends = True
-
-        def each(piece: pl.DataFrame) -> None:
-            nonlocal before, ascends
-            joined = piece if before is None else pl.concat([before, piece])
-            ascends = ascends and _ascends(joined, self.key)
-            before = piece.tail(1)
-
-        rows.select(self.key).sink_batches(each, maintain_order=True)
-        if not ascends:
-            raise ContractError(f"table {self.name}: rows do not ascend by {', '.join(self.key)}")
-        return rows
+        yield self.empty()
+        before = self.empty().select(self.key)
+        for piece in pieces:
+            self._check_names(piece.columns)
+            rows = piece.select(pl.col(column.name).cast(column.dtype) for column in self.columns)
+            keys = pl.concat([before, rows.select(self.key)])
+            if not _ascends(keys, self.key):
+                raise ContractError(f"table {self.name}: rows do not ascend by {', '.join(self.key)}")
+            before = keys.tail(1)
+            yield rows
 
     def _check_names(self, found: Iterable[str]) -> None:
         names, given = [column.name for column in self.columns], list(found)

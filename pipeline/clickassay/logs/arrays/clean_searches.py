@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
-from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct, order_of
+from clickassay.logs.arrays.keys.numbers import Flags, Rows, among, changes, distinct, order_of
 from clickassay.logs.steps import END_MS, FIRST_MS
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns import ReadClicks, Searches
+from clickassay.logs.arrays.keys.numbers import Flags
 from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.numbers import Flags
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.search_ids import AmbiguousIds
@@ -27,7 +27,7 @@ from clickassay.logs.arrays.sessions import Sessions, sessions
 from clickassay.logs.arrays.shown import Lists, Queries, Shown
 from clickassay.logs.arrays.visits import Limits, Visits, visits
 from clickassay.patterns.funnel import LogFunnel
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.table import Pieces, StagedTable
 
 
 @dataclass(frozen=True)
@@ -190,21 +190,21 @@ class ArraySessioniser:
             rows = np.flatnonzero(chosen)
             counts.add(searches, made.first[rows], made.mask[rows])
 
-    def closed_table(self) -> PatternTable:
+    def closed_table(self) -> StagedTable:
         """Return the pattern table of all closed sessions."""
         return self._table(self._closed, is_open=False)
 
-    def open_table(self) -> PatternTable:
+    def open_table(self) -> StagedTable:
         """Return the pattern table of open sessions, as if the log ended here."""
         return self._table(self._open, is_open=True)
 
-    def _table(self, counts: PatternCounts, *, is_open: bool) -> PatternTable:
+    def _table(self, counts: PatternCounts, *, is_open: bool) -> StagedTable:
         frames = counts.frames()
-        return PatternTable(
+        return StagedTable(
             configurations=frames.configurations,
             patterns=frames.patterns,
-            queries=frames.queries,
-            funnel=self.funnel.frame(frames.patterns, frames.sessions, is_open=is_open),
+            queries=Pieces(lambda: [frames.queries]),
+            funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
         )
 

@@ -19,7 +19,7 @@ from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.steps import NEVER_MS
 from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.table import StagedTable
 
 _READING = 0.7
 """Share of the time of a batch that reading it takes."""
@@ -31,7 +31,7 @@ def build_pattern_table(
     judged_queries: pl.DataFrame | None = None,
     *,
     progress: Progress,
-) -> PatternTable:
+) -> StagedTable:
     """Turn a log into its pattern table, as `counted_pattern_table` does, if enough of it is usable.
 
     Raises
@@ -52,7 +52,7 @@ def counted_pattern_table(
     judged_queries: pl.DataFrame | None = None,
     *,
     progress: Progress,
-) -> PatternTable:
+) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
     Parameters

@@ -11,8 +11,8 @@ import pyarrow as pa
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
 from clickassay.logs.arrays.columns import Searches, as_arrow
+from clickassay.logs.arrays.keys.numbers import Flags, Growing, Keys, Numbers, Rows, Small
 from clickassay.logs.arrays.normalise_urls import Urls, held_densely
-from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
 
 QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""
@@ -137,8 +137,9 @@ class Lists:
     def __init__(self, depth: int) -> None:
         self._depth = depth
         self._numbers = Numbers()
-        self._query, self._ends = Growing(np.int32), Growing(np.int64)
-        self._urls, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
+        self._query, self._top = Growing(np.int32), Growing(np.int32, fill=-1)
+        self._ends, self._urls = Growing(np.int64), Growing(np.int32)
+        """URLs as read of lists that are longer than the depth or not in normal form, one after the other."""
         self._markets: dict[int, str] = {}
 
     @property
@@ -167,16 +168,18 @@ class Lists:
 
         `normal` has the number of the normal form of each known URL.
         """
-        ends = np.cumsum(lengths)
-        place = np.arange(len(urls)) - np.repeat(ends - lengths, lengths)
+        which = np.repeat(np.arange(len(queries)), lengths)
+        place = np.arange(len(urls)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         wide = int(min(lengths.max(initial=0), self._depth))
         top = np.full((len(queries), wide), -1, np.int32)
         first = place < wide
-        top[np.repeat(np.arange(len(queries)), lengths)[first], place[first]] = normal[urls[first]]
+        top[which[first], place[first]] = normal[urls[first]]
         self._top.append(top)
-        self._ends.append(ends + self._urls.count)
-        self._urls.append(urls)
         self._query.append(queries)
+        differs = lengths > wide
+        differs[which[urls != normal[urls]]] = True
+        self._ends.append(self._urls.count + np.cumsum(np.where(differs, lengths, 0)))
+        self._urls.append(urls[differs[which]])
 
     def keep_left_out(self, markets: list[str]) -> None:
         """Keep new lists without results, one for each market."""
@@ -187,18 +190,29 @@ class Lists:
 
     def at(self, lists: Small, places: Rows) -> Small:
         """Return the number of the URL at a place (from 1) of each list; -1 beyond its end."""
-        ends = self._ends.values[lists]
-        begins = np.where(lists > 0, self._ends.values[lists - 1], 0)
-        inside = places <= ends - begins
         found = np.full(len(lists), -1, np.int32)
-        found[inside] = self._urls.values[(begins + places - 1)[inside]]
+        in_top = places <= self.top.shape[1]
+        found[in_top] = self.top[lists[in_top], places[in_top] - 1]
+        begins, ends = self._as_read(lists)
+        as_read = places <= ends - begins
+        found[as_read] = self._urls.values[(begins + places - 1)[as_read]]
         return found
 
     def results(self, lists: Small, texts: pl.Series) -> pl.Series:
         """Return the results of lists as they were read; `texts` are those of all URLs."""
-        ends = self._ends.values[lists]
-        begins = np.where(lists > 0, self._ends.values[lists - 1], 0)
-        return lists_of(texts, self._urls.values[_ranges(begins, ends)], ends - begins)
+        begins, ends = self._as_read(lists)
+        top = self.top[lists[begins == ends]]
+        lengths = ends - begins
+        lengths[begins == ends] = (top >= 0).sum(axis=1)
+        urls = np.empty(int(lengths.sum()), np.int32)
+        is_as_read = np.repeat(ends > begins, lengths)
+        urls[is_as_read] = self._urls.values[_ranges(begins, ends)]
+        urls[~is_as_read] = top[top >= 0]
+        return lists_of(texts, urls, lengths)
+
+    def _as_read(self, lists: Small) -> tuple[Rows, Rows]:
+        """Return where the URLs of lists begin and end; equal for a list of its top results alone."""
+        return np.where(lists > 0, self._ends.values[lists - 1], 0), self._ends.values[lists]
 
 
 def _ranges(begins: Rows, ends: Rows) -> Rows:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.numbers import (
+from clickassay.logs.arrays.keys.numbers import (
     Flags,
     Keys,
     Rows,

@@ -39,16 +39,21 @@ class Growing:
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
-        end = self._rows + len(values)
-        wide = values.shape[1:]
-        if end > len(self._held) or wide > self._held.shape[1:]:
-            width = max(wide, self._held.shape[1:])
-            room = end + end // 4 if end > len(self._held) else len(self._held)
-            held = np.full((room, *width), self._fill or 0, self._held.dtype)
-            held[: self._rows, *(slice(columns) for columns in self._held.shape[1:])] = self.values
-            self._held = held
-        self._held[self._rows : end, *(slice(columns) for columns in wide)] = values
-        self._rows = end
+        first, self._rows = self._rows, self._rows + len(values)
+        if self._rows > len(self._held) or values.shape[1:] > self._held.shape[1:]:
+            self._make_room(first, values.shape[1:])
+        self._put(values, self._held[first : self._rows])
+
+    def _make_room(self, kept: int, wide: tuple[int, ...]) -> None:
+        before = self._held
+        room = self._rows + self._rows // 4 if self._rows > len(before) else len(before)
+        self._held = np.empty((room, *max(wide, before.shape[1:])), before.dtype)
+        self._put(before[:kept], self._held[:kept])
+
+    def _put(self, values: NDArray[Any], rows: NDArray[Any]) -> None:
+        if values.shape != rows.shape:
+            rows[...] = self._fill
+        rows[..., : values.shape[-1]] = values
 
 
 class Numbers:

@@ -1,13 +1,15 @@
-"""Sessions counted by packed keys, of one word or two, against a Counter."""
+"""Sessions counted and added up by packed keys, of one word or two, against a Counter."""
 
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.patterns import Counted, Layout, added, counted
+from clickassay.logs.arrays.keys import sums as sums_of_keys
+from clickassay.logs.arrays.keys.sums import Counted, Layout, Sums, added, counted
 
 LAYOUTS = (Layout(10, 2), Layout(5, 1), Layout(28, 16), Layout(29, 16), Layout(62, 1024), Layout(1, 7))
 MOST = 2**31 - 1
@@ -30,7 +32,7 @@ def words_of(layout, rows):
 
 
 def as_dict(layout, table):
-    columns = (column.tolist() for column in (*layout.unpacked(table.words), table.sessions))
+    columns = (column.tolist() for column in (*layout.unpacked(table), table.sessions))
     return {row[:3]: row[3] for row in zip(*columns, strict=True)}
 
 
@@ -65,3 +67,28 @@ def test_sums_are_right_whether_or_not_a_number_fits_behind_its_key(rows, sessio
     table = as_dict(LAYOUTS[0], added([many, once, many]))
     assert table == {row: number * (2 * sessions + 1) for row, number in Counter(rows).items()}
     assert list(table) == sorted(table)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@given(data=st.data())
+def test_sums_in_sections_are_those_of_all_rows_in_the_order_of_the_keys(layout, data):
+    sums, every = Sums(layout), []
+    with patch.object(sums_of_keys, "_MERGE_ROWS", data.draw(st.sampled_from([0, 5, 300_000]))):
+        for _ in range(data.draw(st.integers(0, 4))):
+            rows = data.draw(rows_for(layout).filter(len))
+            every += rows
+            sums.add(counted(words_of(layout, rows)))
+    for drained in (False, True):
+        found = [as_dict(layout, section) for section in sums.sections(drained=drained)]
+        assert {key: number for section in found for key, number in section.items()} == Counter(every)
+        assert [key for section in found for key in section] == sorted(set(every))
+    assert not list(sums.sections())
+
+
+def test_sums_of_more_sessions_than_a_byte_holds_are_right():
+    sums, layout = Sums(LAYOUTS[0]), LAYOUTS[0]
+    for number in (1, 200, 200, 70_000, 2**33):
+        once = counted(words_of(layout, [(7, 1, 5), (2**20, 0, 3)]))
+        sums.add(Counted(once.words, once.sessions * number))
+    found = [as_dict(layout, section) for section in sums.sections()]
+    assert found == [{(7, 1, 5): 2**33 + 70_401}, {(2**20, 0, 3): 2**33 + 70_401}]

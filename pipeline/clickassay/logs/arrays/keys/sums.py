@@ -1,0 +1,160 @@
+"""Sessions counted by sorting packed keys, and added up in sections: what is merged at a time is small."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clickassay.logs.arrays.keys.numbers import Keys, Rows, Small, order_of, sorted_values
+
+SECTION_BITS = 18
+"""A section has so many neighbouring numbers, as a power of two."""
+_MERGE_ROWS = 300_000
+_WORD_BITS = 64
+
+Words = tuple[Keys, ...]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Numbers of sessions by key, a key being one 64-bit word or two; keys are sorted and differ."""
+
+    words: Words
+    sessions: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+    def part(self, first: int, end: int) -> "Counted":
+        """Return a copy of some rows, their sessions in as few bytes as hold them."""
+        sessions = self.sessions[first:end]
+        fewest = np.min_scalar_type(int(sessions.max(initial=0)))
+        return Counted(tuple(word[first:end].copy() for word in self.words), sessions.astype(fewest))
+
+
+def counted(words: Words, sessions: NDArray[Any] | None = None) -> Counted:
+    """Add up sessions by key; each row is one session unless numbers are given."""
+    words, sessions = _in_order(words, sessions)
+    begins = np.ones(len(words[0]), bool)
+    begins[1:] = np.logical_or.reduce([word[1:] != word[:-1] for word in words])
+    starts = np.flatnonzero(begins)
+    if sessions is None:
+        numbers = np.diff(starts, append=len(begins))
+    else:
+        numbers = np.add.reduceat(sessions, starts) if len(starts) else sessions
+    return Counted(tuple(word.take(starts) for word in words), numbers.astype(np.int64))
+
+
+def _in_order(words: Words, sessions: NDArray[Any] | None) -> tuple[Words, Rows | None]:
+    """Return keys in order, with their numbers of sessions.
+
+    Sorting values is several times faster than sorting rows, so a number is put behind its key where both fit
+    into 64 bits.
+    """
+    if sessions is None and len(words) == 1:
+        return (sorted_values(words[0]),), None
+    if sessions is not None and len(words) == 1:
+        bits = int(sessions.max(initial=0)).bit_length()
+        if int(words[0].max(initial=0)).bit_length() + bits <= _WORD_BITS:
+            both = sorted_values((words[0] << np.uint64(bits)) | sessions.astype(np.uint64))
+            return (both >> np.uint64(bits),), (both & np.uint64((1 << bits) - 1)).astype(np.int64)
+    order = order_of(*words)
+    taken = None if sessions is None else sessions.take(order).astype(np.int64)
+    return tuple(word.take(order) for word in words), taken
+
+
+def added(parts: Sequence[Counted]) -> Counted:
+    """Return the sums of one or more counts."""
+    if len(parts) == 1:
+        return parts[0]
+    words = tuple(np.concatenate(of_parts) for of_parts in zip(*(part.words for part in parts), strict=True))
+    return counted(words, np.concatenate([part.sessions for part in parts]))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a number, the fold and the click mask are packed into words: two if one has too few bits."""
+
+    depth: int
+    folds: int
+
+    @property
+    def _fold_bits(self) -> int:
+        return (self.folds - 1).bit_length()
+
+    def packed(self, numbers: NDArray[Any], folds: NDArray[Any], masks: Rows) -> Words:
+        """Return words whose order is that of the number, then the fold, then the mask."""
+        head = (numbers.astype(np.uint64) << np.uint64(self._fold_bits)) | folds.astype(np.uint64)
+        if self._is_one_word:
+            return ((head << np.uint64(self.depth)) | masks.astype(np.uint64),)
+        return head, masks.astype(np.uint64)
+
+    @property
+    def _is_one_word(self) -> bool:
+        # numbers of lists have 31 bits, and one more says whether the page was the first
+        return self._fold_bits + self.depth + 32 <= _WORD_BITS
+
+    @property
+    def _number_at(self) -> int:
+        """The bit of the first word that a number begins at."""
+        return self._fold_bits + (self.depth if self._is_one_word else 0)
+
+    def sections(self, table: Counted) -> Rows:
+        """Return where each section of numbers begins in a table, and where the last one ends."""
+        last = int(table.words[0][-1]) >> (self._number_at + SECTION_BITS) if len(table) else 0
+        starts = np.arange(last + 1, dtype=np.uint64) << np.uint64(self._number_at + SECTION_BITS)
+        return np.append(np.searchsorted(table.words[0], starts), len(table))
+
+    def unpacked(self, table: Counted) -> tuple[Rows, Small, Rows]:
+        """Return numbers, folds and masks."""
+        words = table.words
+        head = words[0] >> np.uint64(self.depth) if len(words) == 1 else words[0]
+        masks = words[-1] & np.uint64((1 << self.depth) - 1)
+        folds = (head & np.uint64((1 << self._fold_bits) - 1)).astype(np.int32)
+        return (head >> np.uint64(self._fold_bits)).astype(np.int64), folds, masks.astype(np.int64)
+
+
+class Sums:
+    """Adds up counts by key.
+
+    Parameters
+    ----------
+    layout
+        How their keys are packed.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._parts: list[list[Counted]] = []  # of each section, the sums first
+        self._waiting: list[int] = []  # rows of the other parts
+
+    def add(self, table: Counted) -> None:
+        """Add counts."""
+        bounds = self._layout.sections(table)
+        missing = len(bounds) - 1 - len(self._parts)
+        self._parts += [[] for _ in range(missing)]
+        self._waiting += [0] * missing
+        for section in np.flatnonzero(np.diff(bounds)).tolist():
+            parts, part = self._parts[section], table.part(bounds[section], bounds[section + 1])
+            self._waiting[section] += len(part) if parts else 0
+            parts.append(part)
+            if self._waiting[section] > max(_MERGE_ROWS, len(parts[0]) // 2):
+                self._merge(section)  # so that every row is merged few times
+
+    def _merge(self, section: int) -> Counted:
+        parts = self._parts[section]
+        if len(parts) > 1:
+            sums = added(parts)
+            parts[:], self._waiting[section] = [sums.part(0, len(sums))], 0
+        return parts[0]
+
+    def sections(self, *, drained: bool = False) -> Iterator[Counted]:
+        """Yield the sums section by section, in the order of their keys; `drained` ones are not kept."""
+        for section, parts in enumerate(self._parts):
+            if parts:
+                merged = self._merge(section)
+                if drained:
+                    self._parts[section] = []
+                yield merged
