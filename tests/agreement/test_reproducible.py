@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from clickassay.core.contracts.run import RUN_TABLES
-from clickassay.core.settings import load_settings
 from clickassay.core.errors import EngineError
+from clickassay.core.settings import load_settings
 from clickassay.core.tables import write_table
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import make_patterns
