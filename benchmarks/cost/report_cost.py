@@ -33,6 +33,7 @@ from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.scoring import compute_metrics, formed_sessions
 from clickassay.patterns.folder import read_patterns
 from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.lists import log_lists
 
 ITERATIONS = 1000
 OF_THE_LOOP = 20
@@ -107,7 +108,7 @@ def a_sample(log: Path, patterns: Path) -> Sample:
     table, depth = read_patterns(patterns), settings.depth[0]
     rows = read_input("judgments", str(log / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    graded_lists = look_up_grades(table, graded, judge="all", deepest=depth)
+    graded_lists = look_up_grades(log_lists(table), graded, judge="all", deepest=depth)
     judged = cut_to_depth(graded_lists, depth=depth, max_grade=settings.max_grade)
     measured_ = compute_metrics(judged, formed_sessions(table.funnel), settings, judge="all", depth=depth)
     return measured_.samples[0]

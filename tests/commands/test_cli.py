@@ -358,7 +358,7 @@ def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path, inherited, 
         "import os, sys\n"
         "sys.addaudithook(lambda event, of: event == 'import' and of[0] == 'polars._plr' and "
         "print(os.environ['_RJEM_MALLOC_CONF']))\n"
-        "import clickassay.cli.app\n"
+        "import clickassay.cli.app, polars\n"
     )
     env = without_polars()
     if inherited:

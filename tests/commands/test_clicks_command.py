@@ -156,7 +156,8 @@ def shown(results, *, every):
 
 
 def unclicked(patterns):
-    return patterns.with_columns(click_mask=pl.lit(0, pl.Int64)).unique(["configuration_id", "fold"])
+    bare = patterns.with_columns(click_mask=pl.lit(0, pl.Int64))
+    return bare.unique(["configuration_id", "fold"], maintain_order=True)
 
 
 UNUSABLE = {

@@ -9,7 +9,7 @@ import sys
 import pytest
 from typer.main import get_command
 
-from clickassay.cli.app import COMMANDS, GROUPS, app
+from clickassay.cli.app import COMMANDS, app
 from clickassay.core.settings import SETTINGS
 from support.logs import tiny
 
@@ -62,7 +62,7 @@ def test_every_setting_is_an_option_of_some_command():
 def test_help_has_the_commands_in_panels_and_minus_h_is_help():
     text = tiny.said_by("-h")
     assert text == tiny.said_by("--help")
-    for panel in {*COMMANDS, *(panel for _, panel in GROUPS.values())}:
+    for panel in {entry.panel for entry in COMMANDS.values()}:
         assert f"─ {panel} ─" in text
     shown = tiny.said_by("run", "-h")
     for group in dict.fromkeys(setting.group for setting in SETTINGS.values()):

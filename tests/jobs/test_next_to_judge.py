@@ -13,6 +13,7 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.judgments.next_to_judge import next_judgments
 from clickassay.metrics.scoring import formed_sessions
+from clickassay.patterns.lists import log_lists
 from support.logs.small_logs import simulated
 from support.logs.tiny_table import judgment_rows, prepared, table_of
 
@@ -22,7 +23,8 @@ SETTINGS = load_settings(iterations=10, click_models=("NONE",), depth=[3, 6])
 def proposed(depth, *, table=None, rows=None, by_market=False):
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market)
-    return next_judgments(table, judgments, formed_sessions(table.funnel), judge="all", depth=depth)
+    formed = formed_sessions(table.funnel)
+    return next_judgments(log_lists(table), judgments, formed, judge="all", depth=depth)
 
 
 def test_a_result_that_completes_a_list_is_worth_its_sessions():

@@ -25,6 +25,7 @@ from clickassay.judgments.unjudged import (
     hot_deck_from_clicks,
     unjudged_results,
 )
+from clickassay.patterns.lists import log_lists
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny_table import GRADES, judgment_rows, prepared, table_of
@@ -37,34 +38,37 @@ QUICK = {"iterations": 10, "click_models": ("NONE",)}
 
 def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
     table, judgments = table_of(), prepared()
-    assert unjudged_results(table, judgments, deepest=3).rows() == [
+    assert unjudged_results(log_lists(table), judgments, deepest=3).rows() == [
         ("all", "all", "q", "d"),
         ("all", "all", "r", "y"),
     ]
-    assert unjudged_results(table, judgments, deepest=2).rows() == [("all", "all", "r", "y")]
-    assert unjudged_results(table, prepared(rows=judgment_rows([("q", "d", 1)])), deepest=1).rows() == [
-        ("all", "all", "q", "a")
-    ]
+    assert unjudged_results(log_lists(table), judgments, deepest=2).rows() == [("all", "all", "r", "y")]
+    another = prepared(rows=judgment_rows([("q", "d", 1)]))
+    assert unjudged_results(log_lists(table), another, deepest=1).rows() == [("all", "all", "q", "a")]
 
 
 def test_each_judge_has_holes_of_its_own():
     rows = judgment_rows([("q", "a", 3), ("q", "b", 3), ("r", "x", 2)], judge=["j", "k", "k"])
-    found = unjudged_results(table_of(), prepared(rows=rows), deepest=2)
+    found = unjudged_results(log_lists(table_of()), prepared(rows=rows), deepest=2)
     assert found.rows() == [("j", "all", "q", "b"), ("k", "all", "q", "a"), ("k", "all", "r", "y")]
 
 
 def test_judgments_of_a_market_are_filled_in_that_market_alone():
     table = table_of([("n", "q", "ab"), ("s", "q", "ac")], [{0: 1}, {0: 1}])
     rows = judgment_rows([("q", "a", 3)], market=["n"])
-    found = unjudged_results(table, prepared(table, rows, by_market=True), deepest=2)
+    found = unjudged_results(log_lists(table), prepared(table, rows, by_market=True), deepest=2)
     assert found.rows() == [("all", "n", "q", "b")]
 
 
 @pytest.mark.parametrize(("grade", "shown"), [(0, [2, 0]), (4, [2, 4])])
 def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
     table, judgments = table_of(), prepared()
-    whole = fill_unjudged(judgments, unjudged_results(table, judgments, deepest=2), constant_grade(grade))
-    judged = cut_to_depth(look_up_grades(table, whole, judge="all", deepest=2), depth=2, max_grade=4)
+    whole = fill_unjudged(
+        judgments, unjudged_results(log_lists(table), judgments, deepest=2), constant_grade(grade)
+    )
+    judged = cut_to_depth(
+        look_up_grades(log_lists(table), whole, judge="all", deepest=2), depth=2, max_grade=4
+    )
     row = judged.rows["query"].to_list().index("r")
     assert judged.grades[row].tolist() == shown
     assert judged.filled[row].tolist() == [False, True]
@@ -201,7 +205,7 @@ def parts_and_judgments(log, judgments):
     whole = table(log, folds=2)
     read = read_input("judgments", judgments, JUDGMENTS)
     graded = prepare_judgments(collected(read), whole.queries, options, by_market=False)
-    return split_users(whole, options), graded, options
+    return split_users(whole.staged(), None, options), graded, options
 
 
 def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
@@ -212,7 +216,7 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
     clicked = graded.grades.sort(keys)
     hidden = pl.Series(rng.random(clicked.height) < 0.3)
     clicked_there = pl.col("click_mask") // 2 ** pl.col("place").cast(pl.Int64) % 2
-    clicks = split.fitting.patterns.join(split.fitting.configurations, on="configuration_id")
+    clicks = split.fitting.patterns_by_id.join(split.fitting.configurations, on="configuration_id")
     rate = (
         clicks.select("query", pl.col("results").list.head(10).alias("url"), "click_mask", "sessions")
         .with_columns(place=pl.int_ranges(pl.col("url").list.len()))
@@ -259,9 +263,9 @@ def test_without_the_lists_of_every_query_nothing_is_set_apart(log):
 def test_too_few_judged_results_give_no_grades():
     table = table_of()
     assert len(GRADES) < MIN_DONORS
-    given = hot_deck_from_clicks(table, prepared(), deepest=3, rng=np.random.default_rng(0))
+    given = hot_deck_from_clicks(log_lists(table), prepared(), deepest=3, rng=np.random.default_rng(0))
     with pytest.raises(JudgmentError, match="judged 4 results"):
-        fill_unjudged(prepared(), unjudged_results(table, prepared(), deepest=3), given)
+        fill_unjudged(prepared(), unjudged_results(log_lists(table), prepared(), deepest=3), given)
 
 
 def test_without_a_rule_nothing_is_filled(log):

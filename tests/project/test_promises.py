@@ -11,9 +11,8 @@ from typing import get_args
 
 import numpy as np
 import pytest
-import typer
 
-from clickassay.cli.app import app
+from clickassay.cli.app import COMMANDS, load
 from clickassay.core.settings import Settings, load_settings
 from clickassay.metrics import catalogue, editorial, names
 from clickassay.metrics.catalogue import METRICS, editorial_values
@@ -148,19 +147,12 @@ def test_the_metrics_of_reports_are_listed_nowhere_but_in_their_records():
 # ---- a format is one module or folder and its cases -------------------------------------------------
 
 
-def commands_of(group):
-    return {
-        command.name or command.callback.__name__.replace("_", "-"): command
-        for command in group.registered_commands
-    }
-
-
-def groups():
-    return {group.name: group.typer_instance for group in app.registered_groups}
+def commands_of(name):
+    return getattr(load(name), "commands", {})
 
 
 def test_a_format_is_a_command_a_module_or_folder_and_a_folder_of_cases():
-    formats = {name.replace("-", "_") for name in commands_of(groups()["import"])}
+    formats = {name.replace("-", "_") for name in commands_of("import")}
     importers = {name.removesuffix(".py") for name in entries(PACKAGE / "inputs" / "importers")}
     assert importers - {"base", "session_xml"} == formats
     assert {path.name for path in IMPORTED.iterdir()} == formats
@@ -183,18 +175,24 @@ def test_an_engine_that_runs_sql_is_a_folder_of_the_log_stage_and_a_file_of_macr
 # ---- a command is one module ------------------------------------------------------------------------
 
 
-def callbacks(group: typer.Typer):
-    yield from (command.callback for command in group.registered_commands)
+def callbacks(name):
+    yield from (command.callback for command in (commands_of(name) or {name: load(name)}).values())
 
 
-@pytest.mark.parametrize("group", [app, *groups().values()], ids=["clickassay", *groups()])
-def test_a_command_is_a_function_of_a_module_of_commands(group):
-    homes = {callback.__module__ for callback in callbacks(group)}
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_a_function_of_a_module_of_commands(name):
+    homes = {callback.__module__ for callback in callbacks(name)}
     assert all(home.startswith("clickassay.cli.commands.") for home in homes)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_a_command_with_the_first_paragraph_of_its_own_help(name):
+    first = load(name).help.split("\n\n")[0]
+    assert " ".join(first.replace("`", "").split()) == COMMANDS[name].summary
+
+
 def test_a_module_of_commands_has_one():
-    homes = {callback.__module__ for group in (app, *groups().values()) for callback in callbacks(group)}
+    homes = {callback.__module__ for name in COMMANDS for callback in callbacks(name)}
     modules = {
         f"clickassay.cli.commands.{name.removesuffix('.py')}"
         for name in entries(PACKAGE / "cli" / "commands")

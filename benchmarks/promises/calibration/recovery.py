@@ -26,6 +26,7 @@ from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.metrics.scoring import compute_metrics, formed_sessions
+from clickassay.patterns.lists import log_lists
 
 DEPTH = 10
 ALPHA = 0.05
@@ -108,7 +109,7 @@ def sample_of(log: Log) -> Sample:
         table = log_to_patterns(made / "searches.parquet", made / "clicks.parquet", settings)
         rows = read_input("judgments", str(made / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    graded_lists = look_up_grades(table, graded, judge=EVERY, deepest=DEPTH)
+    graded_lists = look_up_grades(log_lists(table), graded, judge=EVERY, deepest=DEPTH)
     judged = cut_to_depth(graded_lists, depth=DEPTH, max_grade=settings.max_grade)
     formed = formed_sessions(table.funnel)
     return compute_metrics(judged, formed, settings, judge=EVERY, depth=DEPTH).samples[0]

@@ -1,37 +1,170 @@
-"""The command line: the application, and which function of `cli.commands` each command is.
+"""The command line: which commands there are, and where each is found when it is asked for.
 
 Exit codes: 0 fine, 1 a finding, 2 bad input or usage (one line on stderr says what to do), 3 a fault of ours.
 """
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from clickassay.cli.commands.audit import audit
-from clickassay.cli.commands.clicks import clicks as click_models
-from clickassay.cli.commands.diff import diff
-from clickassay.cli.commands.evaluate import evaluate
-from clickassay.cli.commands.explore import explore
-from clickassay.cli.commands.imports import imports
-from clickassay.cli.commands.inspect import inspect
-from clickassay.cli.commands.label import estimate, plan
-from clickassay.cli.commands.learn import learn
-from clickassay.cli.commands.patterns import patterns, sql, stores
-from clickassay.cli.commands.power import power
-from clickassay.cli.commands.query import query
-from clickassay.cli.commands.run import report, run
-from clickassay.cli.commands.simulate import simulate
-from clickassay.cli.console import say
 from clickassay.cli.exit import end_on_sigterm, run_command, write_anything
-from clickassay.cli.options import with_options
-from clickassay.core.provenance import __version__
+
+Command = Any
+"""A command or group as Typer makes it; their common class is not public."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a command before its module is imported.
+
+    Attributes
+    ----------
+    panel
+        Where `--help` lists it.
+    summary
+        The first paragraph of its own help.
+    module
+        Its module in `cli.commands`; "" = that of its name.
+    function
+        The function, or the `typer.Typer` of a group; "" = that of its name.
+    """
+
+    panel: str
+    summary: str
+    module: str = ""
+    function: str = ""
+
+
+START, ASK, JUDGMENTS, LOGS, MORE = "Start", "Ask a run", "Judgments", "Logs", "More"
+COMMANDS = {
+    "run": Entry(START, "Do the whole job: logs and judgments to a report."),
+    "inspect": Entry(
+        START,
+        "Show what a file or folder is, which command reads it, and what a run would reject; write nothing.",
+    ),
+    "evaluate": Entry(
+        START, "Evaluate rankings against judgments, and test whether two differ significantly."
+    ),
+    "query": Entry(ASK, "Ask a run a question in SQL."),
+    "explore": Entry(
+        ASK,
+        "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
+    ),
+    "diff": Entry(ASK, "Show what changed between two runs, and whether a change is within noise."),
+    "power": Entry(
+        ASK,
+        "Compute how many judged queries, configurations and sessions it takes to detect a difference.",
+    ),
+    "audit": Entry(
+        ASK, "Explain why tools report other numbers for one metric, and whether that changes a conclusion."
+    ),
+    "learn": Entry(
+        ASK, "Learn the chance of satisfaction of each grade with which ERR predicts clicks best."
+    ),
+    "clicks": Entry(ASK, "Click models: what users examine, and what attracts them."),
+    "plan": Entry(
+        JUDGMENTS,
+        "Choose the queries to label under a budget, to know a ranking, the difference of two, "
+        "or a run best.",
+        module="label",
+    ),
+    "estimate": Entry(
+        JUDGMENTS,
+        "Estimate how good a ranking is, or which of two is better, from the labels of a plan.",
+        module="label",
+    ),
+    "patterns": Entry(
+        LOGS,
+        "First half of run: logs to a pattern table, all that a report needs to know of the log.",
+    ),
+    "report": Entry(
+        LOGS,
+        "Second half of run: a stored pattern table and judgments to a report, in seconds.",
+        module="run",
+    ),
+    "sql": Entry(
+        LOGS,
+        "Print the SQL that turns logs into a pattern table, commented, to run where the logs are.",
+        module="patterns",
+    ),
+    "store": Entry(
+        LOGS, "Look at a pattern store, check it, drop batches.", module="patterns", function="stores"
+    ),
+    "import": Entry(LOGS, "Turn foreign logs into canonical Parquet.", module="imports", function="imports"),
+    "simulate": Entry(
+        MORE, "Write a log of simulated users, with the truth next to it. Same seed, same bytes."
+    ),
+}
+"""In the order of `--help`. Summaries stand here too, so that `--help` need not import what it lists."""
+
+
+@cache
+def load(name: str) -> Command:
+    """Import a command or a group of commands."""
+    from clickassay.cli.options import with_options  # noqa: PLC0415 - settings take a while to import
+
+    entry = COMMANDS[name]
+    module = import_module(f"clickassay.cli.commands.{entry.module or name}")
+    found = getattr(module, entry.function or name)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+        alone.command(name)(with_options(found))
+        found = alone
+    command = get_command(found)
+    command.name = name
+    return command
+
+
+class _Loaded(Mapping[str, Command]):
+    """The commands by name, each imported when it is looked up."""
+
+    def __getitem__(self, name: str) -> Command:
+        return load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class _Root(TyperGroup):
+    """The group of all commands: it lists them without importing them."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - what Typer hands to a group
+        super().__init__(**attributes)
+        self.commands = _Loaded()  # type: ignore[assignment] # nothing is added
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - its class is not public
+        """Return the names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Command:  # noqa: ANN401, ARG002 - as above
+        """Return a line of `--help`."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        return TyperCommand(cmd_name, help=entry.summary, rich_help_panel=entry.panel, add_help_option=False)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Command, list[str]]:  # noqa: ANN401
+        """Return the command itself."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, None if found is None else load(str(name)), rest
+
 
 app = typer.Typer(
     name="clickassay",
+    cls=_Root,
     help="Does your offline metric predict what users click? From raw click logs to an honest answer.",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",  # Markdown would be imported for --help; commands have it
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -46,7 +179,9 @@ def main() -> None:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        say(f"clickassay {__version__}")
+        from clickassay.core.provenance import __version__  # noqa: PLC0415 - metadata take a while to read
+
+        sys.stdout.write(f"clickassay {__version__}\n")
         raise typer.Exit
 
 
@@ -58,22 +193,3 @@ def _root(
     ] = None,
 ) -> None:
     """Check offline search metrics against what users click."""
-
-
-COMMANDS = {
-    "Start": (run, inspect, evaluate),
-    "Ask a run": (query, explore, diff, power, audit, learn),
-    "Judgments": (plan, estimate),
-    "Logs": (patterns, report, sql),
-    "More": (simulate,),
-}
-"""By panel, in the order of `--help`."""
-
-GROUPS = {"store": (stores, "Logs"), "import": (imports, "Logs"), "clicks": (click_models, "Ask a run")}
-"""Groups of commands, each in its panel."""
-
-for panel, commands in COMMANDS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(with_options(command))
-for name, (group, panel) in GROUPS.items():
-    app.add_typer(group, name=name, rich_help_panel=panel)

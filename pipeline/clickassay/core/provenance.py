@@ -2,9 +2,10 @@
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clickassay.core.settings import Settings
+if TYPE_CHECKING:
+    from clickassay.core.settings import Settings
 
 try:
     __version__ = version("clickassay")
@@ -15,7 +16,7 @@ except PackageNotFoundError:  # a bare checkout on the path, not installed
 _LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy", "scipy", "vl-convert-python", "itables")
 
 
-def plain_settings(settings: Settings) -> dict[str, Any]:
+def plain_settings(settings: "Settings") -> dict[str, Any]:
     """Return settings as JSON can hold them."""
     return settings.model_dump(mode="json")
 

@@ -1,12 +1,12 @@
 """Tables on disk: Parquet of fixed bytes, ``run.duckdb``, and one line when they cannot be written."""
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -23,6 +23,8 @@ def write_database(tables: Mapping[str, pl.DataFrame], file: Path) -> None:
     With one compression of text (numbers keep theirs): the search for the best one takes half of the CPU
     time, to halve the file.
     """
+    import duckdb  # noqa: PLC0415 - most commands write no database
+
     settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "force_compression": "fsst"}
     with duckdb.connect(str(file), config=settings) as connection:
         for name, frame in tables.items():
@@ -109,8 +111,8 @@ def writing_tables() -> Iterator[None]:
     """Turn errors of DuckDB and Polars into one line; `published_folder` does so for the system's."""
     try:
         yield
-    except (duckdb.Error, pl.exceptions.PolarsError) as error:
-        if isinstance(error, duckdb.InterruptException) or "KeyboardInterrupt" in str(error):
+    except _errors_of_writing() as error:
+        if type(error).__name__ == "InterruptException" or "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from None  # Ctrl-C while DuckDB writes, or looks at a frame
         if is_disk_full(error):
             raise
@@ -118,3 +120,9 @@ def writing_tables() -> Iterator[None]:
         raise OutputError(
             f"cannot write the tables: {reason}; is the disk full? Free space or choose another --out"
         ) from error
+
+
+def _errors_of_writing() -> tuple[type[Exception], ...]:
+    """Return the errors of Polars, and those of DuckDB if it was imported."""
+    duckdb: Any = sys.modules.get("duckdb")
+    return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))

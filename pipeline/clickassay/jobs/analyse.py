@@ -32,8 +32,8 @@ from clickassay.jobs.strata import (
     unjudged_table,
 )
 from clickassay.judgments.prepare import judged_queries, prepare_judgments
-from clickassay.metrics.scoring import Measurements
-from clickassay.patterns.table import PatternTable, check_depths, check_judged
+from clickassay.metrics.scoring import Measurements, formed_sessions
+from clickassay.patterns.table import PatternTable, StagedTable, check_depths, check_judged
 
 Frames = dict[str, pl.DataFrame]
 
@@ -63,13 +63,12 @@ def analyse(
     -------
     Frames by table name, in the forms of `contracts.run.RUN_TABLES`.
     """
-    return analyse_tables(
-        table, read_input("judgments", judgments, JUDGMENTS), query_attributes(queries), settings, progress
-    )
+    given = read_input("judgments", judgments, JUDGMENTS)
+    return analyse_tables(table.staged(), given, query_attributes(queries), settings, progress)
 
 
 def analyse_tables(
-    table: PatternTable,
+    table: StagedTable,
     judgments: Input,
     attributes: pl.DataFrame | None,
     settings: Settings,
@@ -80,23 +79,26 @@ def analyse_tables(
     settings = with_log_settings(table, settings)
     progress(Event("reading judgments"))
     rows, by_market = collected(judgments), "market" in judgments.columns
-    graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
-    check_judged(table, judged_queries(rows, by_market=by_market))
-    split = split_users(table, settings)
+    queries = pl.concat(table.queries)
+    graded = prepare_judgments(rows, queries, settings, by_market=by_market)
+    judged = judged_queries(rows, by_market=by_market)
+    check_judged(table, judged)
+    progress(Event("reading the pattern table"))
+    split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
     strata_by_rule = {
-        rule: measure_strata(split, judgments, settings, progress, rule=rule)
+        rule: measure_strata(split, formed, judgments, settings, progress, rule=rule)
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
     measurements = strata_by_rule[main_rule(settings)].measurements
     samples = [sample for stratum in measurements for sample in stratum.samples]
     configurations = pl.concat([stratum.configurations for stratum in measurements])
-    proposed = next_judgments_table(split, graded, settings, progress)
+    proposed = next_judgments_table(split, formed, graded, settings, progress)
     frames = {
         "statistics": pl.concat([stratum.statistics for stratum in measurements]),
         "funnel": _funnel(table, graded.funnel, measurements, settings),
         "configurations": configurations,
         "patterns": _distinct([stratum.patterns for stratum in measurements]),
-        "queries": _queries(table, configurations, proposed),
+        "queries": _queries(queries, configurations, proposed),
         **_correlate(samples, attributes, settings, progress, draws=_no_draws(configurations)),
         "cascade_effects": pl.concat(strata_by_rule[DROP].cascade_effects),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
@@ -118,10 +120,10 @@ def _click_model_tables(judged: list[Measurements], settings: Settings, progress
     )
 
 
-def _queries(table: PatternTable, *tables: pl.DataFrame) -> pl.DataFrame:
+def _queries(log: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
     """Return the table `queries`: a lower bound of the users of each query that other tables have."""
     named = pl.concat(frame.select("market", "query") for frame in tables).unique()
-    judged = table.queries.join(named, on=["market", "query"], how="semi")
+    judged = log.join(named, on=["market", "query"], how="semi")
     users = pl.col("user_buckets").bitwise_count_ones().cast(pl.Int32)
     known = judged.select("market", "query", users.alias("users_at_least"))
     return RUN_QUERIES.canonical(with_digests(known))
@@ -173,7 +175,7 @@ def _correlate(
 
 
 def _funnel(
-    table: PatternTable, judgments: pl.DataFrame, measurements: list[Measurements], settings: Settings
+    table: StagedTable, judgments: pl.DataFrame, measurements: list[Measurements], settings: Settings
 ) -> pl.DataFrame:
     log = table.funnel.filter(pl.col("depth").is_in([0, *settings.depth]))
     return FUNNEL.canonical(pl.concat([log, judgments, *(stratum.funnel for stratum in measurements)]))
@@ -190,7 +192,7 @@ def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
     return rows if "market" in table.columns else rows.drop("market")
 
 
-def with_log_settings(table: PatternTable, settings: Settings) -> Settings:
+def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
     """Return the settings with the URL normalisation of the log, so that judgments match its texts."""
     used = table.info.get("settings", {})
     return settings.model_copy(update={"normalise_urls": used.get("normalise_urls", settings.normalise_urls)})

@@ -17,11 +17,12 @@ from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
+from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
+from clickassay.patterns.lists import LogLists, log_lists
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.table import PatternTable
 
@@ -237,7 +238,7 @@ def _counted(
     """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
         table = counted_pattern_table(log, settings, progress=progress).collected()
-    problems, funnel = [], table.funnel
+    problems, funnel, lists = [], table.funnel, log_lists(table)
     try:
         check_log(funnel, settings.max_rejected)
     except ClickassayError as error:
@@ -245,7 +246,7 @@ def _counted(
     judged: list[JudgedFacts] = []
     if judgments is not None and table.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
-        judged = _judged(table, rows, settings, by_market=by_market)
+        judged = _judged(table, lists, rows, settings, by_market=by_market)
         try:
             graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
@@ -260,7 +261,7 @@ def _counted(
         lost=tuple(_lost(funnel, table.stored_depth)),
         positions=tuple(
             PositionFacts(position, shown, clicked, clicked / shown)
-            for position, (shown, clicked) in enumerate(clicks_by_position(table, table.stored_depth), 1)
+            for position, (shown, clicked) in enumerate(clicks_by_position(lists, table.stored_depth), 1)
         ),
         judged=tuple(judged),
         problems=tuple(problems),
@@ -293,7 +294,7 @@ def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
 
 
 def _judged(
-    table: PatternTable, rows: pl.DataFrame, settings: Settings, *, by_market: bool
+    table: PatternTable, lists: LogLists, rows: pl.DataFrame, settings: Settings, *, by_market: bool
 ) -> list[JudgedFacts]:
     """Return how much of the lists shown is judged, by any judge and whatever the grade."""
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
@@ -301,10 +302,10 @@ def _judged(
     graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
     key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
-    lists = lists_with_sessions(table).select("market", "query", "results", "sessions")
-    results = results_shown(lists, table.stored_depth).join(pairs, on=key, how="left")
+    known = lists.with_sessions.select("market", "query", "results", "sessions")
+    results = results_shown(known, table.stored_depth).join(pairs, on=key, how="left")
     shown = results.with_columns(pl.col("is_judged").fill_null(False))
-    longest = int(lists["results"].list.len().max() or 0)  # type: ignore[arg-type]
+    longest = int(known["results"].list.len().max() or 0)  # type: ignore[arg-type]
     depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})
     return [_judged_to(shown, depth) for depth in depths]
 

@@ -19,7 +19,7 @@ from clickassay.inputs.tables import files_named, read_input
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import build_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
-from clickassay.patterns.folder import read_patterns, write_patterns
+from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable, StagedTable
@@ -31,9 +31,21 @@ def log_to_patterns(
     settings: Settings,
     *,
     judgments: str | Path | None = None,
-    work: Path | None = None,
     progress: Progress = silent,
 ) -> PatternTable:
+    """Turn a log into its pattern table in memory, as `log_to_table` does."""
+    return log_to_table(searches, clicks, settings, judgments=judgments, progress=progress).collected()
+
+
+def log_to_table(
+    searches: str | Path,
+    clicks: str | Path,
+    settings: Settings,
+    *,
+    judgments: str | Path | None = None,
+    work: Path | None = None,
+    progress: Progress = silent,
+) -> StagedTable:
     """Turn a log into its pattern table.
 
     Parameters
@@ -51,8 +63,8 @@ def log_to_patterns(
     if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
             _write_in_sql(searches, clicks, settings, kept, Path(folder), progress)
-            return read_patterns(Path(folder))
-    return _on_arrays(searches, clicks, settings, kept, progress).collected()
+            return read_patterns(Path(folder)).staged()
+    return _on_arrays(searches, clicks, settings, kept, progress)
 
 
 def _on_arrays(
@@ -70,14 +82,21 @@ def _on_arrays(
 
 
 def stored_patterns(place: Path) -> PatternTable:
-    """Read a pattern table from its folder, from a store, or from the output of the SQL of `clickassay sql`.
+    """Read a pattern table, as `opened_table` opens it."""
+    return opened_table(place).collected()
+
+
+def opened_table(place: Path) -> StagedTable:
+    """Open a pattern table from its folder, from a store, or from the output of the SQL of `clickassay sql`.
 
     Raises
     ------
     PatternError, StoreError
         If the folder is none of these, or broken.
     """
-    return PatternStore(place).table() if place_of(place) is Place.STORE else read_patterns(place)
+    if place_of(place) is Place.STORE:
+        return PatternStore(place).table().staged()
+    return opened_patterns(place)
 
 
 def _info(settings: Settings) -> dict[str, Any]:

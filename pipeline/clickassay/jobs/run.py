@@ -18,13 +18,14 @@ from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
-from clickassay.jobs.patterns import log_to_patterns, stored_patterns
+from clickassay.jobs.patterns import log_to_table, opened_table
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.patterns.funnel import check_log
+from clickassay.patterns.lists import log_lists
 from clickassay.patterns.places import DATABASE, Place, place_of
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.table import StagedTable
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def make_report(
     check_apart(out, patterns, judgments, queries)
     check_free(out, force=force)
     _check_names(settings)
-    table = stored_patterns(patterns)
+    table = opened_table(patterns)
     if place_of(patterns) is Place.PATTERN_TABLE:  # its log was checked when it was made
         _check_info(table, patterns)
     else:
@@ -73,7 +74,7 @@ def _check_names(settings: Settings) -> None:
     run_models(settings)
 
 
-def _check_info(table: PatternTable, folder: Path) -> None:
+def _check_info(table: StagedTable, folder: Path) -> None:
     """Refuse a pattern table whose settings.json lacks entries, e.g. as it was changed by hand."""
     info = table.info
     whole = isinstance(info.get("stored_depth"), int) and isinstance(info.get("inputs"), dict)
@@ -103,14 +104,12 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
-        table = log_to_patterns(
-            searches, clicks, settings, judgments=judgments, work=folder, progress=progress
-        )
+        table = log_to_table(searches, clicks, settings, judgments=judgments, work=folder, progress=progress)
         return _write_run(table, judgments, queries, folder, settings, command, progress)
 
 
 def _write_run(
-    table: PatternTable,
+    table: StagedTable,
     judgments: str,
     queries: str | None,
     folder: Path,
@@ -133,17 +132,17 @@ def _write_run(
     return RunSummary(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
 
 
-def _undecided(table: PatternTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
+def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
     if not no_correlation(frames):
         return ()
     settings = with_log_settings(table, settings)
     by_market = "market" in judgments.columns
-    graded = prepare_judgments(collected(judgments), table.queries, settings, by_market=by_market)
-    return without_judgments(table, graded, settings, frames)
+    graded = prepare_judgments(collected(judgments), pl.concat(table.queries), settings, by_market=by_market)
+    return without_judgments(log_lists(table), graded, settings, frames)
 
 
 def _info(
-    table: PatternTable,
+    table: StagedTable,
     judgments: Input,
     queries: str | None,
     attributes: pl.DataFrame | None,

@@ -1,7 +1,7 @@
 """Metrics of the lists of a pattern table: by judge and depth, and by rule for unjudged results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -33,8 +33,9 @@ from clickassay.judgments.unjudged import (
 )
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
-from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics, formed_sessions
-from clickassay.patterns.table import PatternTable
+from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics
+from clickassay.patterns.lists import LogLists, log_lists
+from clickassay.patterns.table import StagedTable
 from clickassay.studies.audit.in_run import conventions_table
 
 DROP = "drop"
@@ -42,7 +43,7 @@ DROP = "drop"
 
 @dataclass(frozen=True)
 class UserSplit:
-    """A pattern table split by users, as clicks that a model is fitted on must not evaluate it.
+    """The lists of a log split by users, as clicks that a model is fitted on must not evaluate it.
 
     Attributes
     ----------
@@ -52,21 +53,22 @@ class UserSplit:
         Sessions of the users of fold 0, if models are fitted on them; else None.
     """
 
-    evaluation: PatternTable
-    fitting: PatternTable | None
+    evaluation: LogLists
+    fitting: LogLists | None
 
     @property
     def fitting_sessions(self) -> dict[str, int]:
         """Number of sessions of `fitting`, by market."""
-        if self.fitting is None:
-            return {}
-        markets = self.fitting.configurations.select("configuration_id", "market")
-        sessions = self.fitting.patterns.join(markets, on="configuration_id")
-        return dict(sessions.group_by("market").agg(pl.col("sessions").sum()).iter_rows())
+        return {} if self.fitting is None else self.fitting.sessions_by_market()
 
 
-def split_users(table: PatternTable, settings: Settings) -> UserSplit:
+def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Settings) -> UserSplit:
     """Hold out the users of fold 0 if the settings need clicks to fit a model of grades or of a metric.
+
+    Parameters
+    ----------
+    judged
+        Queries with judgments, as `log_lists` takes them.
 
     Raises
     ------
@@ -75,15 +77,15 @@ def split_users(table: PatternTable, settings: Settings) -> UserSplit:
     """
     names = _model_names(settings)
     if settings.unjudged != "model" and not names:
-        return UserSplit(table, None)
+        return UserSplit(log_lists(table, judged), None)
     what = "--unjudged model" if settings.unjudged == "model" else f"metric {names[0]}"
     if table.judged_queries is not None:
         raise SettingsError(
             f"{what} needs the lists of every query: make the pattern table without --only-judged"
         )
     own = pl.col("fold") == 0
-    fitting, evaluation = (_filter_patterns(table, part) for part in (own, ~own))
-    if fitting.patterns.is_empty() or evaluation.patterns.is_empty():
+    fitting, evaluation = (log_lists(table, judged, users=part) for part in (own, ~own))
+    if not fitting.sessions_by_market() or not evaluation.sessions_by_market():
         raise SettingsError(
             f"{what} is fitted on the clicks of some users and evaluated on those of others; this log has "
             "users of one fold only: make the pattern table with --folds 2, the default"
@@ -94,12 +96,6 @@ def split_users(table: PatternTable, settings: Settings) -> UserSplit:
 def _model_names(settings: Settings) -> list[str]:
     asked = {measure.metric.name for measure in report_measures(settings)}
     return [metric.name for metric in MODEL_METRICS if metric.name in asked]
-
-
-def _filter_patterns(table: PatternTable, part: pl.Expr) -> PatternTable:
-    patterns = table.patterns.filter(part)
-    kept = table.configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
-    return replace(table, patterns=patterns, configurations=kept)
 
 
 def judgments_by_rule(split: UserSplit, graded: Judgments, settings: Settings) -> dict[str, Judgments]:
@@ -143,10 +139,19 @@ class Strata:
 
 
 def measure_strata(
-    split: UserSplit, graded: Judgments, settings: Settings, progress: Progress, *, rule: str
+    split: UserSplit,
+    formed: dict[str, int],
+    graded: Judgments,
+    settings: Settings,
+    progress: Progress,
+    *,
+    rule: str,
 ) -> Strata:
-    """Compute the metrics of the lists whose results all have a grade, for every judge and depth."""
-    formed, fitting = formed_sessions(split.evaluation.funnel), split.fitting_sessions
+    """Compute the metrics of the lists whose results all have a grade, for every judge and depth.
+
+    `formed` has all sessions of the log, by market.
+    """
+    fitting = split.fitting_sessions
     strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     found = Strata([], [], [])
     for number, (judge, depth) in enumerate(strata):
@@ -195,11 +200,11 @@ def _expectation(judged: JudgedConfigurations, name: str, settings: Settings) ->
 
 
 def next_judgments_table(
-    split: UserSplit, graded: Judgments, settings: Settings, progress: Progress
+    split: UserSplit, formed: dict[str, int], graded: Judgments, settings: Settings, progress: Progress
 ) -> pl.DataFrame:
     """Return the rows of `contracts.judgments.NEXT_JUDGMENTS` for every judge and depth."""
     progress(Event("choosing results to judge next"))
-    fitting, formed = split.fitting_sessions, formed_sessions(split.evaluation.funnel)
+    fitting = split.fitting_sessions
     evaluated = {market: sessions - fitting.get(market, 0) for market, sessions in formed.items()}
     found = [
         next_judgments(split.evaluation, graded, evaluated, judge=judge, depth=depth)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import judged_pool, judgment_rows, lists_with_sessions
+from clickassay.judgments.shown import judged_pool, judgment_rows
 from clickassay.patterns.identity import configuration_ids
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.lists import LogLists
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class GradedCandidates:
 
     Attributes
     ----------
-    stored
-        All configurations with their `sessions`.
+    lengths
+        market, length, sessions: all lists of the log by their number of results.
     candidates
-        Those whose query has a grade.
+        Those whose query has a grade, with their `sessions`.
     patterns
         Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
     judgments
@@ -35,7 +35,7 @@ class GradedCandidates:
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
     """
 
-    stored: pl.DataFrame
+    lengths: pl.DataFrame
     candidates: pl.DataFrame
     patterns: pl.DataFrame
     judgments: NDArray[np.int64]
@@ -44,23 +44,33 @@ class GradedCandidates:
     pools: pl.DataFrame
 
 
-def look_up_grades(
-    table: PatternTable, judgments: Judgments, *, judge: str, deepest: int
-) -> GradedCandidates:
+def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest: int) -> GradedCandidates:
     """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
     grades, n_judgments = judgments.of_judge(judge)
-    on, stored = judgments.query_key, lists_with_sessions(table)
+    on, stored = judgments.query_key, lists.with_sessions.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
-    places = candidates.select("configuration_id", pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
     return GradedCandidates(
-        stored=stored,
-        candidates=candidates,
-        patterns=table.patterns.join(places, on="configuration_id").drop("configuration_id"),
+        lengths=_lengths(lists),
+        candidates=candidates.drop("list"),
+        patterns=_patterns_of(lists, candidates["list"].to_numpy()),
         judgments=judgment_rows(candidates, grades, on, deepest),
         grades=grades["grade"].to_numpy(),
         n_judgments=n_judgments,
         pools=grades.group_by(*on, "grade").len(),
     )
+
+
+def _lengths(lists: LogLists) -> pl.DataFrame:
+    length = pl.col("results").list.len().cast(pl.Int64).alias("length")
+    return pl.concat([lists.with_sessions.select("market", length, "sessions"), lists.others])
+
+
+def _patterns_of(lists: LogLists, chosen: NDArray[np.uint32]) -> pl.DataFrame:
+    """Return the patterns of some lists, with the place of the list among them."""
+    place = np.full(lists.configurations.height, -1, np.int64)
+    place[chosen] = np.arange(len(chosen))
+    places = pl.Series("place", place[lists.patterns["list"].to_numpy()])
+    return lists.patterns.select(places, "fold", "click_mask", "sessions").filter(pl.col("place") >= 0)
 
 
 def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> JudgedConfigurations:
@@ -75,7 +85,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     urls = judgments[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
-    long_enough = pl.col("results").list.len() >= depth
+    long_enough = pl.col("length") >= depth
     return JudgedConfigurations(
         rows=cut,
         grades=graded.grades[urls],
@@ -83,8 +93,8 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         filled=urls >= graded.n_judgments,
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
-        too_short=_sessions_by_market(graded.stored.filter(~long_enough)),
-        not_judged=_missing(graded.stored.filter(long_enough), kept),
+        too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
+        not_judged=_missing(graded.lengths.filter(long_enough), kept),
     )
 
 

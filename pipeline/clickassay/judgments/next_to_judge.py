@@ -8,15 +8,15 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.records import Floats
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import lists_with_sessions, results_shown
-from clickassay.patterns.table import PatternTable
+from clickassay.judgments.shown import results_shown
+from clickassay.patterns.lists import LogLists
 
 MAX_QUERIES = 200
 """Queries that are kept for each market, depth and judge."""
 
 
 def next_judgments(
-    table: PatternTable, judgments: Judgments, formed: Mapping[str, int], *, judge: str, depth: int
+    table: LogLists, judgments: Judgments, formed: Mapping[str, int], *, judge: str, depth: int
 ) -> pl.DataFrame:
     """Rank queries by what judging them would do, per label: to coverage, and to the width of intervals.
 
@@ -28,7 +28,7 @@ def next_judgments(
     Parameters
     ----------
     table
-        All lists of the log.
+        Lists of the log; its most frequent queries are among them.
     judgments
         Filled rows are ignored.
     formed
@@ -54,9 +54,9 @@ def next_judgments(
     return NEXT_JUDGMENTS.canonical(named)
 
 
-def _lists(table: PatternTable, depth: int) -> pl.DataFrame:
+def _lists(table: LogLists, depth: int) -> pl.DataFrame:
     """Return (list, market, query, results, sessions) of long enough lists, cut to the depth, each once."""
-    long_enough = lists_with_sessions(table).filter(pl.col("results").list.len() >= depth)
+    long_enough = table.with_sessions.filter(pl.col("results").list.len() >= depth)
     cut = long_enough.select("market", "query", pl.col("results").list.head(depth), "sessions")
     summed = cut.group_by("market", "query", "results").agg(pl.col("sessions").sum())
     return summed.sort(

@@ -7,13 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.records import Integers
-from clickassay.patterns.table import PatternTable
-
-
-def lists_with_sessions(table: PatternTable) -> pl.DataFrame:
-    """Return the configurations of a pattern table, in their order, with the sum of their `sessions`."""
-    sessions = table.patterns.group_by("configuration_id").agg(pl.col("sessions").sum())
-    return table.configurations.join(sessions, on="configuration_id", maintain_order="left")
+from clickassay.patterns.lists import LogLists
 
 
 def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
@@ -33,13 +27,13 @@ def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
     return rows.drop("results").explode("url", "place", empty_as_null=False)
 
 
-def clicks_by_position(table: PatternTable, deepest: int) -> Iterator[tuple[int, int]]:
+def clicks_by_position(lists: LogLists, deepest: int) -> Iterator[tuple[int, int]]:
     """Yield the sessions that show a result at each position, and of these the sessions that click it.
 
     From the first position down to `deepest`, or to the last that any session shows.
     """
-    lengths = table.configurations.select("configuration_id", length=pl.col("results").list.len())
-    sessions = table.patterns.join(lengths, on="configuration_id")
+    lengths = lists.configurations["results"].list.len().alias("length")
+    sessions = lists.patterns.with_columns(lengths.gather(lists.patterns["list"]))
     for place in range(deepest):
         shown = sessions.filter(pl.col("length") > place)
         if shown.is_empty():

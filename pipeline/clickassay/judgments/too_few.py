@@ -9,9 +9,9 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.settings import Settings
 from clickassay.core.text import count, listed, percent, plural, visible
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import clicks_by_position, lists_with_sessions, results_shown
+from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.metrics.clicks import CLICKS
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.lists import LogLists
 
 MAX_QUERIES = 5
 """Queries that are named; the table `next_judgments` has 200."""
@@ -39,13 +39,13 @@ def no_correlation(frames: Mapping[str, pl.DataFrame]) -> bool:
 
 
 def without_judgments(
-    table: PatternTable, graded: Judgments, settings: Settings, frames: Mapping[str, pl.DataFrame]
+    lists: LogLists, graded: Judgments, settings: Settings, frames: Mapping[str, pl.DataFrame]
 ) -> tuple[str, ...]:
     """Return the lines of one screen for a run with `no_correlation`.
 
     Parameters
     ----------
-    table
+    lists
         All lists of the log.
     graded
         Judgments of its queries.
@@ -56,7 +56,7 @@ def without_judgments(
     -------
     Lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is missing.
     """
-    shown = _shown(table, graded, max(settings.depth))
+    shown = _shown(lists, graded, max(settings.depth))
     if shown["judges"].null_count() == 0 and frames["configurations"].height:
         return ()
     if shown.is_empty():
@@ -68,17 +68,17 @@ def without_judgments(
     return (
         *_why(shown, settings, frames, judge),
         *proposed,
-        *_clicks_alone(table, max(settings.depth)),
+        *_clicks_alone(lists, max(settings.depth)),
         *_remedies(shown, graded, settings, has_proposed=bool(proposed)),
     )
 
 
-def _shown(table: PatternTable, graded: Judgments, deepest: int) -> pl.DataFrame:
+def _shown(lists: LogLists, graded: Judgments, deepest: int) -> pl.DataFrame:
     """Return (list, query, place, url, sessions, judges) of every result down to `deepest`, once a list."""
-    lists = lists_with_sessions(table).select("market", "query", "results", "sessions")
-    results, on = results_shown(lists, deepest), (*graded.query_key, "url")
-    known = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
-    return results.join(known, on=on, how="left", maintain_order="left")
+    known = lists.with_sessions.select("market", "query", "results", "sessions")
+    results, on = results_shown(known, deepest), (*graded.query_key, "url")
+    judges = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
+    return results.join(judges, on=on, how="left", maintain_order="left")
 
 
 def _why(
@@ -132,11 +132,11 @@ def _urls(urls: Sequence[str]) -> str:
     return f"{named} and {count(len(urls) - MAX_URLS)} more" if len(urls) > MAX_URLS else named
 
 
-def _clicks_alone(table: PatternTable, deepest: int) -> list[str]:
+def _clicks_alone(lists: LogLists, deepest: int) -> list[str]:
     """Return clicks per session by position, and the click metrics that need no grades."""
-    masks, sessions = (table.patterns[name].to_numpy() for name in ("click_mask", "sessions"))
+    masks, sessions = (lists.patterns[name].to_numpy() for name in ("click_mask", "sessions"))
     masks, total = masks & ((1 << deepest) - 1), int(sessions.sum())
-    positions = clicks_by_position(table, min(deepest, MAX_POSITIONS))
+    positions = clicks_by_position(lists, min(deepest, MAX_POSITIONS))
     rates = [clicked / shown for shown, clicked in positions]
     metrics = (
         f"{metric.name} {np.average(metric.function(masks), weights=sessions):.3f}"

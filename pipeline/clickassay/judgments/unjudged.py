@@ -19,7 +19,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import JudgmentError
 from clickassay.judgments.prepare import KEY, Judgments
 from clickassay.judgments.shown import results_shown
-from clickassay.patterns.table import PatternTable
+from clickassay.patterns.lists import LogLists
 
 RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "bounds": ("zero", "best")}
 """By setting: the rules that are computed besides leaving out lists with an unjudged result."""
@@ -55,7 +55,7 @@ def constant_grade(grade: int) -> GradeRule:
     return lambda unjudged: pl.Series("grade", np.full(unjudged.height, grade), dtype=pl.Int8)
 
 
-def unjudged_results(table: PatternTable, judgments: Judgments, *, deepest: int) -> pl.DataFrame:
+def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> pl.DataFrame:
     """Return the results down to `deepest` that a judge of their query has not judged.
 
     Returns
@@ -76,7 +76,7 @@ def _shown(configurations: pl.DataFrame, *, by_market: bool, deepest: int) -> pl
 
 
 def hot_deck_from_clicks(
-    fitting: PatternTable, judgments: Judgments, *, deepest: int, rng: np.random.Generator
+    fitting: LogLists, judgments: Judgments, *, deepest: int, rng: np.random.Generator
 ) -> GradeRule:
     """Return the rule `model`: grades drawn from judged results with similar clicks.
 
@@ -115,13 +115,13 @@ def hot_deck_from_clicks(
 _FEATURES = ("attraction", "relevance", "impressions")
 
 
-def _features(fitting: PatternTable, judgments: Judgments, deepest: int) -> pl.DataFrame:
+def _features(fitting: LogLists, judgments: Judgments, deepest: int) -> pl.DataFrame:
     """Return the estimates from clicks for each result of the queries that any judge judged."""
     on = judgments.query_key
     lists = fitting.configurations.join(judgments.grades.select(on).unique(), on=on, how="semi")
     if not judgments.by_market:
         lists = lists.with_columns(pl.lit(EVERY).alias("market"))
-    log = click_log(lists.sort("configuration_id"), fitting.patterns, depth=deepest)
+    log = click_log(lists.sort("configuration_id"), fitting.patterns_by_id, depth=deepest)
     model = fit_dbn(log).model
     found = log.documents.with_columns(
         attraction=_log_odds(model.attraction),

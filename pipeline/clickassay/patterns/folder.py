@@ -1,6 +1,9 @@
 """The folder of a pattern table: written, read back and checked."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +15,7 @@ from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.script_folder import read_script_folder
-from clickassay.patterns.table import PatternTable, StagedTable
+from clickassay.patterns.table import PatternTable, Pieces, StagedTable
 
 FOLDER_TABLES = {
     "configurations": PATTERN_CONFIGURATIONS,
@@ -48,25 +51,48 @@ def read_patterns(folder: Path) -> PatternTable:
     PatternError
         If the folder is not one, or a file of it is missing, broken or of another form.
     """
+    return opened_patterns(folder).collected()
+
+
+def opened_patterns(folder: Path) -> StagedTable:
+    """Open a stored pattern table, as `read_patterns` reads it; its large files are read later.
+
+    Raises
+    ------
+    PatternError
+        As there.
+    """
     place = place_of(folder)
     if place is Place.SCRIPT_FOLDER:
-        return read_script_folder(folder)
+        return read_script_folder(folder).staged()
     if place is Place.RUN:
         raise PatternError(
             f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
         )
     if place is not Place.PATTERN_TABLE:
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
-    try:
+    with _broken(folder):
         info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
-        frames = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in FOLDER_TABLES}
-        checked = {name: FOLDER_TABLES[name].canonical(frame) for name, frame in frames.items()}
         used = info.get("settings") if isinstance(info, dict) else None
         only_judged = isinstance(used, dict) and used.get("only_judged")
         judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
+        funnel = FUNNEL.canonical(pl.read_parquet(folder / "funnel.parquet", glob=False))
+    if not isinstance(info, dict) or "stored_depth" not in info:
+        raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
+    pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name != "funnel"}
+    return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged)
+
+
+def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
+    with _broken(folder):
+        rows = pl.scan_parquet(folder / f"{name}.parquet", glob=False)
+        yield from FOLDER_TABLES[name].in_order(rows.collect_batches(maintain_order=True))
+
+
+@contextmanager
+def _broken(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError, pl.exceptions.PolarsError, ContractError) as error:
         reason = str(error).splitlines()[0]
         raise PatternError(f"pattern table {folder} is broken: {reason}; make it again") from error
-    if not isinstance(info, dict) or "stored_depth" not in info:
-        raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
-    return PatternTable(**checked, info=info, judged_queries=judged)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 
@@ -10,24 +10,28 @@ from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
 
+Rows = TypeVar("Rows")
+
 
 @dataclass(frozen=True)
-class PatternTable:
+class AnyTable(Generic[Rows]):
     """A whole log as counts: rows (configuration, click mask, sessions), and the texts that they refer to.
 
     Attributes
     ----------
-    configurations, patterns, queries, funnel
-        Frames in the form of `FOLDER_TABLES`.
+    configurations, patterns, queries
+        Rows in the form of `FOLDER_TABLES`.
+    funnel
+        A frame in that form.
     info
         Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
     judged_queries
         market (null = every market), query: all that is kept; None when every query is.
     """
 
-    configurations: pl.DataFrame
-    patterns: pl.DataFrame
-    queries: pl.DataFrame
+    configurations: Rows
+    patterns: Rows
+    queries: Rows
     funnel: pl.DataFrame
     info: Mapping[str, Any]
     judged_queries: pl.DataFrame | None = None
@@ -36,6 +40,21 @@ class PatternTable:
     def stored_depth(self) -> int:
         """Positions kept of each list and mask."""
         return int(self.info["stored_depth"])
+
+
+class PatternTable(AnyTable[pl.DataFrame]):
+    """A pattern table in memory."""
+
+    def staged(self) -> "StagedTable":
+        """Return the table as one piece of each of its tables."""
+        return StagedTable(
+            configurations=Pieces.in_memory(PATTERN_CONFIGURATIONS.canonical(self.configurations)),
+            patterns=Pieces.in_memory(PATTERNS.canonical(self.patterns)),
+            queries=Pieces.in_memory(PATTERN_QUERIES.canonical(self.queries)),
+            funnel=self.funnel,
+            info=self.info,
+            judged_queries=self.judged_queries,
+        )
 
 
 @dataclass(frozen=True)
@@ -58,20 +77,14 @@ class Pieces:
         """Return the rows of a frame that is sorted by its key."""
         return cls(lambda: frame.collect_batches(maintain_order=True))
 
+    @classmethod
+    def in_memory(cls, frame: pl.DataFrame) -> "Pieces":
+        """Return the rows of a frame that is sorted by its key as one piece."""
+        return cls(lambda: [frame])
 
-@dataclass(frozen=True)
-class StagedTable:
-    """A pattern table that is not held in memory: its tables come in pieces.
 
-    The attributes are those of `PatternTable`.
-    """
-
-    configurations: Pieces
-    patterns: Pieces
-    queries: Pieces
-    funnel: pl.DataFrame
-    info: Mapping[str, Any]
-    judged_queries: pl.DataFrame | None = None
+class StagedTable(AnyTable[Pieces]):
+    """A pattern table that is not held in memory: its tables come in pieces."""
 
     def collected(self) -> PatternTable:
         """Return the table in memory."""
@@ -113,7 +126,7 @@ def _sum_by_key(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     return summed
 
 
-def check_judged(table: PatternTable, judged: pl.DataFrame) -> None:
+def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
     """Refuse judgments of queries that the stored table left out.
 
     Parameters
@@ -141,7 +154,7 @@ def check_judged(table: PatternTable, judged: pl.DataFrame) -> None:
         )
 
 
-def check_depths(table: PatternTable, depths: tuple[int, ...]) -> None:
+def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
     """Refuse depths that the stored table does not reach.
 
     Raises

@@ -17,6 +17,7 @@ from clickassay.core.settings import load_settings
 from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.patterns.identity import configuration_id
+from clickassay.patterns.lists import log_lists
 from clickassay.patterns.table import PatternTable
 
 LISTS = [("all", "q", "abc"), ("all", "q", "abd"), ("all", "q", "a"), ("all", "r", "xy")]
@@ -72,5 +73,5 @@ def judged_at(depth, table=None, rows=None, *, judge="all", by_market=False, **s
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market, **settings)
     return cut_to_depth(
-        look_up_grades(table, judgments, judge=judge, deepest=depth), depth=depth, max_grade=4
+        look_up_grades(log_lists(table), judgments, judge=judge, deepest=depth), depth=depth, max_grade=4
     )

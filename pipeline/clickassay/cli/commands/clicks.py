@@ -10,7 +10,6 @@ import typer
 from clickassay.cli.console import command_line, say, show_table, speaker, write_frame, write_json
 from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, settings_of, with_options
 from clickassay.cli.progress import shown_progress
-from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import Settings
@@ -84,6 +83,7 @@ def compare(
         clickassay clicks compare june-patterns --click-models PBM,UBM,DBN --depth 10 --out models
     """
     from clickassay.click_models.catalogue import click_models as named
+    from clickassay.core.contracts.columns import EVERY
     from clickassay.core.output import check_place
     from clickassay.core.tables import write_tables
     from clickassay.jobs.click_models import compare_models, examination_picture, read_clicks

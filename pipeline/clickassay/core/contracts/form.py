@@ -84,7 +84,8 @@ class Table:
             rows = piece.select(pl.col(column.name).cast(column.dtype) for column in self.columns)
             keys = pl.concat([before, rows.select(self.key)])
             if not _ascends(keys, self.key):
-                raise ContractError(f"table {self.name}: rows do not ascend by {', '.join(self.key)}")
+                key = ", ".join(self.key)
+                raise ContractError(f"table {self.name}: the key {key} is not unique, or rows out of order")
             before = keys.tail(1)
             yield rows
 

@@ -203,7 +203,7 @@ class ArraySessioniser:
         return StagedTable(
             configurations=frames.configurations,
             patterns=frames.patterns,
-            queries=Pieces(lambda: [frames.queries]),
+            queries=Pieces.in_memory(frames.queries),
             funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
         )

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import EngineError
+from clickassay.core.memory import give_back
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
@@ -21,6 +22,8 @@ from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable
 
+_GIVEN_BACK_EACH = 8
+"""Batches after which freed memory is given back: after each, the next would soon ask for it again."""
 _READING = 0.7
 """Share of the time of a batch that reading it takes."""
 
@@ -76,7 +79,12 @@ def counted_pattern_table(
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
         batch = batch_of(windows[number], log, NEVER_MS if later is None else later)
         sessioniser.add(batch, reporter(windows, number, progress), progress)
+        if number % _GIVEN_BACK_EACH == 0:
+            give_back()
     progress(Event("collecting the pattern table", 1.0))
+    sessioniser.carry_over = None
+    sessioniser.shown.forget_keys()
+    give_back()
     table = sessioniser.closed_table()
     _check_all_read(windows, table.funnel)
     return replace(table, funnel=_with_orphan_clicks(sessioniser, searches, table.funnel, len(windows)))

@@ -15,20 +15,18 @@ class Texts:
     """Texts by number, held densely: as read, each would keep those of a whole row group in memory."""
 
     def __init__(self) -> None:
-        self._held: list[pa.LargeStringArray] = []
+        self._held: list[pl.Series] = []
         self._all: pl.Series | None = None
 
     def append(self, texts: pl.Series) -> None:
         """Keep texts at the end."""
         self._all = None
-        self._held.append(held_densely(texts))
+        self._held.append(pl.Series(values=held_densely(texts), dtype=pl.String))
 
     def all(self) -> pl.Series:
         """Return all texts."""
         if self._all is None:
-            held = pa.chunked_array(self._held, type=pa.large_string()).combine_chunks()
-            self._held = [held] if isinstance(held, pa.Array) else held.chunks
-            self._all = pl.Series(values=self._held[0] if self._held else [], dtype=pl.String)
+            self._all = pl.concat([pl.Series(dtype=pl.String), *self._held]).rechunk()
         return self._all
 
 
@@ -62,6 +60,10 @@ class Urls:
     def texts(self) -> pl.Series:
         """Return the texts by number, as they were read."""
         return self._texts.all()
+
+    def forget_keys(self) -> None:
+        """Free what only new URLs would need."""
+        self._numbers = Numbers()
 
     def known(self, keys: Keys) -> Small:
         """Return the number of each URL by its fingerprint; `NO_URL` where no list shows it."""

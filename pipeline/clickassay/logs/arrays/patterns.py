@@ -1,6 +1,6 @@
 """Click patterns counted by sorting numbers, and the pattern table made of the counts (method 4)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from clickassay.patterns.table import Pieces
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
+_ROWS = 100_000
+"""Rows of patterns that are put together at a time."""
 
 
 class PatternCounts:
@@ -52,28 +54,23 @@ class PatternCounts:
 
     def frames(self) -> "PatternFrames":
         """Return the tables of all that was added, which is then no longer held."""
-        numbers, sessions = self._begun()
-        lists = numbers >> 1
-        is_kept = self._shown.lists.query.take(lists) >= 0
-        on_first_page = (numbers & 1).astype(bool)
-        queries = self._queries(lists[is_kept])
-        begun = _by_market(lists, is_kept, on_first_page, sessions, self._shown)
-        configurations = Configurations.of(lists[is_kept & on_first_page], self._shown)
-        ranked, masks = self._ranked(configurations)
-        patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
-        return PatternFrames(Pieces(configurations.pieces), patterns, masks, queries, begun)
-
-    def _begun(self) -> tuple[Rows, Rows]:
-        """Return the numbers of lists and pages that sessions begin on, in order, and how many do."""
-        found = [np.zeros((2, 0), np.int64)]
+        is_begun, is_shown = np.zeros((2, len(self._shown.lists.query)), bool)
+        begun = [pl.DataFrame(schema=_BEGUN)]
         for section in self._sums.sections():
             numbers, _, _ = self._layout.unpacked(section)
             starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-            found.append(
-                np.stack([numbers[starts], np.add.reduceat(section.sessions, starts, dtype=np.int64)])
-            )
-        numbers, sessions = np.concatenate(found, axis=1)
-        return numbers, sessions
+            lists, on_first_page = numbers[starts] >> 1, (numbers[starts] & 1).astype(bool)
+            is_kept = self._shown.lists.query.take(lists) >= 0
+            is_begun[lists[is_kept]] = is_shown[lists[is_kept & on_first_page]] = True
+            sessions = np.add.reduceat(section.sessions, starts, dtype=np.int64)
+            begun.append(_by_market(lists, is_kept, on_first_page, sessions, self._shown))
+        queries = self._queries(np.flatnonzero(is_begun))
+        configurations = Configurations.of(np.flatnonzero(is_shown), self._shown)
+        ranked, masks = self._ranked(configurations)
+        patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
+        return PatternFrames(
+            Pieces(configurations.pieces), patterns, masks, queries, _summed(begun, "sessions").rows()
+        )
 
     def _ranked(self, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
         """Return sums by the place of the configuration in place of the list, and sessions by click mask."""
@@ -86,7 +83,7 @@ class PatternCounts:
             sums = counted(words, section.sessions.take(rows))
             ranked.add(sums)
             by_mask.append(_sum_by_mask(self._layout.unpacked(sums)[2], sums.sessions))
-        return ranked, pl.concat(by_mask).group_by("click_mask").agg(pl.col("sessions").sum())
+        return ranked, _summed(by_mask, "sessions")
 
     def _queries(self, lists: Rows) -> pl.DataFrame:
         """Return market, query and user buckets of all queries that a session is of."""
@@ -120,23 +117,27 @@ class PatternFrames:
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}
+_BEGUN = {"market": pl.String, "is_kept": pl.Boolean, "first": pl.Boolean, "sessions": pl.Int64}
+
+
+def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
+    """Add up a column of frames by all others."""
+    return pl.concat(frames).group_by(pl.exclude(what)).agg(pl.col(what).sum())
 
 
 def _sum_by_mask(masks: Rows, sessions: Rows) -> pl.DataFrame:
-    rows = pl.DataFrame({"click_mask": masks, "sessions": sessions}, schema=_MASKS)
-    return rows.group_by("click_mask").agg(pl.col("sessions").sum())
+    return _summed([pl.DataFrame({"click_mask": masks, "sessions": sessions}, schema=_MASKS)], "sessions")
 
 
 def _by_market(
     lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: Shown
-) -> list[tuple[str, bool, bool, int]]:
+) -> pl.DataFrame:
     """Return sessions by market, whether their query is kept, and whether they begin on a first page."""
     markets = shown.queries.texts["market"].gather(np.maximum(shown.lists.query.take(lists), 0))
     out = np.flatnonzero(~is_kept)
     markets = markets.scatter(out, [shown.lists.left_out[number] for number in lists[out].tolist()])
-    columns = {"is_kept": is_kept, "first": on_first_page, "sessions": sessions}
-    rows = pl.DataFrame({"market": markets, **columns})
-    return rows.group_by("market", "is_kept", "first").agg(pl.col("sessions").sum()).rows()
+    columns = {"market": markets, "is_kept": is_kept, "first": on_first_page, "sessions": sessions}
+    return _summed([pl.DataFrame(columns, schema=_BEGUN)], "sessions")
 
 
 def _pattern_pieces(ranked: Sums, layout: Layout, configurations: "Configurations") -> Iterator[pl.DataFrame]:
@@ -145,8 +146,11 @@ def _pattern_pieces(ranked: Sums, layout: Layout, configurations: "Configuration
         places, folds, masks = layout.unpacked(section)
         first = int(places[0])
         ids = ids_of(configurations.digests[first : int(places[-1]) + 1])
-        columns = {"fold": folds, "click_mask": masks, "sessions": section.sessions.astype(np.int64)}
-        yield pl.DataFrame({"configuration_id": ids.gather(places - first), **columns})
+        for at in range(0, len(places), _ROWS):
+            rows = slice(at, at + _ROWS)
+            sessions = section.sessions[rows].astype(np.int64)
+            columns = {"fold": folds[rows], "click_mask": masks[rows], "sessions": sessions}
+            yield pl.DataFrame({"configuration_id": ids.gather(places[rows] - first), **columns})
 
 
 @dataclass(frozen=True)
@@ -177,9 +181,9 @@ class Configurations:
         EngineError
             If the ids of two configurations begin with the same 16 digits.
         """
-        starts = range(0, len(lists), _PIECE)
-        pieces = [configuration_digests(_texts(lists[at : at + _PIECE], shown)) for at in starts]
-        digests = np.concatenate([np.zeros((0, 16), np.uint8), *pieces])
+        digests = np.empty((len(lists), 16), np.uint8)
+        for at in range(0, len(lists), _PIECE):
+            digests[at : at + _PIECE] = configuration_digests(_texts(lists[at : at + _PIECE], shown))
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)
         order = order_of(leading)
         begins = np.ones(len(order), bool)

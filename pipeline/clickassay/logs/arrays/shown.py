@@ -163,6 +163,10 @@ class Lists:
         """Return the number of each list; `learn` must keep the new ones, by rows."""
         return self._numbers.get_or_add(keys, learn)
 
+    def forget_keys(self) -> None:
+        """Free what only new lists would need."""
+        self._numbers = Numbers()
+
     def keep(self, queries: Small, urls: Small, lengths: Rows, normal: Small) -> None:
         """Keep new lists: their queries, their URLs one list after the other, and how many each has.
 
@@ -198,8 +202,11 @@ class Lists:
         found[as_read] = self._urls.values[(begins + places - 1)[as_read]]
         return found
 
-    def results(self, lists: Small, texts: pl.Series) -> pl.Series:
-        """Return the results of lists as they were read; `texts` are those of all URLs."""
+    def results(self, lists: Small, texts: pl.Series, normal: Small | None = None) -> pl.Series:
+        """Return the results of lists as they were read, or in normal form.
+
+        `texts` are those of all URLs, `normal` the numbers of their normal forms if these are wanted.
+        """
         begins, ends = self._as_read(lists)
         top = self.top[lists[begins == ends]]
         lengths = ends - begins
@@ -208,7 +215,7 @@ class Lists:
         is_as_read = np.repeat(ends > begins, lengths)
         urls[is_as_read] = self._urls.values[_ranges(begins, ends)]
         urls[~is_as_read] = top[top >= 0]
-        return lists_of(texts, urls, lengths)
+        return lists_of(texts, urls if normal is None else normal[urls], lengths)
 
     def _as_read(self, lists: Small) -> tuple[Rows, Rows]:
         """Return where the URLs of lists begin and end; equal for a list of its top results alone."""
@@ -239,6 +246,11 @@ class Shown:
     lists: Lists
     urls: Urls
 
+    def forget_keys(self) -> None:
+        """Free what only new searches would need: after them, nothing may be read."""
+        self.lists.forget_keys()
+        self.urls.forget_keys()
+
     def pairs(self, searches: Searches) -> Small:
         """Return the numbers of the (market, query) in normal form of searches."""
         return self.queries.pair.take(searches.query)
@@ -256,7 +268,7 @@ class Shown:
     def contents(self, searches: Searches) -> list[tuple[Any, ...]]:
         """Return what each of a few searches showed, to be compared: in normal form first, then as read."""
         normal = self.queries.normal_texts[self.pairs(searches)]
-        results = self.lists.results(searches.list, self.urls.texts.gather(self.urls.normal))
+        results = self.lists.results(searches.list, self.urls.texts, self.urls.normal)
         normal = normal.with_columns(results.alias("results"), pl.Series("page", searches.page))
         as_read = self.rows(searches).select("results", "query")
         return [(*one, *other) for one, other in zip(normal.rows(), as_read.rows(), strict=True)]

@@ -7,7 +7,6 @@ All sizes are given, so the same numbers give the same picture, whatever fonts a
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
 from clickassay.report.model import Drawing
@@ -86,6 +85,8 @@ def picture(
         "config": _CONFIG,
         "layer": list(layers),
     }
+    import vl_convert  # noqa: PLC0415 - tables as text need no pictures
+
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
     return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -32,7 +32,9 @@ def script() -> str:
     RuntimeError
         If the bundle of itables does not have the expected form.
     """
-    bundle = files("itables").joinpath("html", "dt_bundle.js").read_text(encoding="utf-8")
+    package = find_spec("itables")  # not imported: it would import pandas where that is installed
+    (home,) = (package and package.submodule_search_locations) or ("",)
+    bundle = Path(home, "html", "dt_bundle.js").read_text(encoding="utf-8")
     exports = re.search(r"export\{([^}]*)\}", bundle)
     pairs = (pair.split(" as ") for pair in exports[1].split(",")) if exports else ()
     names = {public: own for own, public in pairs}
@@ -77,6 +79,8 @@ def _only_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
 
 
 def _packed(text: str) -> str:
+    import pyarrow as pa  # noqa: PLC0415 - only pages need it
+
     packed = pa.compress(text.encode("utf-8"), codec="gzip", asbytes=True)
     return base64.b64encode(packed).decode("ascii")
 

@@ -19,8 +19,6 @@ from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
 from clickassay.report.model import Table
-from clickassay.report.writers.latex import latex_table
-from clickassay.report.writers.markdown import markdown_table
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import gain_curves, r_precision_differences, recall_precision
 from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation, evaluate
@@ -31,11 +29,7 @@ from clickassay.studies.evaluation.forms import (
     RECALL_PRECISION,
     in_form,
 )
-from clickassay.studies.evaluation.report.page import (
-    build_evaluation_report,
-    evaluation_tables,
-    write_evaluation_report,
-)
+from clickassay.studies.evaluation.report.sections import evaluation_tables
 
 SHALLOWEST, DEEPEST = 10, 100
 """Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
@@ -159,6 +153,8 @@ def as_jsonl(found: EvaluationResult, *, per_query: bool) -> str:
 
 def as_markdown(found: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as a list, and the tables."""
+    from clickassay.report.writers.markdown import markdown_table  # noqa: PLC0415 - templates
+
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
         for table in shown_tables(found, per_query=per_query)
@@ -169,6 +165,8 @@ def as_markdown(found: EvaluationResult, *, per_query: bool) -> str:
 
 def as_latex(found: EvaluationResult, *, per_query: bool) -> str:
     """Return the conventions as comments, and the tables; the document needs the package booktabs."""
+    from clickassay.report.writers.latex import latex_table  # noqa: PLC0415 - where it is asked for
+
     head = "".join(f"% {what}: {latex(how)}\n" for what, how in found.conventions)
     return head + "\n".join(latex_table(table) for table in shown_tables(found, per_query=per_query))
 
@@ -219,6 +217,11 @@ def write_evaluation(
     OutputError
         If the folder exists already, or cannot be written.
     """
+    from clickassay.studies.evaluation.report.page import (  # noqa: PLC0415 - templates take a while to import
+        build_evaluation_report,
+        write_evaluation_report,
+    )
+
     frames = evaluation_frames(found)
     report = build_evaluation_report(
         frames,

@@ -115,9 +115,9 @@ class Numbers:
         """Give the next numbers to distinct keys that have none."""
         first = self.count
         self._held.append(keys)
-        if 4 * self.count > self._last + 1:
+        if 2 * self.count > self._last + 1:  # fuller tables are slower, emptier ones leave the cache
             first = 0
-            self._allocate(int(self.count).bit_length() + 2)
+            self._allocate(int(self.count).bit_length() + 1)
         self._put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
 
     def _put(self, keys: Keys, numbers: Small) -> None:

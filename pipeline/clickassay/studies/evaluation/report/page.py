@@ -1,7 +1,7 @@
 """The report of an evaluation of runs against judgments: built, and written as HTML, Markdown, CSV, LaTeX."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +10,7 @@ from clickassay.core.escape import html
 from clickassay.core.text import listed, plural, visible
 from clickassay.report.build import write_table_files
 from clickassay.report.charts.lines import MOST_LINES
-from clickassay.report.model import Section, Table
+from clickassay.report.model import Section
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 from clickassay.studies.evaluation.report.sections import (
@@ -54,17 +54,6 @@ class EvaluationReport:
     conventions: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
     command: str
-
-
-def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
-    """Return all tables except those of the curves, with all their rows.
-
-    `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
-    """
-    tables = [runs_table(frames["runs"]), means_table(frames["means"])]
-    tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
-    tables += [per_query_table(frames["per_query"])] if per_query else []
-    return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
 
 
 def build_evaluation_report(

@@ -1,6 +1,7 @@
 """Tables and pictures of an evaluation of runs against judgments, before they are written."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -22,6 +23,17 @@ _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95 % interval", "p-value", "Queries"
 LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
+
+
+def evaluation_tables(frames: Mapping[str, pl.DataFrame], *, per_query: bool) -> tuple[Table, ...]:
+    """Return all tables except those of the curves, with all their rows.
+
+    `frames` are those of `studies.evaluation.forms.EVALUATION_TABLES` by name.
+    """
+    tables = [runs_table(frames["runs"]), means_table(frames["means"])]
+    tables += [comparisons_table(frames["comparisons"])] if frames["comparisons"].height else []
+    tables += [per_query_table(frames["per_query"])] if per_query else []
+    return tuple(replace(table, most=max(1, len(table.rows))) for table in tables)
 
 
 def runs_table(frame: pl.DataFrame) -> Table:

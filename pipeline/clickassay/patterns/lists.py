@@ -1,0 +1,161 @@
+"""The lists of a pattern table by number: some with their texts, the others as counts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
+from clickassay.core.errors import PatternError
+from clickassay.patterns.table import PatternTable, StagedTable
+
+MOST_FREQUENT = 10_000
+"""Queries of each market that a report looks at beside those with judgments: it proposes some to judge."""
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LogLists:
+    """Lists of a log with the sessions that begin on them.
+
+    Attributes
+    ----------
+    configurations
+        configuration_id, market, query, results; in the order of their ids.
+    patterns
+        list (row of `configurations`), fold, click_mask, sessions; sorted by list.
+    others
+        market, length, sessions: all other lists, by their number of results.
+    """
+
+    configurations: pl.DataFrame
+    patterns: pl.DataFrame
+    others: pl.DataFrame
+
+    @cached_property
+    def with_sessions(self) -> pl.DataFrame:
+        """The configurations with the sum of their `sessions`."""
+        lists, sessions = (self.patterns[name].to_numpy() for name in ("list", "sessions"))
+        starts = np.flatnonzero(np.diff(lists, prepend=-1))
+        sums = np.add.reduceat(sessions, starts) if len(starts) else sessions
+        return self.configurations.with_columns(pl.Series("sessions", sums))
+
+    @property
+    def patterns_by_id(self) -> pl.DataFrame:
+        """The patterns with `configuration_id` in place of the number of the list."""
+        ids = self.configurations["configuration_id"].gather(self.patterns["list"])
+        return self.patterns.select(ids, "fold", "click_mask", "sessions")
+
+    def sessions_by_market(self) -> dict[str, int]:
+        """Return the sessions of all lists."""
+        rows = (frame.select("market", "sessions") for frame in (self.with_sessions, self.others))
+        return dict(pl.concat(rows).group_by("market").agg(pl.col("sessions").sum()).iter_rows())
+
+
+def log_lists(
+    table: StagedTable | PatternTable, judged: pl.DataFrame | None = None, *, users: pl.Expr | None = None
+) -> LogLists:
+    """Return the lists of a pattern table by number.
+
+    Parameters
+    ----------
+    judged
+        market (null = every market), query: lists of these and of the `MOST_FREQUENT` queries of each market
+        are looked at, all others counted; None = all are looked at.
+    users
+        Which patterns count, by fold; None = all do.
+
+    Raises
+    ------
+    PatternError
+        If configurations and patterns do not belong together.
+    """
+    staged = table.staged() if isinstance(table, PatternTable) else table
+    queries = pl.concat(staged.queries).select("market", "query")
+    query, length, ids = _numbered(staged, queries)
+    sessions = np.zeros(len(query), np.int64)
+    for lists, rows in _numbered_patterns(staged, ids, users):
+        np.add.at(sessions, lists, rows["sessions"].to_numpy())
+    is_chosen = _chosen(queries, judged, np.bincount(query, sessions, len(queries)))[query]
+    is_kept, is_other = is_chosen & (sessions > 0), ~is_chosen
+    market = queries["market"].gather(query[is_other])
+    others = pl.DataFrame({"market": market, "length": length[is_other], "sessions": sessions[is_other]})
+    return LogLists(
+        configurations=_kept_configurations(staged, is_kept),
+        patterns=_kept_patterns(_numbered_patterns(staged, ids, users), is_kept),
+        others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
+    )
+
+
+def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Integers, NDArray[np.uint64]]:
+    """Return the row of the query, the number of results and a fingerprint of the id of each list."""
+    known = queries.with_row_index("row")
+    found = [pl.DataFrame(schema={"row": pl.UInt32, "length": pl.UInt32, "id": pl.UInt64})]
+    for piece in staged.configurations:
+        rows = piece.join(known, on=["market", "query"], how="left", maintain_order="left")
+        hashed = pl.col("configuration_id").hash().alias("id")
+        found.append(rows.select("row", pl.col("results").list.len().alias("length"), hashed))
+    every = pl.concat(found)
+    if every["row"].null_count():
+        raise PatternError("the pattern table is broken: configurations have queries that it does not list")
+    row, length = (every[name].to_numpy().astype(np.int64) for name in ("row", "length"))
+    return row, length, every["id"].to_numpy()
+
+
+def _numbered_patterns(
+    staged: StagedTable, ids: NDArray[np.uint64], users: pl.Expr | None
+) -> Iterator[tuple[Integers, pl.DataFrame]]:
+    """Yield rows of patterns, and for each the number of its list: both tables are in the order of ids."""
+    count, last = 0, pl.Series([None], dtype=pl.String)
+    for piece in staged.patterns:
+        named = pl.concat([last, piece["configuration_id"]])
+        begins = named[1:].ne_missing(named[:-1])
+        new = named[1:].filter(begins).hash().to_numpy()
+        if not np.array_equal(ids[count : count + len(new)], new):
+            break
+        lists = count - 1 + np.cumsum(begins.to_numpy())
+        count, last = count + len(new), named[-1:]
+        chosen = np.ones(piece.height, bool) if users is None else piece.select(users).to_series().to_numpy()
+        yield lists[chosen], piece.filter(chosen)
+    if count != len(ids):
+        raise PatternError("the pattern table is broken: patterns and configurations do not belong together")
+
+
+def _chosen(queries: pl.DataFrame, judged: pl.DataFrame | None, sessions: NDArray[Any]) -> Flags:
+    """Return which queries are looked at."""
+    if judged is None:
+        return np.ones(len(queries), bool)
+    place = pl.col("sessions").rank("ordinal", descending=True).over("market")
+    everywhere = judged.filter(pl.col("market").is_null())["query"]
+    here = judged.select(pl.struct("market", "query")).to_series()
+    chosen = queries.with_columns(pl.Series("sessions", sessions)).select(
+        (place <= MOST_FREQUENT)
+        | pl.col("query").is_in(everywhere.implode())
+        | pl.struct("market", "query").is_in(here.implode())
+    )
+    flags: Flags = chosen.to_series().to_numpy()
+    return flags
+
+
+def _kept_configurations(staged: StagedTable, is_kept: Flags) -> pl.DataFrame:
+    found, first = [PATTERN_CONFIGURATIONS.empty()], 0
+    for piece in staged.configurations:
+        found.append(piece.filter(is_kept[first : first + piece.height]))
+        first += piece.height
+    return pl.concat(found)
+
+
+def _kept_patterns(rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags) -> pl.DataFrame:
+    place = np.cumsum(is_kept, dtype=np.uint32) - np.uint32(1)
+    found = [PATTERNS.empty().select(pl.lit(0, pl.UInt32).alias("list"), "fold", "click_mask", "sessions")]
+    for lists, piece in rows:
+        kept = is_kept[lists]
+        numbers = pl.Series("list", place[lists[kept]])
+        found.append(piece.filter(kept).select(numbers, "fold", "click_mask", "sessions"))
+    return pl.concat(found)

@@ -1,0 +1,62 @@
+"""Which libraries a command imports: those that it needs, so that it answers at once."""
+
+import sys
+
+import pytest
+
+from clickassay.cli.app import COMMANDS
+from support.places import SAMPLES
+from support.processes import ran
+
+LOADED = """
+import sys
+from clickassay.cli.app import main
+try:
+    main()
+finally:
+    print(*sorted({name.partition(".")[0] for name in sys.modules} | {"scipy.stats"} & set(sys.modules)))
+"""
+ARRAYS = {"numpy", "polars", "scipy", "duckdb", "pyarrow", "pandas"}
+PAGES = {"jinja2", "vl_convert", "itables"}
+
+
+def loaded_by(folder, *arguments):
+    done = ran(sys.executable, "-c", LOADED, *map(str, arguments), cwd=folder)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_need_nothing_but_the_command_line(tmp_path, option):
+    assert loaded_by(tmp_path, option) & (ARRAYS | PAGES | {"pydantic"}) == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_needs_no_data(tmp_path, name):
+    assert loaded_by(tmp_path, name, "--help") & (ARRAYS | PAGES) == set()
+
+
+def test_importing_the_package_needs_nothing(tmp_path):
+    code = f"import clickassay, sys; print(*sorted(set(sys.modules) & {ARRAYS | PAGES | {'pydantic'}}))"
+    assert ran(sys.executable, "-c", code, cwd=tmp_path).stdout.strip() == ""
+
+
+def test_an_evaluation_as_text_needs_no_page_no_database_and_no_distributions(tmp_path):
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\nr 0 a 1\n")
+    (tmp_path / "ranking").write_text("q Q0 a 1 2 x\nq Q0 b 2 1 x\nr Q0 a 1 1 x\n")
+    found = loaded_by(tmp_path, "evaluate", "qrels", "ranking")
+    assert found & (PAGES | {"duckdb", "pyarrow", "pandas", "scipy.stats"}) == set()
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("imports")
+    files = [(f"--{name}", SAMPLES / f"{name}.parquet") for name in ("searches", "clicks", "judgments")]
+    small = ("--depth", 3, "--iterations", 10, "--click-models", "none", "--quiet", "--out", folder / "run")
+    found = loaded_by(folder, "run", *(part for pair in files for part in pair), *small)
+    assert found & {"pandas", "itables", "scipy.stats"} == set()
+    return folder / "run"
+
+
+def test_a_question_needs_no_page_and_no_statistics(run_folder):
+    found = loaded_by(run_folder, "query", run_folder, "SELECT count(*) FROM configurations")
+    assert found & (PAGES | {"scipy", "pandas"}) == set()
