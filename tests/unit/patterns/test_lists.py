@@ -1,0 +1,120 @@
+"""The lists of a pattern table by number, some looked at and the others only counted."""
+
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import PatternError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.analyse import analyse
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.patterns import lists as module
+from clickassay.patterns.lists import log_lists
+from clickassay.patterns.table import Pieces
+from support.logs.small_logs import session_counts, simulated
+from support.logs.tiny_table import LISTS, MASKS, table_of
+
+JUDGED = {"market": pl.String, "query": pl.String}
+
+
+def counts_of(lists):
+    rows = lists.patterns_by_id.join(lists.configurations, on="configuration_id")
+    found = Counter()
+    for row in rows.iter_rows(named=True):
+        key = (row["market"], row["query"], tuple(row["results"]), row["fold"], row["click_mask"])
+        found[key] += row["sessions"]
+    return found
+
+
+def judged(*rows):
+    return pl.DataFrame(rows, schema=JUDGED, orient="row")
+
+
+def test_all_lists_are_numbered_with_their_patterns():
+    lists = log_lists(table_of())
+    assert counts_of(lists) == session_counts(table_of(), by_fold=True)
+    shown = lists.with_sessions.select("query", pl.col("results").list.join(""), "sessions")
+    assert sorted(shown.rows()) == [("q", "a", 5), ("q", "abc", 6), ("q", "abd", 5), ("r", "xy", 7)]
+    assert lists.others.is_empty()
+    assert lists.sessions_by_market() == {"all": 23}
+
+
+@pytest.mark.parametrize("rows", [[(None, "q")], [("all", "q")]])
+def test_lists_of_other_queries_are_counted_by_market_and_length(monkeypatch, rows):
+    monkeypatch.setattr(module, "MOST_FREQUENT", 0)
+    lists = log_lists(table_of(), judged(*rows))
+    assert set(lists.configurations["query"]) == {"q"}
+    assert lists.others.rows() == [("all", 2, 7)]
+    assert lists.sessions_by_market() == {"all": 23}
+    assert counts_of(lists) == {
+        key: sessions for key, sessions in session_counts(table_of(), by_fold=True).items() if key[1] == "q"
+    }
+
+
+def test_the_most_frequent_queries_of_each_market_are_looked_at_too(monkeypatch):
+    monkeypatch.setattr(module, "MOST_FREQUENT", 1)
+    shown = [("n", "few", "ab"), ("n", "many", "ab"), ("s", "few", "ab"), ("s", "none", "abc")]
+    table = table_of(shown, [{0: 1}, {0: 9}, {0: 3}, {1: 2}])
+    lists = log_lists(table, judged(("n", "other")))
+    assert sorted(lists.configurations.select("market", "query").rows()) == [("n", "many"), ("s", "few")]
+    assert sorted(lists.others.rows()) == [("n", 2, 1), ("s", 3, 2)]
+
+
+def test_users_are_chosen_by_fold():
+    table = table_of()
+    own = pl.col("configuration_id") < table.patterns["configuration_id"].max()
+    folded = replace(table, patterns=table.patterns.with_columns(fold=own.cast(pl.Int32)))
+    halves = [log_lists(folded, users=part) for part in (pl.col("fold") == 0, pl.col("fold") != 0)]
+    assert [half.configurations.height for half in halves] == [1, 3]
+    assert sum(map(counts_of, halves), Counter()) == session_counts(folded, by_fold=True)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_pieces_of_any_size_are_the_same_lists(rows):
+    staged, whole = table_of().staged(), log_lists(table_of())
+    cut = {
+        name: Pieces(
+            lambda of=name: (piece for whole in getattr(staged, of) for piece in whole.iter_slices(rows))
+        )
+        for name in ("configurations", "patterns", "queries")
+    }
+    lists = log_lists(replace(staged, **cut))
+    assert lists.patterns.equals(whole.patterns)
+    assert lists.configurations.equals(whole.configurations)
+
+
+def broken(**frames):
+    return replace(table_of(), **frames)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (broken(patterns=table_of(LISTS[1:], MASKS[1:]).patterns), "do not belong together"),
+        (broken(configurations=table_of(LISTS[1:], MASKS[1:]).configurations), "do not belong together"),
+        (broken(queries=table_of().queries.filter(query="r")), "queries that it does not list"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(table, message):
+    with pytest.raises(PatternError, match=message):
+        log_lists(table)
+
+
+def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkeypatch):
+    log = simulated(tmp_path / "log", searches=3_000, queries=40)
+    some = pl.read_parquet(log["judgments"]).filter(pl.col("query").hash() % 3 == 0)
+    some.write_parquet(tmp_path / "some.parquet")
+    for settings in ({}, {"unjudged": "model"}):
+        options = load_settings(iterations=10, depth=[3, 6], **settings)
+        table = log_to_patterns(log["searches"], log["clicks"], options)
+        monkeypatch.setattr(module, "MOST_FREQUENT", 10_000)
+        whole = analyse(table, tmp_path / "some.parquet", None, options)
+        monkeypatch.setattr(module, "MOST_FREQUENT", 1)
+        less = analyse(table, tmp_path / "some.parquet", None, options)
+        assert whole["statistics"]["coverage"].max() < 1
+        assert not less["next_judgments"].equals(whole["next_judgments"])
+        for name, frame in whole.items():
+            if name not in {"next_judgments", "queries"}:  # these have the queries that are proposed
+                assert frame.equals(less[name]), name
