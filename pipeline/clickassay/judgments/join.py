@@ -11,6 +11,7 @@ from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import judged_pool, judgment_rows
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
+from clickassay.patterns.sums import Layout, counted
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,14 @@ def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 def _cut_patterns(patterns: pl.DataFrame, became: NDArray[np.int64], depth: int) -> pl.DataFrame:
     """Cut the masks; `became` is the configuration that each candidate became, -1 for none."""
-    key = ("n", "fold", "click_mask")
-    cut = patterns.select(
-        pl.Series("n", became[patterns["place"].to_numpy()]),
-        "fold",
-        pl.col("click_mask") & ((1 << depth) - 1),
-        "sessions",
-    )
-    return cut.filter(pl.col("n") >= 0).group_by(key).agg(pl.col("sessions").sum()).sort(key)
+    place, folds, masks, sessions = (patterns[name].to_numpy() for name in patterns.columns)
+    numbers = became[place]
+    kept = np.flatnonzero(numbers >= 0)
+    layout = Layout(depth, folds=int(folds.max(initial=0)) + 1)
+    masks = masks[kept] & ((1 << depth) - 1)
+    sums = counted(layout.packed(numbers[kept], folds[kept], masks), sessions[kept])
+    columns = dict(zip(("n", "fold", "click_mask"), layout.unpacked(sums), strict=True))
+    return pl.DataFrame({**columns, "sessions": sums.sessions})
 
 
 def _sessions_by_market(rows: pl.DataFrame) -> dict[str, int]:

@@ -3,7 +3,7 @@
 Modules with the names of folders of ``sql/steps`` do what these do: ``search_ids``, ``read_searches``,
 ``normalise_urls``, ``clean_searches``, ``clicks``, ``visits``, ``sessions``, ``patterns``, ``carry_over``.
 
-- ``keys``: numbers for keys, sessions counted by them; ``columns``: searches and clicks of a batch;
+- ``numbers``: numbers for keys; ``columns``: searches and clicks of a batch;
   ``shown``: texts that are kept.
 - ``engine``: a batch, from its rows to its counts; ``job``: a whole log, and the batches of a store.
 

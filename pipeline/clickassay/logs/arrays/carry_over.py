@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.logs.arrays.columns import NO_PLACE, UNKNOWN, Clicks, ReadClicks, Searches
-from clickassay.logs.arrays.keys.numbers import Rows, distinct, is_in
+from clickassay.logs.arrays.numbers import Rows, distinct, is_in
 from clickassay.logs.arrays.shown import Shown
 from clickassay.patterns.digests import id_digests
 

@@ -9,8 +9,9 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clickassay.core.order import order_of
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
-from clickassay.logs.arrays.keys.numbers import Flags, Rows, among, changes, distinct, order_of
+from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct
 from clickassay.logs.steps import END_MS, FIRST_MS
 
 if TYPE_CHECKING:

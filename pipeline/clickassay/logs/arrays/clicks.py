@@ -21,8 +21,8 @@ from clickassay.logs.arrays.columns import (
     as_arrow,
     numbers_in,
 )
-from clickassay.logs.arrays.keys.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
+from clickassay.logs.arrays.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import Shown
 

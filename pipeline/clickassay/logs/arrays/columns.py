@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.keys.numbers import Flags, Rows, Small, Tiny
+from clickassay.logs.arrays.numbers import Flags, Rows, Small, Tiny
 
 NO_PLACE = np.iinfo(np.int64).min
 """Position of a click that names none."""

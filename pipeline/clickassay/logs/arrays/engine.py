@@ -18,8 +18,8 @@ from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns import ReadClicks, Searches
-from clickassay.logs.arrays.keys.numbers import Flags
 from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.numbers import Flags
 from clickassay.logs.arrays.patterns import PatternCounts
 from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.search_ids import AmbiguousIds

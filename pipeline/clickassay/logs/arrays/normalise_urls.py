@@ -5,7 +5,7 @@ import polars as pl
 import pyarrow as pa
 
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
-from clickassay.logs.arrays.keys.numbers import Growing, Keys, Numbers, Rows, Small
+from clickassay.logs.arrays.numbers import Growing, Keys, Numbers, Rows, Small
 
 NO_URL = -1
 """The number of a URL that no list shows."""

@@ -9,11 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
+from clickassay.core.order import order_of
 from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.keys.numbers import Flags, Growing, Rows, Small, order_of
-from clickassay.logs.arrays.keys.sums import Layout, Sums, counted
+from clickassay.logs.arrays.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
+from clickassay.patterns.sums import Layout, Sums, counted
 from clickassay.patterns.table import Pieces
 
 _PIECE = 10_000

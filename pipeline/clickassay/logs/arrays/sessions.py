@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clickassay.logs.arrays.clicks import AttributedClicks, places
 from clickassay.logs.arrays.columns import Searches
-from clickassay.logs.arrays.keys.numbers import Flags, Rows, Small
+from clickassay.logs.arrays.numbers import Flags, Rows, Small
 from clickassay.logs.arrays.shown import Shown
 from clickassay.logs.arrays.visits import Visits
 

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.order import order_of
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.keys.numbers import (
+from clickassay.logs.arrays.numbers import (
     Flags,
     Keys,
     Rows,
@@ -23,7 +24,6 @@ from clickassay.logs.arrays.keys.numbers import (
     changes,
     distinct,
     mixed_pair,
-    order_of,
     repeated,
 )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
-from clickassay.logs.arrays.keys.numbers import mixed_pair
+from clickassay.logs.arrays.numbers import mixed_pair
 from clickassay.logs.arrays.visits import Limits, _numbered, visits
 
 HOUR = 3_600_000

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.keys.numbers import Keys, Rows, Small, order_of, sorted_values
+from clickassay.core.order import order_of, sorted_values
+
+Keys = NDArray[np.uint64]
+Rows = NDArray[np.int64]
+Small = NDArray[np.int32]
 
 SECTION_BITS = 18
 """A section has so many neighbouring numbers, as a power of two."""

@@ -1,18 +1,18 @@
 """Numbers for 64-bit keys in order of appearance, arrays that grow, and values in order."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import DTypeLike, NDArray
+
+from clickassay.core.order import Number, order_of, sorted_values
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 Small = NDArray[np.int32]
 Tiny = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
-Number = TypeVar("Number", bound=np.generic)
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two keys are mixed to the same one
 _FIRST_BITS = 12
@@ -147,19 +147,6 @@ def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
     places = np.searchsorted(few, values)
     found: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
     return found
-
-
-def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
-    """Return values in order: NumPy is as fast as Polars on some processors, four times slower on others."""
-    in_order: NDArray[Number] = pl.Series(values).sort(multithreaded=False).to_numpy()
-    return in_order
-
-
-def order_of(*keys: NDArray[Any]) -> Rows:
-    """Return the order of rows by the first key, then by the next."""
-    columns = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
-    order: Rows = columns.select(pl.arg_sort_by(columns.columns).cast(pl.Int64)).to_series().to_numpy()
-    return order
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:

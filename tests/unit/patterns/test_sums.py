@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.keys import sums as sums_of_keys
-from clickassay.logs.arrays.keys.sums import Counted, Layout, Sums, added, counted
+from clickassay.patterns import sums as sums_of_keys
+from clickassay.patterns.sums import Counted, Layout, Sums, added, counted
 
 LAYOUTS = (Layout(10, 2), Layout(5, 1), Layout(28, 16), Layout(29, 16), Layout(62, 1024), Layout(1, 7))
 MOST = 2**31 - 1
