@@ -1,7 +1,6 @@
 """Examination: how far down users look, and the discounts of metrics (Chapelle et al. 2009, Figure 1)."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from clickassay.click_models.click_log import ClickLog, Floats
 from clickassay.click_models.model import ClickModel
@@ -50,9 +49,9 @@ def best_persistence(examined: Floats) -> float | None:
     def distance(persistence: float) -> float:
         return float(np.sum((rbp_discount(persistence, len(relative)) - relative)[known] ** 2))
 
-    # one interval at a time: the sum may have more than one dip
-    grid = np.linspace(0, 1, 101)
-    near = float(grid[np.argmin([distance(p) for p in grid])])
-    bounds = max(near - 0.01, 0.0), min(near + 0.01, 1.0)
-    found = minimize_scalar(distance, bounds=bounds, method="bounded", options={"xatol": 1e-10})
-    return min((float(found.x), near), key=distance)
+    # the sum may have more than one dip: the whole range first, then ever finer around the lowest value
+    near = 0.5
+    for width in (0.5, 1e-2, 2e-4, 4e-6, 8e-8, 2e-9):
+        grid = np.linspace(max(near - width, 0.0), min(near + width, 1.0), 101)
+        near = min((near, *grid.tolist()), key=distance)
+    return near

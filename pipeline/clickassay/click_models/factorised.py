@@ -12,8 +12,6 @@ from typing import Unpack
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from clickassay.click_models.click_log import (
     NO_DOCUMENT,
@@ -208,14 +206,14 @@ class _Rounds:
 
         Only products are seen: a document that is shown at two positions identifies their ratio.
         """
-        counts, size = self._counts, len(self._alpha) + len(self._gamma)
-        links = coo_array(
-            (np.ones(len(counts.kinds)), (counts.documents, len(self._alpha) + counts.kinds)),
-            shape=(size, size),
-        )
-        _, labels = connected_components(links, directed=False)
-        of_kinds = labels[len(self._alpha) :]
-        loose = np.flatnonzero(of_kinds != of_kinds[0])
+        counts = self._counts
+        linked, reached = np.arange(len(self._gamma)) == 0, 0
+        while linked.sum() > reached:
+            reached = int(linked.sum())
+            documents = np.zeros(len(self._alpha), bool)
+            documents[counts.documents[linked[counts.kinds]]] = True
+            linked[counts.kinds[documents[counts.documents]]] = True
+        loose = np.flatnonzero(~linked)
         places, last = np.divmod(loose, self._depth)
         used = last <= places if self._by_last_click else last == 0
         pairs = zip(places[used], last[used], strict=True)

@@ -20,6 +20,7 @@ import markupsafe
 _JOINERS = "\u200c\u200d"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_QUOTED_MARKS = re.compile('[,"\r\n]')
 _LATEX_MARKS = re.compile(r"[\\{}_^~%&#$<>]")
 _LATEX_NAMES = {
     "\\": r"\textbackslash{}",
@@ -84,17 +85,17 @@ def csv(value: object) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, (bool, list, Mapping)):
-        return _quoted(json(value))
-    if isinstance(value, (int, float, Decimal)):
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return str(value)
+    if not isinstance(value, str) and isinstance(value, (bool, list, Mapping)):
+        return _quoted(json(value))
     text = plain_text(value)
     return _quoted(f"'{text}" if text.startswith(_FORMULA_STARTS) else text)
 
 
 def _quoted(text: str) -> str:
     # an empty text is quoted, so that it is not null; csv.writer leaves a lone carriage return bare
-    needed = not text or any(letter in text for letter in ',"\r\n')
+    needed = not text or _QUOTED_MARKS.search(text)
     return '"' + text.replace('"', '""') + '"' if needed else text
 
 

@@ -302,7 +302,7 @@ def _judged(
     graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
     key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
-    known = lists.with_sessions.select("market", "query", "results", "sessions")
+    known = lists.configurations.select("market", "query", "results", "sessions")
     results = results_shown(known, table.stored_depth).join(pairs, on=key, how="left")
     shown = results.with_columns(pl.col("is_judged").fill_null(False))
     longest = int(known["results"].list.len().max() or 0)  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ class GradedCandidates:
 def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest: int) -> GradedCandidates:
     """Look up the grades of `judge` for the top results of every list, down to `deepest`."""
     grades, n_judgments = judgments.of_judge(judge)
-    on, stored = judgments.query_key, lists.with_sessions.with_row_index("list")
+    on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
     return GradedCandidates(
         lengths=_lengths(lists),
@@ -63,7 +63,7 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
 
 def _lengths(lists: LogLists) -> pl.DataFrame:
     length = pl.col("results").list.len().cast(pl.Int64).alias("length")
-    return pl.concat([lists.with_sessions.select("market", length, "sessions"), lists.others])
+    return pl.concat([lists.configurations.select("market", length, "sessions"), lists.others])
 
 
 def _patterns_of(lists: LogLists, chosen: NDArray[np.uint32]) -> pl.DataFrame:

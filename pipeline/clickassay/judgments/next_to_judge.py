@@ -39,9 +39,10 @@ def next_judgments(
     Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
     lists = _lists(table, depth)
-    missing = _missing(lists, judgments, judge, depth)
-    wanted = _best_lists(lists, missing)
-    weights = _judged_weights(lists, missing)
+    names = lists.select("q", "market", "query").unique("q")
+    missing = _missing(lists, names, judgments, judge, depth)
+    wanted = _best_lists(lists, missing).join(names, on="q").sort("q")
+    weights = _judged_weights(lists, missing).join(names, on="q").sort("q")
     ranked = [
         _rank_queries(part, weights.filter(market=part["market"][0]), formed[part["market"][0]])
         for part in wanted.partition_by("market", maintain_order=True)
@@ -55,47 +56,60 @@ def next_judgments(
 
 
 def _lists(table: LogLists, depth: int) -> pl.DataFrame:
-    """Return (list, market, query, results, sessions) of long enough lists, cut to the depth, each once."""
-    long_enough = table.with_sessions.filter(pl.col("results").list.len() >= depth)
-    cut = long_enough.select("market", "query", pl.col("results").list.head(depth), "sessions")
-    summed = cut.group_by("market", "query", "results").agg(pl.col("sessions").sum())
-    return summed.sort(
-        "market", "query", "sessions", "results", descending=[False, False, True, False]
+    """Return (list, q, market, query, results, sessions) of long enough lists, cut to the depth, each once.
+
+    q is the number of the query of a market: rows of results need no texts of it.
+    """
+    long_enough = table.configurations.filter(pl.col("results").list.len() >= depth)
+    results = long_enough["results"].list.head(depth)
+    coded = long_enough.drop("results").with_columns(cut=results.hash()).with_row_index("row")
+    summed = coded.group_by("market", "query", "cut").agg(
+        pl.col("sessions").sum(), pl.col("configuration_id").min(), pl.col("row").first()
+    )
+    ordered = summed.sort(
+        "market", "query", "sessions", "configuration_id", descending=[False, False, True, False]
     ).with_row_index("list")
+    return ordered.select(
+        "list", "market", "query", "sessions", results.gather(ordered["row"]),
+        pl.struct("market", "query").rle_id().alias("q"),
+    )  # fmt: skip
 
 
-def _missing(lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int) -> pl.DataFrame:
-    """Return (list, market, query, url) of the results that the judge has not judged, each once a list."""
-    on = (*judgments.query_key, "url")
-    known = judgments.grades.filter(pl.col("judge") == judge).select(on)
-    shown = results_shown(lists.select("market", "query", "results"), depth).drop("place").unique()
-    return shown.join(known, on=on, how="anti").sort("list", "url")
+def _missing(
+    lists: pl.DataFrame, names: pl.DataFrame, judgments: Judgments, judge: str, depth: int
+) -> pl.DataFrame:
+    """Return (list, q, url) of the results that the judge has not judged, each once a list."""
+    on = judgments.query_key
+    own = judgments.grades.filter(pl.col("judge") == judge).select(*on, "url")
+    known = own.join(names, on=on).select("q", "url")
+    shown = results_shown(lists.select("q", "results"), depth).drop("place").unique()
+    return shown.join(known, on=["q", "url"], how="anti")
 
 
 def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
-    """Return (market, query, urls, labels, sessions) of each query with something missing.
+    """Return (q, urls, labels, sessions) of each query with something missing.
 
     The lists of a query are taken in turn, the most frequent first; each adds its results that no list before
     it had and that are not judged. A list is complete once all of its results are judged or added.
     """
-    over = ["market", "query"]
-    brought = missing.group_by(*over, "url").agg(pl.col("list").min().alias("step"))
+    brought = missing.group_by("q", "url").agg(pl.col("list").min().alias("step"))
     steps = (
         brought.sort("step", "url")
-        .group_by(*over, "step", maintain_order=True)
+        .group_by("q", "step", maintain_order=True)
         .agg(pl.col("url").alias("urls"))
     )
-    complete = missing.join(brought, on=[*over, "url"]).group_by("list").agg(pl.col("step").max())
-    sessions = complete.join(lists, on="list").group_by("step").agg(pl.col("sessions").sum())
+    complete = missing.join(brought, on=["q", "url"]).group_by("list").agg(pl.col("step").max())
+    sessions = complete.join(lists.select("list", "sessions"), on="list")
+    sessions = sessions.group_by("step").agg(pl.col("sessions").sum())
     counted = steps.join(sessions, on="step", how="left", maintain_order="left").with_columns(
-        pl.col("urls").list.len().cast(pl.Int64).cum_sum().over(over).alias("labels"),
-        pl.col("sessions").fill_null(0).cum_sum().over(over),
+        pl.col("urls").list.len().cast(pl.Int64).cum_sum().over("q").alias("labels"),
+        pl.col("sessions").fill_null(0).cum_sum().over("q"),
     )
     ratio = pl.col("sessions") / pl.col("labels")
-    best = pl.col("step") <= pl.col("step").get(ratio.arg_max()).over(over)
+    best = pl.col("step") <= pl.col("step").get(ratio.arg_max()).over("q")
     return (
         counted.filter(best)
-        .group_by(over, maintain_order=True)
+        .group_by("q", maintain_order=True)
         .agg(
             pl.col("urls").list.explode(keep_nulls=False, empty_as_null=False),
             pl.col("labels").last(),
@@ -105,9 +119,9 @@ def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
 
 
 def _judged_weights(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
-    """Return (market, query, judged): sessions of the lists of each query whose results are all judged."""
-    whole = lists.join(missing.select("list").unique(), on="list", how="anti")
-    return whole.group_by("market", "query").agg(pl.col("sessions").sum().alias("judged"))
+    """Return (q, judged): sessions of the lists of each query whose results are all judged."""
+    whole = lists.select("list", "q", "sessions").join(missing.select("list").unique(), on="list", how="anti")
+    return whole.group_by("q").agg(pl.col("sessions").sum().alias("judged"))
 
 
 def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.DataFrame:
@@ -146,7 +160,7 @@ def _rank_for_goal(joined: pl.DataFrame, goal: str, worth: Floats, start: Floats
             _widths(start, *(top[name].to_numpy().astype(np.float64) for name in ("judged", "sessions"))),
         ),
         pl.lit(goal).alias("goal"),
-    ).drop("judged", "worth")
+    ).drop("judged", "worth", "q")
 
 
 def _widths(start: Floats, judged: Floats, added: Floats) -> Floats:

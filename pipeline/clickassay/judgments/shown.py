@@ -54,8 +54,11 @@ def judgment_rows(lists: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...]
     on
         Columns that identify a query, as in `Judgments.query_key`.
     """
+    codes = grades.select(on).unique().with_row_index("q")  # texts would be repeated in every row
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-    found = results_shown(lists.select(*on, "results"), deepest).join(rows, on=[*on, "url"])
+    rows = rows.join(codes, on=on).select("q", "url", "row")
+    coded = lists.select(*on, "results").join(codes, on=on, how="left", maintain_order="left")
+    found = results_shown(coded.select("q", "results"), deepest).join(rows, on=["q", "url"])
     judgments = np.full((lists.height, deepest), -1, dtype=np.int64)
     judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
     return judgments

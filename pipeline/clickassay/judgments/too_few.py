@@ -75,7 +75,7 @@ def without_judgments(
 
 def _shown(lists: LogLists, graded: Judgments, deepest: int) -> pl.DataFrame:
     """Return (list, query, place, url, sessions, judges) of every result down to `deepest`, once a list."""
-    known = lists.with_sessions.select("market", "query", "results", "sessions")
+    known = lists.configurations.select("market", "query", "results", "sessions")
     results, on = results_shown(known, deepest), (*graded.query_key, "url")
     judges = graded.grades.group_by(on).agg(pl.col("judge").alias("judges"))
     return results.join(judges, on=on, how="left", maintain_order="left")

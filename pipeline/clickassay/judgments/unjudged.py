@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from scipy.spatial import KDTree
 from scipy.special import logit
 
 from clickassay.click_models.cascade.fit import fit_dbn
@@ -146,6 +145,8 @@ def _donors_of(donors: pl.DataFrame, judge: str) -> pl.DataFrame:
 
 
 def _draw_grades(unjudged: pl.DataFrame, donors: pl.DataFrame, rng: np.random.Generator) -> pl.Series:
+    from scipy.spatial import KDTree  # noqa: PLC0415 - only this rule needs it
+
     features = donors.select(_FEATURES).to_numpy()
     scale = np.maximum(features.std(axis=0), 1e-9)
     seen = unjudged["attraction"].is_not_null().to_numpy()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
+from clickassay.core.memory import held_densely
 from clickassay.patterns.table import PatternTable, StagedTable
 
 MOST_FREQUENT = 10_000
@@ -27,9 +27,10 @@ class LogLists:
     Attributes
     ----------
     configurations
-        configuration_id, market, query, results; in the order of their ids.
+        configuration_id, market, query, results, sessions; in the order of their ids.
     patterns
-        list (row of `configurations`), fold, click_mask, sessions; sorted by list.
+        list (row of `configurations`), fold, click_mask, sessions; sorted by list. Those of lists that are
+        looked at for their frequency alone are missing.
     others
         market, length, sessions: all other lists, by their number of results.
     """
@@ -37,14 +38,6 @@ class LogLists:
     configurations: pl.DataFrame
     patterns: pl.DataFrame
     others: pl.DataFrame
-
-    @cached_property
-    def with_sessions(self) -> pl.DataFrame:
-        """The configurations with the sum of their `sessions`."""
-        lists, sessions = (self.patterns[name].to_numpy() for name in ("list", "sessions"))
-        starts = np.flatnonzero(np.diff(lists, prepend=-1))
-        sums = np.add.reduceat(sessions, starts) if len(starts) else sessions
-        return self.configurations.with_columns(pl.Series("sessions", sums))
 
     @property
     def patterns_by_id(self) -> pl.DataFrame:
@@ -54,7 +47,7 @@ class LogLists:
 
     def sessions_by_market(self) -> dict[str, int]:
         """Return the sessions of all lists."""
-        rows = (frame.select("market", "sessions") for frame in (self.with_sessions, self.others))
+        rows = (frame.select("market", "sessions") for frame in (self.configurations, self.others))
         return dict(pl.concat(rows).group_by("market").agg(pl.col("sessions").sum()).iter_rows())
 
 
@@ -82,13 +75,17 @@ def log_lists(
     sessions = np.zeros(len(query), np.int64)
     for lists, rows in _numbered_patterns(staged, ids, users):
         np.add.at(sessions, lists, rows["sessions"].to_numpy())
-    is_chosen = _chosen(queries, judged, np.bincount(query, sessions, len(queries)))[query]
+    is_judged = _judged(queries, judged)
+    is_frequent = _frequent(queries, np.bincount(query, sessions, len(queries)))
+    is_chosen = (is_judged | is_frequent)[query]
     is_kept, is_other = is_chosen & (sessions > 0), ~is_chosen
     market = queries["market"].gather(query[is_other])
     others = pl.DataFrame({"market": market, "length": length[is_other], "sessions": sessions[is_other]})
     return LogLists(
-        configurations=_kept_configurations(staged, is_kept),
-        patterns=_kept_patterns(_numbered_patterns(staged, ids, users), is_kept),
+        configurations=_kept_configurations(staged, is_kept).with_columns(
+            pl.Series("sessions", sessions[is_kept])
+        ),
+        patterns=_kept_patterns(_numbered_patterns(staged, ids, users), is_kept, is_judged[query]),
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
     )
 
@@ -127,35 +124,42 @@ def _numbered_patterns(
         raise PatternError("the pattern table is broken: patterns and configurations do not belong together")
 
 
-def _chosen(queries: pl.DataFrame, judged: pl.DataFrame | None, sessions: NDArray[Any]) -> Flags:
-    """Return which queries are looked at."""
+def _judged(queries: pl.DataFrame, judged: pl.DataFrame | None) -> Flags:
+    """Return which queries have judgments; all of them where it is not asked."""
     if judged is None:
         return np.ones(len(queries), bool)
-    place = pl.col("sessions").rank("ordinal", descending=True).over("market")
     everywhere = judged.filter(pl.col("market").is_null())["query"]
     here = judged.select(pl.struct("market", "query")).to_series()
-    chosen = queries.with_columns(pl.Series("sessions", sessions)).select(
-        (place <= MOST_FREQUENT)
-        | pl.col("query").is_in(everywhere.implode())
-        | pl.struct("market", "query").is_in(here.implode())
+    found = queries.select(
+        pl.col("query").is_in(everywhere.implode()) | pl.struct("market", "query").is_in(here.implode())
     )
-    flags: Flags = chosen.to_series().to_numpy()
+    flags: Flags = found.to_series().to_numpy()
+    return flags
+
+
+def _frequent(queries: pl.DataFrame, sessions: NDArray[Any]) -> Flags:
+    """Return which queries are among the `MOST_FREQUENT` of their market."""
+    place = pl.col("sessions").rank("ordinal", descending=True).over("market")
+    found = queries.with_columns(pl.Series("sessions", sessions)).select(place <= MOST_FREQUENT)
+    flags: Flags = found.to_series().to_numpy()
     return flags
 
 
 def _kept_configurations(staged: StagedTable, is_kept: Flags) -> pl.DataFrame:
     found, first = [PATTERN_CONFIGURATIONS.empty()], 0
     for piece in staged.configurations:
-        found.append(piece.filter(is_kept[first : first + piece.height]))
+        found.append(held_densely(piece.filter(is_kept[first : first + piece.height])))
         first += piece.height
     return pl.concat(found)
 
 
-def _kept_patterns(rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags) -> pl.DataFrame:
-    place = np.cumsum(is_kept, dtype=np.uint32) - np.uint32(1)
+def _kept_patterns(
+    rows: Iterator[tuple[Integers, pl.DataFrame]], is_kept: Flags, is_judged: Flags
+) -> pl.DataFrame:
+    place, is_measured = np.cumsum(is_kept, dtype=np.uint32) - np.uint32(1), is_kept & is_judged
     found = [PATTERNS.empty().select(pl.lit(0, pl.UInt32).alias("list"), "fold", "click_mask", "sessions")]
     for lists, piece in rows:
-        kept = is_kept[lists]
+        kept = is_measured[lists]
         numbers = pl.Series("list", place[lists[kept]])
         found.append(piece.filter(kept).select(numbers, "fold", "click_mask", "sessions"))
     return pl.concat(found)

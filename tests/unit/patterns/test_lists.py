@@ -35,7 +35,7 @@ def judged(*rows):
 def test_all_lists_are_numbered_with_their_patterns():
     lists = log_lists(table_of())
     assert counts_of(lists) == session_counts(table_of(), by_fold=True)
-    shown = lists.with_sessions.select("query", pl.col("results").list.join(""), "sessions")
+    shown = lists.configurations.select("query", pl.col("results").list.join(""), "sessions")
     assert sorted(shown.rows()) == [("q", "a", 5), ("q", "abc", 6), ("q", "abd", 5), ("r", "xy", 7)]
     assert lists.others.is_empty()
     assert lists.sessions_by_market() == {"all": 23}

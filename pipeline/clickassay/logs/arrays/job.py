@@ -22,7 +22,7 @@ from clickassay.patterns.funnel import check_log, orphan_click_rows
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable
 
-_GIVEN_BACK_EACH = 4
+_GIVEN_BACK_EACH = 2
 """Batches after which freed memory is given back: after each, the next would soon ask for it again."""
 _READING = 0.7
 """Share of the time of a batch that reading it takes."""

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
+from clickassay.core.memory import give_back
 from clickassay.core.order import order_of
 from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.numbers import Flags, Growing, Rows, Small
@@ -67,7 +68,9 @@ class PatternCounts:
             begun.append(_by_market(lists, is_kept, on_first_page, sessions, self._shown))
         queries = self._queries(np.flatnonzero(is_begun))
         configurations = Configurations.of(np.flatnonzero(is_shown), self._shown)
+        give_back()
         ranked, masks = self._ranked(configurations)
+        give_back()
         patterns = Pieces(lambda: _pattern_pieces(ranked, self._layout, configurations))
         return PatternFrames(
             Pieces(configurations.pieces), patterns, masks, queries, _summed(begun, "sessions").rows()

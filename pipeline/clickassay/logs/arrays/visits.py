@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.order import order_of
@@ -132,9 +131,10 @@ def _numbered(first: Flags, time: Rows, active: Rows, idle_ms: int) -> Rows:
 
     Rows are in order of scope and time; `first` are the first of their scope.
     """
-    begins = first.copy()
-    rows = pl.DataFrame({"scope": np.cumsum(first), "active": active})
-    before = rows.select(pl.col("active").cum_max().over("scope")).to_series().to_numpy()
+    begins, times = first.copy(), distinct(active)
+    # scopes ascend, so that the highest (scope, place of the time) so far is of the row's own scope
+    highest = np.maximum.accumulate((np.cumsum(first) << 32) | np.searchsorted(times, active))
+    before = times[highest & 0xFFFFFFFF]
     begins[1:] |= time[1:] - before[:-1] > idle_ms
     numbers: Rows = np.cumsum(begins)
     return numbers
