@@ -4,7 +4,6 @@
 - ``contracts``: the form of every table; ``records``: what several floors share.
 - ``output``, ``tables``: folders that appear whole; tables on disk.
 - ``text``, ``escape``, ``frames``: numbers and lists as words; escaping of text from outside; CSV and JSON.
-- ``order``, ``memory``: values and rows in order; freed memory given back.
 - ``privacy``: which queries may be named.
 - ``provenance``, ``seeds``, ``sqlfiles``: versions; random draws by name; where ``sql/`` lies.
 """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
-from clickassay.core.memory import held_densely
+from clickassay.patterns.memory import held_densely
 from clickassay.patterns.table import PatternTable, StagedTable
 
 MOST_FREQUENT = 10_000

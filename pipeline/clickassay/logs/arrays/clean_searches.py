@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from clickassay.core.order import order_of
 from clickassay.logs.arrays.columns import Searches, as_arrow, nulls_in, numbers_in
 from clickassay.logs.arrays.numbers import Flags, Rows, among, changes, distinct
 from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
     from clickassay.logs.arrays.shown import Shown

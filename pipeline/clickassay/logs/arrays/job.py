@@ -7,7 +7,6 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import EngineError
-from clickassay.core.memory import give_back
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
@@ -19,6 +18,7 @@ from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.logs.steps import NEVER_MS
 from clickassay.patterns.funnel import check_log, orphan_click_rows
+from clickassay.patterns.memory import give_back
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
 from clickassay.logs.arrays.numbers import Growing, Keys, Numbers, Rows, Small
+from clickassay.patterns.memory import held_densely
 
 NO_URL = -1
 """The number of a URL that no list shows."""
@@ -21,18 +21,13 @@ class Texts:
     def append(self, texts: pl.Series) -> None:
         """Keep texts at the end."""
         self._all = None
-        self._held.append(pl.Series(values=held_densely(texts), dtype=pl.String))
+        self._held.append(held_densely(texts.to_frame()).to_series())
 
     def all(self) -> pl.Series:
         """Return all texts."""
         if self._all is None:
             self._all = pl.concat([pl.Series(dtype=pl.String), *self._held]).rechunk()
         return self._all
-
-
-def held_densely(texts: pl.Series) -> pa.LargeStringArray:
-    """Return texts without the memory of those that they were read with."""
-    return texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 class Urls:

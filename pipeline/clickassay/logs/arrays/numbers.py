@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from clickassay.core.order import Number, order_of, sorted_values
+from clickassay.patterns.sums import Number, order_of, sorted_values
 
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]

@@ -9,13 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
-from clickassay.core.memory import give_back
-from clickassay.core.order import order_of
 from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.numbers import Flags, Growing, Rows, Small
 from clickassay.logs.arrays.shown import Shown, lists_of
 from clickassay.patterns.identity import configuration_digests, ids_of
-from clickassay.patterns.sums import Layout, Sums, counted
+from clickassay.patterns.memory import give_back
+from clickassay.patterns.sums import Layout, Sums, counted, order_of
 from clickassay.patterns.table import Pieces
 
 _PIECE = 10_000

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import EngineError
-from clickassay.core.order import sorted_values
 from clickassay.logs.arrays.clean_searches import faults_of_searches
 from clickassay.logs.arrays.columns import numbers_in
 from clickassay.logs.arrays.numbers import Keys, Rows, among, distinct, is_in
+from clickassay.patterns.sums import sorted_values
 
 _CHUNK_ROWS = 1_000_000
 _AT_ONCE = 100_000_000

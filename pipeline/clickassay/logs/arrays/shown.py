@@ -11,8 +11,9 @@ import pyarrow as pa
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_query
 from clickassay.logs.arrays.columns import Searches, as_arrow
-from clickassay.logs.arrays.normalise_urls import Urls, held_densely
+from clickassay.logs.arrays.normalise_urls import Urls
 from clickassay.logs.arrays.numbers import Flags, Growing, Keys, Numbers, Rows, Small
+from clickassay.patterns.memory import held_densely
 
 QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""
@@ -74,7 +75,7 @@ class Queries:
         return self._read.get_or_add(keys, lambda rows: self._learn(keys[rows], texts(rows)))
 
     def _learn(self, keys: Keys, read: pl.DataFrame) -> None:
-        texts = pl.DataFrame([pl.Series(name, held_densely(read[name])) for name in read.columns])
+        texts = held_densely(read)
         normal = texts.with_columns(normal_queries(texts["query"]))
         pairs = self._normal.get_or_add(
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.core.order import order_of
 from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches
 from clickassay.logs.arrays.numbers import (
@@ -25,6 +24,7 @@ from clickassay.logs.arrays.numbers import (
     mixed_pair,
     repeated,
 )
+from clickassay.patterns.sums import order_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ WALL_SECONDS_PER_SEARCH = 1.5e-6
 MEMORY_BYTES = 0.45e9
 MEMORY_BYTES_PER_SEARCH = 300
 MEMORY_BYTES_PER_SEARCH_OF_LOG = 40
-_MOST_OF_LOG = 60_000_000
+_MOST_OF_LOG = 80_000_000
 """Beyond so many searches, what is kept of a log grows with its distinct lists, no more with its searches."""
 # These logs gave 7 to 17 bytes a search, because lists repeat; lists that are all different give more.
 WRITTEN_BYTES_PER_SEARCH = 60
