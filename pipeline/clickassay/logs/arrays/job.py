@@ -22,8 +22,8 @@ from clickassay.patterns.memory import give_back
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.table import StagedTable
 
-_GIVEN_BACK_EACH = 2
-"""Batches after which freed memory is given back: after each, the next would soon ask for it again."""
+_GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
+"""Batches after which freed memory is given back, in a log of many: the next ones ask for it again."""
 _READING = 0.7
 """Share of the time of a batch that reading it takes."""
 
@@ -79,7 +79,7 @@ def counted_pattern_table(
         later = windows[number + 1].start_ms if number + 1 < len(windows) else None
         batch = batch_of(windows[number], log, NEVER_MS if later is None else later)
         sessioniser.add(batch, reporter(windows, number, progress), progress)
-        if number % _GIVEN_BACK_EACH == 0:
+        if number > _FEW_BATCHES and number % _GIVEN_BACK_EACH == 0:
             give_back()
     progress(Event("collecting the pattern table", 1.0))
     sessioniser.carry_over = None
