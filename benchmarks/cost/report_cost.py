@@ -108,7 +108,7 @@ def a_sample(log: Path, patterns: Path) -> Sample:
     table, depth = read_patterns(patterns), settings.depth[0]
     rows = read_input("judgments", str(log / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    graded_lists = look_up_grades(log_lists(table), graded, judge="all", deepest=depth)
+    graded_lists = look_up_grades(log_lists(table.staged()), graded, judge="all", deepest=depth)
     judged = cut_to_depth(graded_lists, depth=depth, max_grade=settings.max_grade)
     measured_ = compute_metrics(judged, formed_sessions(table.funnel), settings, judge="all", depth=depth)
     return measured_.samples[0]

@@ -24,7 +24,7 @@ def proposed(depth, *, table=None, rows=None, by_market=False):
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market)
     formed = formed_sessions(table.funnel)
-    return next_judgments(log_lists(table), judgments, formed, judge="all", depth=depth)
+    return next_judgments(log_lists(table.staged()), judgments, formed, judge="all", depth=depth)
 
 
 def test_a_result_that_completes_a_list_is_worth_its_sessions():

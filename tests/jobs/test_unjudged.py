@@ -37,26 +37,26 @@ QUICK = {"iterations": 10, "click_models": ("NONE",)}
 
 
 def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
-    table, judgments = table_of(), prepared()
-    assert unjudged_results(log_lists(table), judgments, deepest=3).rows() == [
+    lists, judgments = log_lists(table_of().staged()), prepared()
+    assert unjudged_results(lists, judgments, deepest=3).rows() == [
         ("all", "all", "q", "d"),
         ("all", "all", "r", "y"),
     ]
-    assert unjudged_results(log_lists(table), judgments, deepest=2).rows() == [("all", "all", "r", "y")]
+    assert unjudged_results(lists, judgments, deepest=2).rows() == [("all", "all", "r", "y")]
     another = prepared(rows=judgment_rows([("q", "d", 1)]))
-    assert unjudged_results(log_lists(table), another, deepest=1).rows() == [("all", "all", "q", "a")]
+    assert unjudged_results(lists, another, deepest=1).rows() == [("all", "all", "q", "a")]
 
 
 def test_each_judge_has_holes_of_its_own():
     rows = judgment_rows([("q", "a", 3), ("q", "b", 3), ("r", "x", 2)], judge=["j", "k", "k"])
-    found = unjudged_results(log_lists(table_of()), prepared(rows=rows), deepest=2)
+    found = unjudged_results(log_lists(table_of().staged()), prepared(rows=rows), deepest=2)
     assert found.rows() == [("j", "all", "q", "b"), ("k", "all", "q", "a"), ("k", "all", "r", "y")]
 
 
 def test_judgments_of_a_market_are_filled_in_that_market_alone():
     table = table_of([("n", "q", "ab"), ("s", "q", "ac")], [{0: 1}, {0: 1}])
     rows = judgment_rows([("q", "a", 3)], market=["n"])
-    found = unjudged_results(log_lists(table), prepared(table, rows, by_market=True), deepest=2)
+    found = unjudged_results(log_lists(table.staged()), prepared(table, rows, by_market=True), deepest=2)
     assert found.rows() == [("all", "n", "q", "b")]
 
 
@@ -64,10 +64,10 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
 def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
     table, judgments = table_of(), prepared()
     whole = fill_unjudged(
-        judgments, unjudged_results(log_lists(table), judgments, deepest=2), constant_grade(grade)
+        judgments, unjudged_results(log_lists(table.staged()), judgments, deepest=2), constant_grade(grade)
     )
     judged = cut_to_depth(
-        look_up_grades(log_lists(table), whole, judge="all", deepest=2), depth=2, max_grade=4
+        look_up_grades(log_lists(table.staged()), whole, judge="all", deepest=2), depth=2, max_grade=4
     )
     row = judged.rows["query"].to_list().index("r")
     assert judged.grades[row].tolist() == shown
@@ -261,11 +261,11 @@ def test_without_the_lists_of_every_query_nothing_is_set_apart(log):
 
 
 def test_too_few_judged_results_give_no_grades():
-    table = table_of()
+    lists = log_lists(table_of().staged())
     assert len(GRADES) < MIN_DONORS
-    given = hot_deck_from_clicks(log_lists(table), prepared(), deepest=3, rng=np.random.default_rng(0))
+    given = hot_deck_from_clicks(lists, prepared(), deepest=3, rng=np.random.default_rng(0))
     with pytest.raises(JudgmentError, match="judged 4 results"):
-        fill_unjudged(prepared(), unjudged_results(log_lists(table), prepared(), deepest=3), given)
+        fill_unjudged(prepared(), unjudged_results(lists, prepared(), deepest=3), given)
 
 
 def test_without_a_rule_nothing_is_filled(log):

@@ -109,7 +109,7 @@ def sample_of(log: Log) -> Sample:
         table = log_to_patterns(made / "searches.parquet", made / "clicks.parquet", settings)
         rows = read_input("judgments", str(made / "judgments.parquet"), JUDGMENTS).frame.collect()
     graded = prepare_judgments(rows, table.queries, settings, by_market=False)
-    graded_lists = look_up_grades(log_lists(table), graded, judge=EVERY, deepest=DEPTH)
+    graded_lists = look_up_grades(log_lists(table.staged()), graded, judge=EVERY, deepest=DEPTH)
     judged = cut_to_depth(graded_lists, depth=DEPTH, max_grade=settings.max_grade)
     formed = formed_sessions(table.funnel)
     return compute_metrics(judged, formed, settings, judge=EVERY, depth=DEPTH).samples[0]

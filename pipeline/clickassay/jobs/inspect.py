@@ -24,7 +24,6 @@ from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
 from clickassay.patterns.places import Place, place_of
-from clickassay.patterns.table import PatternTable
 
 MOST_FILES = 50
 """Most files of a folder that are examined."""
@@ -237,18 +236,19 @@ def _counted(
 ) -> Inspection:
     """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
-        table = counted_pattern_table(log, settings, progress=progress).collected()
+        table = counted_pattern_table(log, settings, progress=progress)
     problems, funnel, lists = [], table.funnel, log_lists(table)
+    queries = pl.concat(table.queries)
     try:
         check_log(funnel, settings.max_rejected)
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
-    if judgments is not None and table.configurations.height:
+    if judgments is not None and lists.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
-        judged = _judged(table, lists, rows, settings, by_market=by_market)
+        judged = _judged(lists, queries, table.stored_depth, rows, settings, by_market=by_market)
         try:
-            graded = prepare_judgments(rows, table.queries, settings, by_market=by_market)
+            graded = prepare_judgments(rows, queries, settings, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
             problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
@@ -257,7 +257,7 @@ def _counted(
         (),
         "",
         sessions=int(funnel.filter(source="sessions", step="formed")["rows"].sum()),
-        queries=table.queries["query"].n_unique(),
+        queries=queries["query"].n_unique(),
         lost=tuple(_lost(funnel, table.stored_depth)),
         positions=tuple(
             PositionFacts(position, shown, clicked, clicked / shown)
@@ -294,16 +294,22 @@ def _lost(funnel: pl.DataFrame, depth: int) -> Iterator[LostRows]:
 
 
 def _judged(
-    table: PatternTable, lists: LogLists, rows: pl.DataFrame, settings: Settings, *, by_market: bool
+    lists: LogLists,
+    queries: pl.DataFrame,
+    deepest: int,
+    rows: pl.DataFrame,
+    settings: Settings,
+    *,
+    by_market: bool,
 ) -> list[JudgedFacts]:
     """Return how much of the lists shown is judged, by any judge and whatever the grade."""
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
     any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
-    graded = prepare_judgments(rows.with_columns(any_grade), table.queries, lenient, by_market=by_market)
+    graded = prepare_judgments(rows.with_columns(any_grade), queries, lenient, by_market=by_market)
     key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
     known = lists.configurations.select("market", "query", "results", "sessions")
-    results = results_shown(known, table.stored_depth).join(pairs, on=key, how="left")
+    results = results_shown(known, deepest).join(pairs, on=key, how="left")
     shown = results.with_columns(pl.col("is_judged").fill_null(False))
     longest = int(known["results"].list.len().max() or 0)  # type: ignore[arg-type]
     depths = sorted({min(depth, longest) for depth in (*_DEPTHS, *settings.depth)} - {0})

@@ -61,7 +61,7 @@ def _lists(table: LogLists, depth: int) -> pl.DataFrame:
     q is the number of the query of a market: rows of results need no texts of it.
     """
     long_enough = table.configurations.filter(pl.col("results").list.len() >= depth)
-    results = long_enough["results"].list.head(depth)
+    results = long_enough["results"].list.head(depth)  # hashed: of one query, no two share 64 bits by chance
     coded = long_enough.drop("results").with_columns(cut=results.hash()).with_row_index("row")
     summed = coded.group_by("market", "query", "cut").agg(
         pl.col("sessions").sum(), pl.col("configuration_id").min(), pl.col("row").first()

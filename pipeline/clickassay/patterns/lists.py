@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
 from clickassay.patterns.memory import held_densely
-from clickassay.patterns.table import PatternTable, StagedTable
+from clickassay.patterns.table import StagedTable
 
 MOST_FREQUENT = 10_000
 """Queries of each market that a report looks at beside those with judgments: it proposes some to judge."""
@@ -52,7 +52,7 @@ class LogLists:
 
 
 def log_lists(
-    table: StagedTable | PatternTable, judged: pl.DataFrame | None = None, *, users: pl.Expr | None = None
+    staged: StagedTable, judged: pl.DataFrame | None = None, *, users: pl.Expr | None = None
 ) -> LogLists:
     """Return the lists of a pattern table by number.
 
@@ -67,9 +67,8 @@ def log_lists(
     Raises
     ------
     PatternError
-        If configurations and patterns do not belong together.
+        If configurations, queries and patterns do not belong together, or change meanwhile.
     """
-    staged = table.staged() if isinstance(table, PatternTable) else table
     queries = pl.concat(staged.queries).select("market", "query")
     query, length, ids = _numbered(staged, queries)
     sessions = np.zeros(len(query), np.int64)
@@ -78,14 +77,16 @@ def log_lists(
     is_judged = _judged(queries, judged)
     is_frequent = _frequent(queries, np.bincount(query, sessions, len(queries)))
     is_chosen = (is_judged | is_frequent)[query]
-    is_kept, is_other = is_chosen & (sessions > 0), ~is_chosen
+    is_kept, is_other = is_chosen & (sessions > 0), ~is_chosen & (sessions > 0)
     market = queries["market"].gather(query[is_other])
     others = pl.DataFrame({"market": market, "length": length[is_other], "sessions": sessions[is_other]})
+    configurations = _kept_configurations(staged, is_kept)
+    patterns = _kept_patterns(_numbered_patterns(staged, ids, users), is_kept, is_judged[query])
+    if patterns["sessions"].sum() != sessions[is_kept & is_judged[query]].sum():
+        raise PatternError("the pattern table was changed while it was read; try again")
     return LogLists(
-        configurations=_kept_configurations(staged, is_kept).with_columns(
-            pl.Series("sessions", sessions[is_kept])
-        ),
-        patterns=_kept_patterns(_numbered_patterns(staged, ids, users), is_kept, is_judged[query]),
+        configurations=configurations.with_columns(pl.Series("sessions", sessions[is_kept])),
+        patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
     )
 
@@ -100,7 +101,7 @@ def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Int
         found.append(rows.select("row", pl.col("results").list.len().alias("length"), hashed))
     every = pl.concat(found)
     if every["row"].null_count():
-        raise PatternError("the pattern table is broken: configurations have queries that it does not list")
+        raise PatternError("pattern table: configurations have queries that it does not list; make it again")
     row, length = (every[name].to_numpy().astype(np.int64) for name in ("row", "length"))
     return row, length, every["id"].to_numpy()
 
@@ -121,7 +122,7 @@ def _numbered_patterns(
         chosen = np.ones(piece.height, bool) if users is None else piece.select(users).to_series().to_numpy()
         yield lists[chosen], piece.filter(chosen)
     if count != len(ids):
-        raise PatternError("the pattern table is broken: patterns and configurations do not belong together")
+        raise PatternError("pattern table: patterns and configurations do not belong together; make it again")
 
 
 def _judged(queries: pl.DataFrame, judged: pl.DataFrame | None) -> Flags:

@@ -72,6 +72,5 @@ def judged_at(depth, table=None, rows=None, *, judge="all", by_market=False, **s
     """Return the judged configurations of the tiny table, or of another."""
     table = table_of() if table is None else table
     judgments = prepared(table, rows, by_market=by_market, **settings)
-    return cut_to_depth(
-        look_up_grades(log_lists(table), judgments, judge=judge, deepest=depth), depth=depth, max_grade=4
-    )
+    graded = look_up_grades(log_lists(table.staged()), judgments, judge=judge, deepest=depth)
+    return cut_to_depth(graded, depth=depth, max_grade=4)

@@ -33,7 +33,7 @@ def judged(*rows):
 
 
 def test_all_lists_are_numbered_with_their_patterns():
-    lists = log_lists(table_of())
+    lists = log_lists(table_of().staged())
     assert counts_of(lists) == session_counts(table_of(), by_fold=True)
     shown = lists.configurations.select("query", pl.col("results").list.join(""), "sessions")
     assert sorted(shown.rows()) == [("q", "a", 5), ("q", "abc", 6), ("q", "abd", 5), ("r", "xy", 7)]
@@ -44,7 +44,7 @@ def test_all_lists_are_numbered_with_their_patterns():
 @pytest.mark.parametrize("rows", [[(None, "q")], [("all", "q")]])
 def test_lists_of_other_queries_are_counted_by_market_and_length(monkeypatch, rows):
     monkeypatch.setattr(module, "MOST_FREQUENT", 0)
-    lists = log_lists(table_of(), judged(*rows))
+    lists = log_lists(table_of().staged(), judged(*rows))
     assert set(lists.configurations["query"]) == {"q"}
     assert lists.others.rows() == [("all", 2, 7)]
     assert lists.sessions_by_market() == {"all": 23}
@@ -57,7 +57,7 @@ def test_the_most_frequent_queries_of_each_market_are_looked_at_too(monkeypatch)
     monkeypatch.setattr(module, "MOST_FREQUENT", 1)
     shown = [("n", "few", "ab"), ("n", "many", "ab"), ("s", "few", "ab"), ("s", "none", "abc")]
     table = table_of(shown, [{0: 1}, {0: 9}, {0: 3}, {1: 2}])
-    lists = log_lists(table, judged(("n", "other")))
+    lists = log_lists(table.staged(), judged(("n", "other")))
     assert sorted(lists.configurations.select("market", "query").rows()) == [("n", "many"), ("s", "few")]
     assert sorted(lists.others.rows()) == [("n", 2, 1), ("s", 3, 2)]
 
@@ -66,14 +66,14 @@ def test_users_are_chosen_by_fold():
     table = table_of()
     own = pl.col("configuration_id") < table.patterns["configuration_id"].max()
     folded = replace(table, patterns=table.patterns.with_columns(fold=own.cast(pl.Int32)))
-    halves = [log_lists(folded, users=part) for part in (pl.col("fold") == 0, pl.col("fold") != 0)]
+    halves = [log_lists(folded.staged(), users=part) for part in (pl.col("fold") == 0, pl.col("fold") != 0)]
     assert [half.configurations.height for half in halves] == [1, 3]
     assert sum(map(counts_of, halves), Counter()) == session_counts(folded, by_fold=True)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
 def test_pieces_of_any_size_are_the_same_lists(rows):
-    staged, whole = table_of().staged(), log_lists(table_of())
+    staged, whole = table_of().staged(), log_lists(table_of().staged())
     cut = {
         name: Pieces(
             lambda of=name: (piece for whole in getattr(staged, of) for piece in whole.iter_slices(rows))
@@ -99,7 +99,7 @@ def broken(**frames):
 )
 def test_tables_that_do_not_fit_are_refused(table, message):
     with pytest.raises(PatternError, match=message):
-        log_lists(table)
+        log_lists(table.staged())
 
 
 def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkeypatch):
@@ -118,3 +118,22 @@ def test_a_report_has_the_same_numbers_whatever_is_only_counted(tmp_path, monkey
         for name, frame in whole.items():
             if name not in {"next_judgments", "queries"}:  # these have the queries that are proposed
                 assert frame.equals(less[name]), name
+
+
+def test_lists_that_are_only_counted_are_no_users_of_a_half(monkeypatch):
+    """Queries of 10,001st rank have lists in the table, but no session of these users."""
+    monkeypatch.setattr(module, "MOST_FREQUENT", 0)
+    nobody = log_lists(table_of().staged(), judged(("n", "other")), users=pl.col("fold") == 1)
+    assert nobody.sessions_by_market() == {}
+
+
+def test_a_table_that_changes_while_it_is_read_is_refused():
+    staged, read = table_of().staged(), []
+
+    def patterns():
+        read.append(1)
+        (frame,) = staged.patterns
+        return [frame.with_columns(pl.col("sessions") + len(read))]
+
+    with pytest.raises(PatternError, match="changed while it was read"):
+        log_lists(replace(staged, patterns=Pieces(patterns)))

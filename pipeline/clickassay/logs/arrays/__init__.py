@@ -7,5 +7,5 @@ Modules with the names of folders of ``sql/steps`` do what these do: ``search_id
   ``shown``: texts that are kept.
 - ``engine``: a batch, from its rows to its counts; ``job``: a whole log, and the batches of a store.
 
-All of it runs in the thread of the caller.
+All of it runs in the thread of the caller, but that Polars asks for the pieces of the table while it writes.
 """

@@ -115,7 +115,7 @@ class Numbers:
         """Give the next numbers to distinct keys that have none."""
         first = self.count
         self._held.append(keys)
-        if 2 * self.count > self._last + 1:  # fuller tables are slower, emptier ones leave the cache
+        if 2 * self.count > self._last + 1:  # at most half full, at least a quarter
             first = 0
             self._allocate(int(self.count).bit_length() + 1)
         self._put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
