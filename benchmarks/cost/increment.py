@@ -1,11 +1,13 @@
 """What the next day costs a pattern store: `clickassay patterns --store` once for each day of a log.
 
     python -m benchmarks.cost.increment [--days N] [--searches-a-day N] [--ids KIND] [--runs N]
+                                        [--given HOW …] [--compared-ids N]
 
 A log of one file a day is made of a simulated one. A store then grows day by day, each day a whole process
 that is given that day's file only; then another store, given the whole folder as it grows. The last day is
-repeated on copies of the store, and its median set against the mean of all days before. In the end
-both stores must hold the table of one run over all files: else exit code 1.
+repeated on copies of the store, and its median set against the second day and the mean of all days before.
+In the end both stores must hold the table of one run over all files: else exit code 1. `--compared-ids` makes
+no log: it times how random ids of so large a day are compared with those of an earlier one.
 """
 
 import argparse
@@ -13,7 +15,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -33,7 +36,10 @@ from benchmarks.lib.measuring import (
     measured,
     middle,
 )
+from clickassay.core.tables import write_table
+from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds, Used
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
+from clickassay.patterns.store.batches import StoredBatch
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable
 
@@ -62,11 +68,15 @@ class Grown:
 def main() -> None:
     """Make the log if it is not there, grow the stores, print their days, and check them."""
     options = _options()
+    if options.compared_ids:
+        print(f"{machine()}; days of {options.compared_ids:,} ids")
+        print(elsewhere(compared, options.compared_ids))
+        return
     print(f"{machine()}; world {options.world}, {options.days} days of {options.searches_a_day:,} searches")
     week = simulated(options.world, options.days, options.searches_a_day)
     for ids in IDS if options.ids == "every" else (options.ids,):
         log = made_days(week, options.days, ids)
-        stores = {given: WORK / f"increment-store-{given}" for given in ("day", "folder")}
+        stores = {given: WORK / f"increment-store-{given}" for given in options.given}
         for given, store in stores.items():
             print(f"ids {ids}, given the {given}", flush=True)
             print_days(grown(log, options.days, store, runs=options.runs, alone=given == "day"))
@@ -82,6 +92,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--ids", choices=(*IDS, "every"), default="every")
     parser.add_argument("--world", default="web")
     parser.add_argument("--runs", type=int, default=3, help="repetitions of the last day")
+    parser.add_argument("--given", nargs="+", choices=("day", "folder"), default=("day", "folder"))
+    parser.add_argument("--compared-ids", type=int, default=0, metavar="N", help="ids a day")
     options = parser.parse_args()
     if options.days < 2:
         parser.error(f"--days is {options.days}; there must be a day before the last: give 2 or more")
@@ -209,6 +221,7 @@ def print_days(found: Grown) -> None:
     last = " ".join(f"{cost.cpu:.2f}" for cost in found.last)
     middles = (middle(found.last, what) for what in ("cpu", "wall", "peak_mb"))
     print(f"  mean of {len(cpu)} days {mean(cpu):.2f} CPU s, {1000 * growth(cpu):+.1f} ms with each day more")
+    print(f"  of the second day: {middle(found.last, 'cpu') / cpu[min(1, len(cpu) - 1)]:.2f}")
     print(
         "  day {}: {:.2f} CPU s (median of {}), {:.2f} s wall, {:,.0f} MB; ratio {:.2f}".format(
             len(cpu) + 1, next(middles), last, *middles, found.ratio
@@ -221,6 +234,36 @@ def growth(cpu: Sequence[float]) -> float:
     """Return the slope of a line through the seconds of the days but the first, which makes the store."""
     later = np.asarray(cpu[1:])
     return float(np.polyfit(np.arange(len(later)), later, 1)[0]) if len(later) > 1 else 0.0
+
+
+# ---- ids alone ----------------------------------------------------------------------------------
+
+
+def compared(number: int) -> str:
+    """Time how ids of a day are compared with those of another, all and in part."""
+    folder = WORK / "increment-ids"
+    rng = np.random.default_rng(0)
+    days = [pl.Series("id", np.sort(rng.integers(0, 2**64, number, dtype=np.uint64))) for _ in range(2)]
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_table(days[0].to_frame(), folder / "ids.parquet")
+    earlier = StoredBatch(1, folder, {"ids": [days[0][0], days[0][-1]]})
+    ids = NewIds(days[1].to_frame().lazy())
+    whole, part = (_cpu_seconds(find, earlier) for find in (ids.used_in, ids.some_used_in))
+    shutil.rmtree(folder)
+    year = COMPARED_DAYS * whole + (363 - COMPARED_DAYS) * part
+    return (
+        f"{1000 * whole:.1f} ms for all, {1000 * part:.2f} ms for one in {ONE_IN}; "
+        f"computed for 363 earlier days: {year:.2f} CPU s"
+    )
+
+
+def _cpu_seconds(find: Callable[[StoredBatch], Used], batch: StoredBatch) -> float:
+    """Return the mean of some calls."""
+    start = time.process_time()
+    for _ in range(20):
+        find(batch)
+    return (time.process_time() - start) / 20
 
 
 # ---- the check ----------------------------------------------------------------------------------

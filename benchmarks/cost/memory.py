@@ -5,8 +5,9 @@
 
 Logs are the simulated ones of `--world`, `--searches` and `--queries`, or those in the folders of `--log`
 (searches.parquet and clicks.parquet). A table is the same under every limit, or the benchmark ends with exit
-code 1; so it does, after all rows, when a peak is above its limit. `--lists` makes each simulated log several
-times, with as many searches of 1 and 10 times as many queries, and prints what more lists add to the peak.
+code 1; so it does, after all rows, when a peak is above its limit. A limit that is refused as too small is a
+row without a peak. `--lists` makes each simulated log several times, with as many searches of 1 and 10 times
+as many queries, and prints what more lists add to the peak.
 """
 
 import argparse
@@ -38,6 +39,10 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
 
+TOO_SMALL = "is too small for"
+"""What a refusal says; not every engine has a dry run, which would tell batches."""
+
+
 @dataclass(frozen=True)
 class Peak:
     """What one run held at most, in megabytes; distinct lists of its table; its check value."""
@@ -55,10 +60,11 @@ def main() -> None:
     over = 0
     for logs in _logs(options):
         rows = [_rows_of_log(log, options) for log in logs]
-        over += sum(not peak.fits for row in rows for peak in row)
+        over += sum(not peak.fits for row in rows for peak in row if peak)
         for fewer, more in pairwise(rows):
             for limit, one, other in zip(options.limits, fewer, more, strict=True):
-                print(f"lists {limit:>6}  {growth(one, other)}", flush=True)
+                if one and other:
+                    print(f"lists {limit:>6}  {growth(one, other)}", flush=True)
     shutil.rmtree(WORK / "memory-patterns", ignore_errors=True)
     if over:
         sys.exit(f"{over} peaks above their limit")
@@ -104,30 +110,28 @@ def _logs(options: argparse.Namespace) -> list[list[Path]]:
             for world in options.world]  # fmt: skip
 
 
-def _rows_of_log(log: Path, options: argparse.Namespace) -> list[Peak]:
+def _rows_of_log(log: Path, options: argparse.Namespace) -> list[Peak | None]:
     """Print a row for each limit; the table is the same under all of them."""
     peaks = [_row(log, limit, options_of(options)) for limit in options.limits]
-    print(f"{log.name}: check {the_one((peak.check for peak in peaks), log.name)}", flush=True)
+    checks = [peak.check for peak in peaks if peak]
+    if checks:
+        print(f"{log.name}: check {the_one(checks, log.name)}", flush=True)
     return peaks
 
 
-def _row(log: Path, limit: str, further: list[str]) -> Peak:
+def _row(log: Path, limit: str, further: list[str]) -> Peak | None:
     out = WORK / "memory-patterns"
     command = patterns_of(log, out, "--memory-limit", limit, *further)
-    batches = _batches(command)
+    told = subprocess.run([*command, "--dry-run", "--json"], capture_output=True, text=True, check=False)
+    if TOO_SMALL in told.stderr:
+        print(f"{log.name} {limit:>6} refused: {told.stderr.strip()}", flush=True)
+        return None
+    batches = f"batches: {json.loads(told.stdout)['batches']}" if told.returncode == 0 else "batches not told"
     cost = measured(command)
     lists, share = rows_of(out / "configurations.parquet"), cost.peak_mb * MEGABYTE / bytes_of(limit)
     of_limit = f"{share:.1%} of the limit{', ABOVE IT' if share > 1 else ''}"
     print(f"{log.name} {limit:>6} {figures([cost])}   {of_limit}, {batches}, {lists:,} lists", flush=True)
     return Peak(cost.peak_mb, lists, pattern_check(out), fits=share <= 1)
-
-
-def _batches(command: list[str]) -> str:
-    """Tell how many batches a dry run plans; not every engine has one."""
-    told = subprocess.run([*command, "--dry-run", "--json"], capture_output=True, text=True, check=False)
-    if told.returncode:
-        return "batches not told"
-    return f"batches: {json.loads(told.stdout)['batches']}"
 
 
 def growth(fewer: Peak, more: Peak) -> str:

@@ -7,5 +7,5 @@
 - ``duckdb``: the steps on DuckDB, in this process; ``spark``: on Spark, for logs that outgrow one machine.
 - ``arrays``: what the steps say, with Polars and NumPy instead of SQL: the default.
 - ``script``: the steps as a script of SQL for another scheduler.
-- ``grow``: a pattern store brought up to a log, reading only new files.
+- ``grow``: a pattern store brought up to a log, reading only new files; ``used_ids``: ids must be new.
 """

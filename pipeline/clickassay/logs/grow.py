@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, Protocol
 
-import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
@@ -17,16 +16,15 @@ from clickassay.inputs.files import FileFingerprint
 from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import Chunk
-from clickassay.logs.engine import Ids
 from clickassay.logs.log import H, Log
 from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
+from clickassay.patterns.store.files import undo_runs
 from clickassay.patterns.store.store import PatternStore
 
 Fingerprints = Mapping[str, FileFingerprint]
-_CHUNK = 1_000_000
-"""Ids compared at a time with those of an earlier batch."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _new_files(
         raise InputError(
             f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
             "to finish it; give it again, or undo that run: "
-            f"{_undo(store, int(store.history()[-1].info['run']))}"
+            f"{undo_runs(store.folder, int(store.history()[-1].info['run']))}"
         )
     return new
 
@@ -123,13 +121,8 @@ def _changed(store: PatternStore, what: str, file: str, before: FileFingerprint)
     run = next(run for run in runs if before in store.run_files(run, what))
     return (
         f"{what}: {file} has changed since it went into {store.folder} (batch {run} or later); "
-        f"restore it, or make its batches again: {_undo(store, run)}"
+        f"restore it, or make its batches again: {undo_runs(store.folder, run)}"
     )
-
-
-def _undo(store: PatternStore, number: int) -> str:
-    forget = f"`clickassay store forget {store.folder} --from {number}`"
-    return f"{forget}, then run again over all files from then on"
 
 
 def _windows(
@@ -173,7 +166,7 @@ def _refuse_late(store: PatternStore, what: str, new: Sequence[Chunk], watermark
         raise InputError(
             f"{what}: {chunk.file} comes too late: it has rows of {utc_text(chunk.first_ms)} UTC, and "
             f"{store.folder} is closed up to {utc_text(watermark_ms)} UTC; "
-            f"make the batches again: {_undo(store, number)}"
+            f"make the batches again: {undo_runs(store.folder, number)}"
         )
 
 
@@ -216,11 +209,10 @@ def add_to_store(
         watermark_ms, ends_run = _watermark(store, plan, number, settings)
         processor.add(plan, number, watermark_ms)
         progress(Event("publishing"))
-        ids = processor.ids()
-        span = ids.select(first=pl.col("id").first(), last=pl.col("id").last()).collect().row(0)
-        _refuse_used(store, plan, ids, span)
+        ids = NewIds(processor.ids())
+        refuse_used(store, plan.run, ids)
         info = {
-            **_batch_info(plan, number, watermark_ms, span),
+            **_batch_info(plan, number, watermark_ms, ids.span),
             "ends_run": ends_run,
             "settings": settings.model_dump(mode="json"),
             "versions": dict(versions),
@@ -232,7 +224,7 @@ def add_to_store(
 
 
 def _batch_info(
-    plan: Plan[H], number: int, watermark_ms: int, span: tuple[int | None, int | None]
+    plan: Plan[H], number: int, watermark_ms: int, span: tuple[int, int] | None
 ) -> dict[str, Any]:
     """Return times, files and ids of a batch; the first batch of a run names all of its files."""
     return {
@@ -240,7 +232,7 @@ def _batch_info(
         "start_ms": plan.windows[number].start_ms,
         "watermark_ms": watermark_ms,
         "files": {what: [asdict(file) for file in files if not number] for what, files in plan.files.items()},
-        "ids": None if span[0] is None else list(span),
+        "ids": None if span is None else list(span),
     }
 
 
@@ -280,52 +272,3 @@ def _watermark(store: PatternStore, plan: Plan[H], number: int, settings: Settin
     before = history[-1].watermark_ms if history else FIRST_MS
     times = [chunk.last_ms for chunk in plan.windows[number].searches if chunk.last_ms is not None]
     return max([before, *(time - settings.late_ms for time in times)]), True
-
-
-def _refuse_used(
-    store: PatternStore, plan: Plan[H], ids: pl.LazyFrame, span: tuple[int | None, int | None]
-) -> None:
-    """Refuse search ids that an earlier run used: clicks counted then could belong to either search."""
-    first, last = span
-    for batch in store.history():
-        known = batch.info["ids"]
-        if batch.info["run"] == plan.run or not known or first is None or last is None:
-            continue
-        is_disjoint = known[1] < first or known[0] > last
-        if is_disjoint or batch.number < store.settings["forgotten_before"]:
-            continue
-        used, example = _used_in(batch, ids)
-        if used:
-            raise InputError(
-                f"searches: {used:,} search ids of the new files were used before, in batch "
-                f"{batch.number} of {store.folder} (digest of one: {example}); ids must be unique over the "
-                f"whole log. If only few are not, make the batches again: "
-                f"{_undo(store, int(batch.info['run']))}"
-            )
-
-
-def _used_in(batch: StoredBatch, ids: pl.LazyFrame) -> tuple[int, int | None]:
-    """Return how many of the ids a batch has, and one of them; both are sorted, and read in chunks."""
-    used, example = 0, None
-
-    def each(chunk: pl.DataFrame) -> None:
-        nonlocal used, example
-        span = pl.col("id").is_between(chunk["id"][0], chunk["id"][-1])
-        both = _in_both(batch.frame("ids", span)["id"].to_numpy(), chunk["id"].to_numpy())
-        used += len(both)
-        example = example if example is not None or not len(both) else int(both[0])
-
-    ids.sink_batches(
-        lambda chunk: each(chunk) if chunk.height else None, chunk_size=_CHUNK, maintain_order=True
-    )
-    return used, example
-
-
-def _in_both(sorted_ids: Ids, ids: Ids) -> Ids:
-    """Return those of `ids` that are among `sorted_ids`."""
-    if not len(sorted_ids):
-        return ids[:0]
-    places = np.searchsorted(sorted_ids, ids)
-    places[places == len(sorted_ids)] = 0
-    both: Ids = ids[sorted_ids[places] == ids]
-    return both

@@ -195,9 +195,9 @@ def info(store: STORE, json: JSON = False) -> None:
 @stores.command()
 @with_options
 def verify(store: STORE, json: JSON = False) -> None:
-    """Compare every file of a store with the digest it was written with, and counts with their sums.
+    """Compare every file of a store with its digest, counts with their sums, and search ids of all runs.
 
-    Exit code 1 if something differs.
+    Exit code 1 if something is wrong.
 
     Example:
 
@@ -212,7 +212,7 @@ def verify(store: STORE, json: JSON = False) -> None:
         again = f"clickassay store forget {shlex.quote(str(store))} --from …"
         say(*damage, f"Undo from the first broken batch on: {again}")
     else:
-        say(f"{store}: every file is as it was written, and the counts add up")
+        say(f"{store}: every file is as it was written, counts add up, no run uses ids of another")
     if damage:
         raise typer.Exit(ExitCode.FINDING)
 

@@ -18,6 +18,7 @@ from clickassay.patterns.store.files import (
     read_frame,
     read_json,
     replace_json,
+    rows_of,
     write_through,
 )
 from clickassay.patterns.table import PatternTable, StagedTable
@@ -64,6 +65,10 @@ class StoredBatch:
     def frame(self, name: str, condition: pl.Expr | None = None) -> pl.DataFrame:
         """Return one of the frames of `BatchContent`, or a table as ``open/funnel``: all rows, or some."""
         return read_frame(self.folder / f"{name}.parquet", condition)
+
+    def rows(self, name: str) -> int:
+        """Return the number of rows of one of the frames of `BatchContent`."""
+        return rows_of(self.folder / f"{name}.parquet")
 
     def table(self, kind: str) -> PatternTable:
         """Return the pattern table of ``closed`` or ``open`` sessions."""

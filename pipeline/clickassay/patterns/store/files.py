@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,17 @@ def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
     StoreError
         If it is missing or broken.
     """
+    return _collected(file, lambda rows: rows if condition is None else rows.filter(condition))
+
+
+def rows_of(file: Path) -> int:
+    """Return the number of rows of a file of a store, as `read_frame` reads it."""
+    return int(_collected(file, lambda rows: rows.select(pl.len())).item())
+
+
+def _collected(file: Path, chosen: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
     try:
-        rows = pl.scan_parquet(file, glob=False, hive_partitioning=False)
-        return (rows if condition is None else rows.filter(condition)).collect()
+        return chosen(pl.scan_parquet(file, glob=False, hive_partitioning=False)).collect()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise broken(file, error) from error
 
@@ -63,6 +71,12 @@ def remedy(folder: Path, number: int) -> str:
     """Return how to repair a store whose batch of this number is broken."""
     undo = f"clickassay store forget {folder} --from {number}"
     return f"undo from there on: `{undo}`, then run again over all files"
+
+
+def undo_runs(folder: Path, number: int) -> str:
+    """Return how to make the batches of a store again from this number on."""
+    forget = f"`clickassay store forget {folder} --from {number}`"
+    return f"{forget}, then run again over all files from then on"
 
 
 def refuse_others(folder: Path) -> None:

@@ -36,6 +36,7 @@ from clickassay.patterns.store.files import (
     replace_json,
     write_through,
 )
+from clickassay.patterns.store.ids import ids_of_several_runs, known_ids
 from clickassay.patterns.table import PatternTable, merge_tables
 
 FORMAT = 2
@@ -259,7 +260,7 @@ class PatternStore:
         return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
 
     def damage(self) -> list[str]:
-        """Compare every file with the digest it was published with, and the funnel's parts with their sums.
+        """Compare every file with the digest it was published with, counts with their sums, ids of all runs.
 
         Returns
         -------
@@ -269,14 +270,14 @@ class PatternStore:
         faults = [
             fault for folder in self._folders() if int(folder.name) >= first for fault in faults_of(folder)
         ]
-        return faults or _sums_that_differ(self.table())
+        return faults or _sums_that_differ(self.table()) + self._ids_used_again()
 
-
-def id_digest(search_id: object) -> int:
-    """Return the digest by which a store knows a search id: an integer itself, or 64 bits of a text's md5."""
-    if isinstance(search_id, int):
-        return search_id
-    return int(hashlib.md5(str(search_id).encode(), usedforsecurity=False).hexdigest()[:16], 16)
+    def _ids_used_again(self) -> list[str]:
+        return [
+            f"run from batch {run} on: {used:,} search ids were used by an earlier run; ids must be unique "
+            "over the whole log"
+            for run, used in ids_of_several_runs(self.batches())
+        ]
 
 
 def _rows_digest(frame: pl.DataFrame) -> str:
@@ -303,23 +304,13 @@ def _orphan_click_rows(batches: Sequence[StoredBatch]) -> pl.DataFrame:
     orphan_clicks = pl.concat(frames)
     ambiguous = batches[-1].frame("ambiguous")["search_id"]  # of all batches so far
     is_ambiguous = orphan_clicks["search_id"].is_in(ambiguous.implode())
-    known = _known(orphan_clicks["search_id"], batches)
+    known = known_ids(orphan_clicks["search_id"], batches)
     clicks = orphan_clicks["clicks"]
     return orphan_click_rows(
         ambiguous=int(clicks.filter(is_ambiguous).sum()),
         out_of_time=int(clicks.filter(known & ~is_ambiguous).sum()),
         unmatched=int(clicks.filter(~known & ~is_ambiguous).sum()),
     )
-
-
-def _known(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Series:
-    if search_ids.is_empty():
-        return pl.Series([], dtype=pl.Boolean)
-    digests = [id_digest(search_id) for search_id in search_ids]
-    wanted = pl.Series("id", digests, dtype=batches[0].frame("ids").schema["id"])
-    wanted_ids = pl.col("id").is_in(wanted.implode())
-    found = pl.concat([read_frame(batch.folder / "ids.parquet", wanted_ids) for batch in batches])["id"]
-    return wanted.is_in(found.implode())
 
 
 def _sums_that_differ(table: PatternTable) -> list[str]:

@@ -1,0 +1,91 @@
+"""Search ids of a day are compared with those of all days before, of those further back one in 64."""
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+
+from clickassay.core.errors import InputError
+from clickassay.core.settings import load_settings
+from clickassay.jobs.stores import grow_store
+from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN
+from clickassay.patterns.store import ids as store_ids
+from clickassay.patterns.store.ids import id_digest
+from clickassay.patterns.store.store import PatternStore
+
+SETTINGS = load_settings(depth=[2])
+A_DAY = 3 * ONE_IN
+LONG_AGO = COMPARED_DAYS + 2
+
+
+def write_day(folder, day, ids):
+    """Write searches of one day with these ids, a minute apart, and a click on each."""
+    start = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)
+    times = [start + timedelta(minutes=number) for number in range(len(ids))]
+    searches = pl.DataFrame(
+        {
+            "search_id": ids,
+            "user_id": list(range(len(ids))),
+            "query": ["q"] * len(ids),
+            "timestamp": times,
+            "results": [["a", "b"]] * len(ids),
+        }
+    )
+    clicks = pl.DataFrame({"search_id": ids, "timestamp": times, "url": ["a"] * len(ids)})
+    for name, rows in (("searches", searches), ("clicks", clicks)):
+        (folder / name).mkdir(exist_ok=True, parents=True)
+        rows.write_parquet(folder / name / f"{day:03}.parquet")
+
+
+def add_day(folder, day, ids):
+    write_day(folder, day, ids)
+    grow_store(
+        str(folder / f"searches/{day:03}.parquet"),
+        str(folder / f"clicks/{day:03}.parquet"),
+        folder / "store",
+        SETTINGS,
+    )
+
+
+def texts(day):
+    """Return ids of a day in the order of their digests."""
+    return sorted((f"day {day}, search {number}" for number in range(A_DAY)), key=id_digest)
+
+
+def first_and_later_day(folder, later, ids):
+    add_day(folder, 0, texts(0))
+    add_day(folder, later - 1, texts(later - 1))
+    add_day(folder, later, ids)
+
+
+def test_one_id_of_the_last_days_is_found(tmp_path):
+    last = max(texts(0), key=id_digest)
+    with pytest.raises(InputError, match=r"searches: 1 search ids .* used before, in batch 1"):
+        first_and_later_day(tmp_path, COMPARED_DAYS, [*texts(COMPARED_DAYS), last])
+
+
+def test_of_ids_used_anew_long_ago_one_in_64_is_enough(tmp_path):
+    with pytest.raises(InputError, match="of one in 64, 3 search ids of the new files were used before"):
+        first_and_later_day(tmp_path, LONG_AGO, texts(0))
+
+
+def test_one_id_of_long_ago_is_found_when_the_store_is_verified(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_ids, "_AT_ONCE", 100)
+    last = max(texts(0), key=id_digest)
+    first_and_later_day(tmp_path, LONG_AGO, [*texts(LONG_AGO), last])
+    assert PatternStore(tmp_path / "store").damage() == [
+        "run from batch 3 on: 1 search ids were used by an earlier run; ids must be unique over the whole log"
+    ]
+
+
+def test_a_store_whose_ids_are_unique_has_no_damage(tmp_path):
+    first_and_later_day(tmp_path, LONG_AGO, texts(LONG_AGO))
+    assert PatternStore(tmp_path / "store").damage() == []
+
+
+def test_numbers_that_were_used_far_up_in_the_new_ones_are_found(tmp_path):
+    """The ids of the first day lie in the last third of those of the later one."""
+    add_day(tmp_path, 0, list(range(1000, 1000 + A_DAY)))
+    add_day(tmp_path, LONG_AGO - 1, list(range(-A_DAY, 0)))
+    with pytest.raises(InputError, match=r"of one in 64, 9 search ids .* in batch 1 .*one: 1000"):
+        add_day(tmp_path, LONG_AGO, list(range(1000 - 2 * A_DAY, 1000 + A_DAY)))
