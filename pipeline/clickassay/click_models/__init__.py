@@ -2,7 +2,7 @@
 
 - ``model``, ``catalogue``: the interface of every model; the models by name.
 - ``click_log``: what they are fitted on.
-- ``em``, ``factorised``, ``cascade``: how they are fitted.
+- ``em``, ``factorised``, ``cascade``: how they are fitted; ``response``: how on nearly the same log.
 - ``comparison``: fitted on some sessions, evaluated on others.
 - ``examination``, ``by_grade``, ``expectation``: what follows from a fit.
 - ``tables``: fits as tables.

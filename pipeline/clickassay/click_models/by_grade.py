@@ -93,15 +93,21 @@ class GradeValues:
     impressions: Floats
 
 
-def grade_values(found: GradeLog, fit: Callable[[ClickLog], Fit]) -> GradeValues:
+def grade_values(found: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
     """Fit a model of grades, with intervals.
 
     Intervals leave out one group of queries at a time (delete-a-group jackknife) on the scale of log-odds;
     Student's t with groups - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    fit
+        (log, limits of `em.Limits`) -> `Fit`.
     """
-    model, groups = fit(found.log).model, np.unique(found.groups)
+    whole, groups = fit(found.log, respond=True), np.unique(found.groups)
+    model, near = whole.model, whole.response
     without = [
-        logit(fit(found.log.some(found.groups[found.log.rows] != group)).model.relevance)
+        logit(fit(found.log.some(found.groups[found.log.rows] != group), near=near).model.relevance)
         for group in groups[: len(groups) * (len(groups) > 1)]
     ]
     shown = found.log.impressions()

@@ -1,11 +1,13 @@
 """Expectation maximisation, round by round, and the pseudo-counts that all models share."""
 
+from dataclasses import replace
 from typing import Protocol, TypedDict
 
 import numpy as np
 
 from clickassay.click_models.click_log import ClickLog, Floats, total
 from clickassay.click_models.model import ClickModel, Fit
+from clickassay.click_models.response import Response, Rounds, response
 
 ROUNDS = 200
 TOLERANCE = 1e-7
@@ -21,22 +23,21 @@ class Limits(TypedDict, total=False):
     accelerate
         Whether two rounds are extrapolated to a third far ahead (SQUAREM, scheme S3 of Varadhan and Roland
         2008); a step that lowers the objective is undone. Without it, plain expectation maximisation.
+    respond
+        Whether the response of the fit to changes of the log is wanted; by default not.
+    near
+        The response of a fit to a similar log: if it leads to the fit of this one, there are no rounds.
     """
 
     rounds: int
     tolerance: float
     accelerate: bool
+    respond: bool
+    near: Response | None
 
 
-class State(Protocol):
+class State(Rounds, Protocol):
     """Parameters on the way."""
-
-    parameters: Floats
-    """All of them in one vector; 0..1."""
-
-    def step(self) -> float:
-        """Improve the parameters; return the objective before."""
-        ...
 
     def model(self) -> ClickModel:
         """Return the model of the parameters so far."""
@@ -49,13 +50,17 @@ class State(Protocol):
 
 def fit_rounds(state: State, log: ClickLog, limits: Limits) -> Fit:
     """Improve parameters round by round, as long as `limits` say."""
+    near = limits.get("near")
+    if near is not None and near.lead(state):
+        return Fit(state.model(), (), converged=True, unidentified=state.unidentified())
     climb, converged = _Climb(state), False
     least = limits.get("tolerance", TOLERANCE) * float(log.sessions.sum())
     while climb.rounds < limits.get("rounds", ROUNDS) and not converged:
         before = climb.best
         climb.stride(accelerate=limits.get("accelerate", True))
         converged = climb.best - before < least and before > -np.inf
-    return Fit(state.model(), tuple(climb.objectives), bool(converged), state.unidentified())
+    found = Fit(state.model(), tuple(climb.objectives), bool(converged), state.unidentified())
+    return replace(found, response=response(state)) if limits.get("respond") else found
 
 
 class _Climb:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clickassay.click_models.click_log import Bools, Floats, Ints
+from clickassay.click_models.response import Response
 
 Clicked = Callable[[int, Floats], Bools]
 """(place from 0, (P,) chance of a click there) -> (P,) whether it is clicked: as logged, or as drawn."""
@@ -61,9 +62,12 @@ class Fit:
         Whether the last round gained less than the tolerance; True for closed forms.
     unidentified
         Names of `shared` parameters that the clicks do not identify: the pseudo-counts set their values.
+    response
+        How the fit responds to changes of its log, if that was asked for and can be had.
     """
 
     model: ClickModel
     objectives: tuple[float, ...] = ()
     converged: bool = True
     unidentified: frozenset[str] = frozenset()
+    response: Response | None = None

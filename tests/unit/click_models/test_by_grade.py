@@ -1,14 +1,19 @@
 """Click models of grades: planted values are recovered, and intervals have their stated coverage."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 import pytest
+from scipy.special import logit
+from scipy.stats import t as student_t
 
 from clickassay.click_models.by_grade import GROUPS, grade_log, grade_values
 from clickassay.click_models.cascade.model import CascadeModel
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.factorised import FactorisedModel
+from clickassay.click_models.response import Response
 from support.logs.click_logs import documents
 from support.logs.drawn_clicks import simulate
 
@@ -89,3 +94,28 @@ def test_a_grade_that_is_never_shown_has_no_interval():
     assert found.impressions[5:].tolist() == [0, 0]
     assert np.isnan(found.low[5:]).all()
     assert np.isfinite(found.low[:5]).all()
+
+
+@pytest.mark.parametrize("name", ["SDBN", "DBN", "PBM", "CCM"])
+def test_intervals_are_those_of_fits_to_the_end_without_each_group(name):
+    grades, queries, patterns = planted(dbn(), np.random.default_rng(5), sessions=5_000)
+    log = grade_log(grades, queries, patterns, max_grade=4)
+    (kind,) = click_models([name])
+    found = grade_values(log, kind.fit)
+    fit = partial(kind.fit, tolerance=1e-13, rounds=3000)
+    parts = [log.log.some(log.groups[log.log.rows] != group) for group in np.unique(log.groups)]
+    without = np.array([logit(fit(part).model.relevance) for part in parts])
+    error = np.sqrt((GROUPS - 1) / GROUPS * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    width = logit(found.high) - logit(found.low)
+    assert width == pytest.approx(2 * student_t.ppf(0.975, GROUPS - 1) * error, rel=2e-3)
+
+
+def test_a_fit_that_no_response_leads_to_is_reached_by_rounds():
+    grades, queries, patterns = planted(dbn(), np.random.default_rng(6), sessions=3_000)
+    log = grade_log(grades, queries, patterns, max_grade=4).log
+    (kind,) = click_models(["DBN"])
+    alone = kind.fit(log)
+    size = 2 * 5 + 1
+    led_astray = kind.fit(log, near=Response(np.full(size, 0.5), -100 * np.eye(size)))
+    assert led_astray.objectives == alone.objectives
+    assert led_astray.model.relevance.tolist() == alone.model.relevance.tolist()

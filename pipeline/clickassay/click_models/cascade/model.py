@@ -10,11 +10,12 @@ CCM              alpha2 (1 - a) + alpha3 a             alpha1                Guo
 """
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, shown_values, summed
-from clickassay.click_models.em import smoothed_rate
+from clickassay.click_models.em import Limits, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
 
@@ -140,11 +141,11 @@ def counts(log: ClickLog) -> Counts:
 _BY_DOCUMENT = ("until_last", "until_first", "clicks", "last_clicks", "first_clicks")
 
 
-def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0) -> Fit:
+def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[Limits]) -> Fit:
     """Fit the cascade model: a = first clicks / times examined until then; what is clicked satisfies.
 
     `pseudo_count`: so many clicks and so many skips are added to those of each parameter; 0 = none. Two
-    clicks in a session are impossible to this model.
+    clicks in a session are impossible to this model. Limits of rounds do not matter: it is a closed form.
     """
     found = counts(log)
     attraction = smoothed_rate(found.first_clicks, found.until_first, pseudo_count)
