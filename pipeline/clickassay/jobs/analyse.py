@@ -10,7 +10,6 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
 from clickassay.core.privacy import with_digests
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.core.records import Sample
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons
@@ -24,6 +23,7 @@ from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.strata import (
     DROP,
+    Strata,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -89,35 +89,26 @@ def analyse_tables(
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule)
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
-    measurements = strata_by_rule[main_rule(settings)].measurements
-    samples = [sample for stratum in measurements for sample in stratum.samples]
-    configurations = pl.concat([stratum.configurations for stratum in measurements])
+    main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
     proposed = next_judgments_table(split, formed, graded, settings, progress)
     frames = {
-        "statistics": pl.concat([stratum.statistics for stratum in measurements]),
-        "funnel": _funnel(table, graded.funnel, measurements, settings),
-        "configurations": configurations,
-        "patterns": _distinct([stratum.patterns for stratum in measurements]),
-        "queries": _queries(queries, configurations, proposed),
-        **_correlate(samples, attributes, settings, progress, draws=_no_draws(configurations)),
-        "cascade_effects": pl.concat(strata_by_rule[DROP].cascade_effects),
+        "statistics": pl.concat([stratum.statistics for stratum in main.measurements]),
+        "funnel": _funnel(table, graded.funnel, main.measurements, settings),
+        "configurations": main.configurations,
+        "patterns": main.patterns,
+        "queries": _queries(queries, main.configurations, proposed),
+        **_correlate(main, attributes, settings, progress),
+        "cascade_effects": pl.concat(in_full.cascade_effects),
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
-        "judge_comparisons": judge_comparisons(samples),
-        **_click_model_tables(strata_by_rule[DROP].measurements, settings, progress),
+        "judge_comparisons": judge_comparisons(main.samples),
+        # fitted on lists that were judged in full: none of their grades is made from clicks
+        **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
-        "conventions": pl.concat(strata_by_rule[main_rule(settings)].conventions),
+        "conventions": pl.concat(main.conventions),
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
-
-
-def _click_model_tables(judged: list[Measurements], settings: Settings, progress: Progress) -> Frames:
-    """Fit click models on lists that were judged in full: none of their grades is made from clicks."""
-    configurations = pl.concat([stratum.configurations for stratum in judged])
-    return click_tables(
-        configurations, _distinct([stratum.patterns for stratum in judged]), settings, progress
-    )
 
 
 def _queries(log: pl.DataFrame, *tables: pl.DataFrame) -> pl.DataFrame:
@@ -135,30 +126,15 @@ def _no_draws(configurations: pl.DataFrame) -> pl.DataFrame:
     return DRAWS.empty().with_columns(pl.lit(None, pl.Float64).alias(name) for name in metrics)
 
 
-def _distinct(strata: list[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate the patterns of all depths and judges, those of a configuration once."""
-    whole = strata[0]
-    for stratum in strata[1:]:
-        new = stratum.join(whole.select("configuration_id").unique(), on="configuration_id", how="anti")
-        whole = pl.concat([whole, new])
-    return whole
-
-
 def _correlate(
-    samples: list[Sample],
-    attributes: pl.DataFrame | None,
-    settings: Settings,
-    progress: Progress,
-    *,
-    draws: pl.DataFrame,
+    strata: Strata, attributes: pl.DataFrame | None, settings: Settings, progress: Progress
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
     forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, INFLUENCE)
-    found = [{"draws": draws, **{form.name: form.empty() for form in forms}}]
-    for number, sample in enumerate(samples):
-        progress(
-            Event(f"correlating market {sample.key.market}, depth {sample.key.depth}", number / len(samples))
-        )
+    found = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
+    for number, sample in enumerate(strata.samples):
+        what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
+        progress(Event(what, number / len(strata.samples)))
         splits, _ = query_splits(sample, attributes)
         moments = sample_moments(sample)
         ranked, drawn = differences(sample, iterations=settings.iterations, rng=rng)

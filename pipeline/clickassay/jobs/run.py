@@ -124,7 +124,7 @@ def _write_run(
     with writing_tables():
         for contract in RUN_TABLES:
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
-        write_database(frames, folder / DATABASE)
+        write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, info)
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import

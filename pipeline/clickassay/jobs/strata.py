@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,10 @@ from clickassay.click_models.expectation import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
+from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
-from clickassay.core.records import JudgedConfigurations
+from clickassay.core.records import JudgedConfigurations, Sample
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
@@ -35,6 +36,7 @@ from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.click_model_metrics import MODEL_METRICS, Expectation
 from clickassay.metrics.scoring import FittingUsers, Measurements, compute_metrics
 from clickassay.patterns.lists import LogLists, log_lists
+from clickassay.patterns.sums import Layout, counted
 from clickassay.patterns.table import StagedTable
 from clickassay.studies.audit.in_run import conventions_table
 
@@ -136,6 +138,39 @@ class Strata:
     measurements: list[Measurements]
     cascade_effects: list[pl.DataFrame]
     conventions: list[pl.DataFrame]
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The samples of all judges, depths and markets."""
+        return [sample for stratum in self.measurements for sample in stratum.samples]
+
+    @cached_property
+    def configurations(self) -> pl.DataFrame:
+        """Their rows of the table of this name."""
+        return pl.concat([stratum.configurations for stratum in self.measurements])
+
+    @cached_property
+    def patterns(self) -> pl.DataFrame:
+        """The table of this name: the patterns of a configuration once."""
+        return _patterns(self.measurements)
+
+
+def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
+    ids = pl.concat([stratum.configuration_ids for stratum in strata])
+    ranks, names = ids.rank("dense").to_numpy().astype(np.int64) - 1, ids.unique().sort()
+    ends = np.cumsum([len(stratum.configuration_ids) for stratum in strata])
+    parts, is_new = [], np.ones(len(names), bool)
+    for stratum, rank in zip(strata, np.split(ranks, ends[:-1]), strict=True):
+        number, *others = (column.to_numpy() for column in stratum.patterns.iter_columns())
+        kept = np.flatnonzero(is_new.take(rank).take(number))
+        parts.append((rank.take(number.take(kept)), *(column.take(kept) for column in others)))
+        is_new[rank] = False
+    number, fold, mask, sessions = (np.concatenate(column) for column in zip(*parts, strict=True))
+    layout = Layout(int(mask.max(initial=0)).bit_length(), int(fold.max(initial=0)) + 1)
+    sums = counted(layout.packed(number, fold, mask), sessions)  # sorts numbers, which is fast
+    number, fold, mask = layout.unpacked(sums)
+    columns = {"configuration_id": names.gather(number), "fold": fold, "click_mask": mask}
+    return PATTERNS.canonical(pl.DataFrame({**columns, "sessions": sums.sessions}))
 
 
 def measure_strata(

@@ -82,8 +82,8 @@ def _missing(
     on = judgments.query_key
     own = judgments.grades.filter(pl.col("judge") == judge).select(*on, "url")
     known = own.join(names, on=on).select("q", "url")
-    shown = results_shown(lists.select("q", "results"), depth).drop("place").unique()
-    return shown.join(known, on=["q", "url"], how="anti")
+    shown = results_shown(lists.select("q", "results"), depth).drop("place")
+    return shown.join(known, on=["q", "url"], how="anti").unique()
 
 
 def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:

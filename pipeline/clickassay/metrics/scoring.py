@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
-from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
+from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
 from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey
 from clickassay.core.settings import Settings
@@ -29,13 +29,16 @@ class Measurements:
         One for each market that has judged configurations.
     filled
         By market: the share of the results of its sessions whose grade is filled in; 0..1.
-    configurations, patterns, statistics, funnel
-        Rows of the tables of the same names; the first two in any order.
+    configurations, statistics, funnel
+        Rows of the tables of the same names; the first in any order.
+    configuration_ids, patterns
+        (N,) ids of the judged configurations, and the rows (n, fold, click_mask, sessions) of their patterns.
     """
 
     samples: tuple[Sample, ...]
     filled: Mapping[str, float]
     configurations: pl.DataFrame
+    configuration_ids: pl.Series
     patterns: pl.DataFrame
     statistics: pl.DataFrame
     funnel: pl.DataFrame
@@ -94,7 +97,8 @@ def compute_metrics(
         samples=samples,
         filled=_filled(judged, clicks.sessions),
         configurations=_configurations(judged, clicks, names, editorial, judge=judge, depth=depth),
-        patterns=_patterns(judged),
+        configuration_ids=judged.rows["configuration_id"],
+        patterns=judged.patterns,
         statistics=_statistics(samples, measured, judge=judge, depth=depth),
         funnel=_funnel(judged, samples, formed, fitting, judge=judge, depth=depth),
     )
@@ -170,7 +174,8 @@ def _entropy(
     query[code] = query_index[:, None]
     for place in range(code.shape[1]):
         clicked = (mask >> place) & 1 == 1
-        np.add.at(clicks, code[row[clicked], place], sessions[clicked])
+        codes = code[:, place].take(row[clicked])
+        clicks += np.bincount(codes, sessions[clicked], len(clicks)).astype(np.int64)
     (seen,) = clicks.nonzero()
     return click_entropy(query[seen], seen, clicks[seen], queries=n_queries)
 
@@ -205,17 +210,6 @@ def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:
     first = judged.rows["configuration_id"].str.head(15).str.to_integer(base=16, strict=False).fill_null(0)
     order: NDArray[np.int64] = np.lexsort((first.to_numpy(), judged.rows["market"].rle_id().to_numpy()))
     return order
-
-
-def _patterns(judged: JudgedConfigurations) -> pl.DataFrame:
-    """Return the patterns, the ids in the order of `_by_id`."""
-    order = _by_id(judged)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    n = judged.patterns["n"].to_numpy()
-    rows = np.argsort(rank[n], kind="stable")
-    ids = judged.rows["configuration_id"].gather(n[rows])
-    return judged.patterns[rows].with_columns(ids).select(column.name for column in PATTERNS.columns)
 
 
 def _statistics(

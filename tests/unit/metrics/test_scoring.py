@@ -150,8 +150,8 @@ def test_the_funnel_says_where_every_session_went():
 
 def test_patterns_are_those_of_the_judged_configurations():
     measured = measured_at(2)
-    (name,) = measured.configurations["configuration_id"]
-    assert measured.patterns.rows() == [(name, 0, 0, 5), (name, 0, 1, 2), (name, 0, 2, 4)]
+    assert measured.configuration_ids.to_list() == measured.configurations["configuration_id"].to_list()
+    assert measured.patterns.rows() == [(0, 0, 0, 5), (0, 0, 1, 2), (0, 0, 2, 4)]
 
 
 def test_a_market_without_a_judged_configuration_has_statistics_but_no_sample():
