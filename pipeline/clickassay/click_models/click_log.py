@@ -96,6 +96,11 @@ class ClickLog:
         spread = np.broadcast_to(sessions[:, None], self.shown.shape)
         return summed(self.lists[self.shown], spread[self.shown], len(self.documents))
 
+    def first_clicks(self) -> Ints:
+        """Return (P,) the first position clicked, 0 where there is none."""
+        below = (self.masks & -self.masks) - 1  # the bits below the lowest one that is set
+        return np.where(self.masks > 0, np.bitwise_count(below).astype(np.int64) + 1, 0)
+
     def last_clicks(self) -> Ints:
         """Return (P,) the last position clicked, 0 where there is none."""
         found = np.zeros(len(self.masks), dtype=np.int64)

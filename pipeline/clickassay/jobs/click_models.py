@@ -236,7 +236,9 @@ def click_tables(
         strata = configurations.group_by("market", "depth", maintain_order=True)
         for (market, depth), rows in strata:
             progress(Event(f"fitting click models, market {market}, depth {depth}"))
-            found.append(_of_stratum(_sample_queries(rows, settings.seed), patterns, kinds, settings))
+            some = _sample_queries(rows, settings.seed)
+            own = patterns.join(some.select("configuration_id"), on="configuration_id", how="semi")
+            found.append(_of_stratum(some, own, kinds, settings))
     return {form.name: pl.concat([part[form.name] for part in found]) for form in _FORMS}
 
 

@@ -14,7 +14,7 @@ from typing import Unpack
 
 import numpy as np
 
-from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, shown_values, summed
+from clickassay.click_models.click_log import ClickLog, Floats, Ints, shown_values, summed
 from clickassay.click_models.em import Limits, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 
@@ -89,7 +89,7 @@ class CascadeModel:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of a log that the closed forms need.
+    """Counts of a log that fits need.
 
     Attributes
     ----------
@@ -101,6 +101,8 @@ class Counts:
         (D,) times it was shown at or above the first click; all of a list that has none.
     clicks_at, last_clicks_at
         (K,) the same by position.
+    by_last_click
+        (K + 1, L) sessions of each list by last click, 0 = none.
     """
 
     until_last: Floats
@@ -110,35 +112,39 @@ class Counts:
     first_clicks: Floats
     clicks_at: Floats
     last_clicks_at: Floats
+    by_last_click: Floats
 
 
 def counts(log: ClickLog) -> Counts:
-    """Count what the closed forms need."""
-    documents, depth = len(log.documents), log.depth
-    by_document = {name: np.zeros(documents) for name in _BY_DOCUMENT}
-    by_place = {name: np.zeros(depth) for name in ("clicks_at", "last_clicks_at")}
-    for chunk in log.chunks():
-        clicks, lists = chunk.clicks, chunk.lists[chunk.rows]
-        places = np.arange(1, depth + 1)
-        last = chunk.last_clicks()[:, None]
-        first = np.where(last > 0, clicks.argmax(axis=1)[:, None] + 1, 0)
-        seen = {
-            "until_last": (places <= last) | (last == 0),
-            "until_first": (places <= first) | (first == 0),
-            "clicks": clicks,
-            "last_clicks": places == last,
-            "first_clicks": places == first,
-        }
-        there = lists != NO_DOCUMENT
-        for name, where in seen.items():
-            weights = np.broadcast_to(chunk.sessions[:, None], where.shape)[where & there]
-            by_document[name] += summed(lists[where & there], weights, documents)
-        by_place["clicks_at"] += chunk.sessions @ clicks
-        by_place["last_clicks_at"] += chunk.sessions @ (places == last)
-    return Counts(**by_document, **by_place)
+    """Count what fits need, first by list: there are fewer lists than patterns."""
+    size, depth = log.lists.shape
+    shown, lists = log.shown, log.lists
+
+    def by_document(values: Floats) -> Floats:
+        """Add up (K, L) values by document."""
+        return summed(lists[shown], values.T[shown], len(log.documents))
+
+    def by_list(places: Ints) -> Floats:
+        """Return (K + 1, L) sessions by one of their places, 0 = none."""
+        return summed(places * size + log.rows, log.sessions, (depth + 1) * size).reshape(depth + 1, size)
+
+    last, first = by_list(log.last_clicks()), by_list(log.first_clicks())
+    _, clicks = log.by_list()
+    return Counts(
+        until_last=by_document(_at_or_above(last)),
+        until_first=by_document(_at_or_above(first)),
+        clicks=by_document(clicks.T.astype(np.float64)),
+        last_clicks=by_document(last[1:]),
+        first_clicks=by_document(first[1:]),
+        clicks_at=clicks.sum(axis=0).astype(np.float64),
+        last_clicks_at=last[1:].sum(axis=1),
+        by_last_click=last,
+    )
 
 
-_BY_DOCUMENT = ("until_last", "until_first", "clicks", "last_clicks", "first_clicks")
+def _at_or_above(by_place: Floats) -> Floats:
+    """Return (K, L) sessions that have this place at or above theirs, of (K + 1, L); all that have none."""
+    return np.asarray(np.cumsum(by_place[:0:-1], axis=0)[::-1] + by_place[0])
 
 
 def fit_cascade(log: ClickLog, *, pseudo_count: float = 1.0, **_limits: Unpack[Limits]) -> Fit:

@@ -67,11 +67,8 @@ class Ends:
 
 def ends(log: ClickLog, found: Counts) -> Ends:
     """Count a log, whose counts are `found`, by list and last click; lists without a session are left out."""
-    depth = log.depth
-    used, rows = np.unique(log.rows, return_inverse=True)
-    lists = log.lists[used]
-    sessions = summed(log.last_clicks() * len(used) + rows, log.sessions, (depth + 1) * len(used))
-    sessions = sessions.reshape(depth + 1, len(used))
+    used = np.unique(log.rows)
+    lists, sessions = log.lists[used], found.by_last_click[:, used]
     there = lists != NO_DOCUMENT
     documents = np.ascontiguousarray(np.where(there, lists, 0).T)
     of_none = np.where(there.T, sessions[0], 0.0)
