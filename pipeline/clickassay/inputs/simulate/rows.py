@@ -173,7 +173,7 @@ def _count_searches(traffic: Traffic, flaw: Integers, again: Bools, usable: Bool
             "search rows delivered again": int((again & usable).sum()),
             "searches that repeat a query on purpose": int(traffic.repeated.sum()),
             "searches by bots": int((traffic.actor != HUMAN).sum()),
-            "sessions": len(np.unique(pairs)),
+            "sessions": int(np.count_nonzero(np.diff(np.sort(pairs), prepend=-1))),
         }
     )
 
