@@ -59,8 +59,7 @@ def questions_page(sample: Path = SAMPLE) -> str:
     """
     known = questions()
     with tempfile.TemporaryDirectory() as folder:
-        tables = {table.name: pl.read_parquet(sample / f"{table.name}.parquet") for table in RUN_TABLES}
-        write_database(tables, Path(folder) / DATABASE)
+        write_database([table.name for table in RUN_TABLES], sample, Path(folder) / DATABASE)
         parts = [_section(question, ask(Path(folder), question.sql)) for question in known]
     return "\n".join([TOP, _overview(known), *parts])
 

@@ -16,7 +16,6 @@ CREATE OR REPLACE TEMP MACRO valid_texts(texts) AS transform(texts, x -> validat
 CREATE OR REPLACE TEMP MACRO row_number_of_its_own() AS monotonically_increasing_id();
 CREATE OR REPLACE TEMP MACRO length_of(xs) AS CASE WHEN xs IS NOT NULL THEN CAST(size(xs) AS BIGINT) END;
 CREATE OR REPLACE TEMP MACRO holds_null(xs) AS coalesce(exists(xs, x -> x IS NULL), FALSE);
-CREATE OR REPLACE TEMP MACRO no_fingerprints() AS CAST(array() AS ARRAY<BIGINT>);
 
 -- what stands for the results of a search whose query is left out, in rows that a later batch reads again
 CREATE OR REPLACE TEMP MACRO left_out_results() AS array('left out');

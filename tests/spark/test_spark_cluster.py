@@ -43,9 +43,7 @@ def test_two_workers_leave_the_bytes_of_one_machine(cluster, expected, tmp_path)
 def test_an_executor_that_is_killed_on_the_way_changes_nothing(cluster, expected, tmp_path):
     running = subprocess.Popen(command(cluster, tmp_path / "out"), stderr=subprocess.PIPE, text=True)
     try:
-        until(
-            lambda: [*tmp_path.glob(".out.*/.spill.*/staged/*-searches_staged/_SUCCESS")], "staged searches"
-        )
+        until(lambda: [*tmp_path.glob(".out.*/.spill.*/staged/*-searches_read/_SUCCESS")], "staged searches")
         before = until(
             lambda: found if len(found := executors(cluster)) == WORKERS else None, "two executors"
         )

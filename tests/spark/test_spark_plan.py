@@ -1,7 +1,7 @@
 """What Spark makes of the large steps: an upgrade that shuffles or sorts more shows here.
 
 The plans in ``plans/`` were read and found to hold no needless shuffle. With NEW_SPARK_PLANS=1 they are
-written anew. A step whose plan Spark chooses by the order of a hash set (`searches_staged`: one projection
+written anew. A step whose plan Spark chooses by the order of a hash set (`searches_read`: one projection
 or two) has no file. A threshold for broadcasts between the sizes of the sample's large and small tables
 stands for that of a real log.
 """
@@ -88,5 +88,5 @@ def test_the_plans_of_the_large_steps_are_kept():
 
 def test_a_log_is_read_without_a_shuffle(plans):
     """Reading and staging a log moves nothing between machines, and sorts nothing."""
-    of_texts = [line for step in ("searches_staged", "clicks_read") for line in plans[step].splitlines()]
+    of_texts = [line for step in ("searches_read", "clicks_read") for line in plans[step].splitlines()]
     assert not [line for line in of_texts if "Exchange" in line or "Sort" in line]

@@ -138,7 +138,6 @@ LISTS = pl.Series([["a", "b", "a"], [], None, ["a", None], [None]], dtype=pl.Lis
         ("position_in(c0, 'b')", [2, None, None, None, None]),
         ("position_in(c0, NULL)", [None] * 5),
         ("top_of(c0, 2)", [["a", "b"], [], None, ["a", None], [None]]),
-        ("length_of(no_fingerprints())", [0] * 5),
         ("left_out_results()", [["left out"]] * 5),
         ("normal_results(FALSE, TRUE, c0)", LISTS.to_list()),
     ],

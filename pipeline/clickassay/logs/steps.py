@@ -112,19 +112,15 @@ READ = (
     Step("judged_queries_shown", "stage", _READ, If("only_judged")),
     Step("placeholder_lists", "stage", _READ, If("only_judged")),
     Step("placeholder_lists", "view", _READ, If("only_judged", so=False), "no_placeholder_lists"),
-    Step("searches_staged", "stage", _READ, If("only_judged"), "judged_searches_read"),
-    Step("searches_staged", "stage", _READ, If("only_judged", so=False), "searches_read"),
+    Step("searches_read", "stage", _READ, If("only_judged"), "judged_searches_read"),
+    Step("searches_read", "stage", _READ, If("only_judged", so=False)),
 )
 
 NORMALISE_URLS = (
     Step("example_search_of_list", "stage", _URLS),  # stored, so that its size is known
     Step("list_texts", "stage", _URLS),
     Step("list_fingerprint_collisions", "check", "checks"),
-    Step("normal_urls_of_lists", "stage", _URLS),
-    Step("searches_read", "view", _URLS, IfRows("normal_urls_of_lists"), "searches_with_normal_urls"),
-    Step(
-        "searches_read", "view", _URLS, IfRows("normal_urls_of_lists", so=False), "searches_with_urls_as_read"
-    ),
+    Step("list_urls", "stage", _URLS),
 )
 
 CLEAN = (

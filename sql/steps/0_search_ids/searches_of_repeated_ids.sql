@@ -11,7 +11,6 @@ SELECT
     s.search_fp,
     s.user_fp,
     s.query_fp,
-    s.urls,
     s.list_fp
 FROM fingerprinted_searches AS s
 SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp

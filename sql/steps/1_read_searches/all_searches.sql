@@ -11,6 +11,5 @@ SELECT
     search_fp,
     user_fp,
     query_fp,
-    urls,
     list_fp
 FROM fingerprinted_searches

@@ -41,7 +41,6 @@ SELECT
     id_fingerprint(search_id) AS search_fp,
     id_fingerprint(user_id) AS user_fp,
     query_fp,
-    texts_fingerprints(results) AS urls,
     -- the list and its query in one number: equal lists of two queries are two configurations
     list_fingerprint(query_fp, results) AS list_fp
 FROM named

@@ -12,7 +12,6 @@ WITH marked AS (
         s.list_fp,
         s.time_ms,
         s.page,
-        s.urls,
         s.results,
         k.query_fp IS NOT NULL AS is_kept
     FROM searches_to_read AS s
@@ -31,9 +30,7 @@ SELECT
     CASE WHEN is_kept THEN list_fp ELSE market_fingerprint(market) END AS list_fp,
     time_ms,
     page,
-    CASE WHEN is_kept THEN urls ELSE no_fingerprints() END AS urls,
     is_kept,
-    CAST(0 AS BIGINT) AS click_mask,
     query IS NULL AS no_query,
     market IS NULL AS no_market,
     length_of(results) AS n_results,

@@ -2,6 +2,6 @@
 SELECT
     list_fp,
     min(search_fp) AS search_fp
-FROM searches_staged
+FROM searches_read
 WHERE is_kept AND search_fp IS NOT NULL AND n_results > 0 AND NOT holds_null AND NOT no_market AND NOT no_query
 GROUP BY list_fp

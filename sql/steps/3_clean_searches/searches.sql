@@ -8,8 +8,6 @@ SELECT
     s.list_fp,
     s.time_ms,
     s.page,
-    s.urls,
-    s.click_mask,
     s.is_kept,
     s.user_id
 FROM usable_searches AS s

@@ -9,8 +9,6 @@ SELECT
     s.list_fp,
     s.time_ms,
     s.page,
-    s.urls,
-    s.click_mask,
     s.is_kept,
     s.user_id
 FROM searches_read AS s

@@ -10,6 +10,24 @@ WITH named AS (
         a.search_fp IS NOT NULL AS ambiguous
     FROM usable_clicks AS c
     LEFT JOIN known_ambiguous_ids AS a ON c.search_fp = a.search_fp
+),
+
+of_searches AS (
+    SELECT
+        c.row_nr,
+        c.search_fp,
+        c.time_ms,
+        c.url_fp,
+        c.place,
+        c.ambiguous,
+        s.row_nr AS search_nr,
+        s.list_fp,
+        s.is_kept,
+        coalesce(abs(c.time_ms - s.time_ms) <= $idle_ms, FALSE) AS in_time,
+        s.page = 1 AS on_first_page
+    FROM searches AS s
+    -- clicks on the right: there are fewer bytes of them, and engines keep the right side in memory
+    RIGHT JOIN named AS c ON s.search_fp = c.search_fp AND NOT c.ambiguous -- noqa: CV08
 )
 
 SELECT
@@ -17,14 +35,13 @@ SELECT
     c.search_fp,
     c.time_ms,
     c.ambiguous,
-    s.row_nr AS search_nr,
-    coalesce(abs(c.time_ms - s.time_ms) <= $idle_ms, FALSE) AS in_time,
-    s.page = 1 AS on_first_page,
-    CASE WHEN $by_url THEN c.url_fp ELSE at_place(s.urls, c.place) END AS url_fp,
+    c.search_nr,
+    c.in_time,
+    c.on_first_page,
+    CASE WHEN $by_url THEN c.url_fp ELSE at_place(l.urls, c.place) END AS url_fp,
     CASE
-        WHEN NOT s.is_kept THEN 0
-        WHEN $by_url THEN position_in(s.urls, c.url_fp) ELSE position_in(s.urls, at_place(s.urls, c.place))
+        WHEN NOT c.is_kept THEN 0
+        WHEN $by_url THEN position_in(l.urls, c.url_fp) ELSE position_in(l.urls, at_place(l.urls, c.place))
     END AS position
-FROM searches AS s
--- clicks on the right: there are fewer bytes of them, and engines keep the right side in memory
-RIGHT JOIN named AS c ON s.search_fp = c.search_fp AND NOT c.ambiguous -- noqa: CV08
+FROM of_searches AS c
+LEFT JOIN list_urls AS l ON c.list_fp = l.list_fp

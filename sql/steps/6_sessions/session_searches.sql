@@ -68,9 +68,5 @@ SELECT
         PARTITION BY user_fp, query_fp, visit
         ORDER BY time_ms, search_id, search_fp
     ) AS list_fp,
-    first_value(row_nr) OVER (
-        PARTITION BY user_fp, query_fp, visit
-        ORDER BY time_ms, search_id, search_fp
-    ) AS first_nr,
     first_value(page) OVER (PARTITION BY user_fp, query_fp, visit ORDER BY time_ms, search_id, search_fp) AS page
 FROM concerned

@@ -8,7 +8,7 @@ WITH still_open AS (
         r.time_ms,
         r.page,
         r.is_kept
-    FROM searches_staged AS r
+    FROM searches_read AS r
     SEMI JOIN open_searches AS c ON r.row_nr = c.row_nr
 )
 
