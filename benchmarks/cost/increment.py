@@ -1,13 +1,14 @@
 """What the next day costs a pattern store: `clickassay patterns --store` once for each day of a log.
 
     python -m benchmarks.cost.increment [--days N] [--searches-a-day N] [--ids KIND] [--runs N]
-                                        [--given HOW …] [--compared-ids N]
+                                        [--given HOW …] [--only-ends] [--compared-ids N]
 
 A log of one file a day is made of a simulated one. A store then grows day by day, each day a whole process
 that is given that day's file only; then another store, given the whole folder as it grows. The last day is
 repeated on copies of the store, and its median set against the second day and the mean of all days before.
-In the end both stores must hold the table of one run over all files: else exit code 1. `--compared-ids` makes
-no log: it times how random ids of so large a day are compared with those of an earlier one.
+In the end both stores must hold the table of one run over all files: else exit code 1. With `--only-ends` the
+days between the second and the last are added in one process, and not measured. `--compared-ids` makes no
+log: it times how random ids of so large a day are compared with those of an earlier one.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -36,6 +38,7 @@ from benchmarks.lib.measuring import (
     measured,
     middle,
 )
+from clickassay.cli.app import main as run_clickassay
 from clickassay.core.tables import write_table
 from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds, Used
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
@@ -79,7 +82,10 @@ def main() -> None:
         stores = {given: WORK / f"increment-store-{given}" for given in options.given}
         for given, store in stores.items():
             print(f"ids {ids}, given the {given}", flush=True)
-            print_days(grown(log, options.days, store, runs=options.runs, alone=given == "day"))
+            found = grown(
+                log, options.days, store, runs=options.runs, alone=given == "day", ends=options.only_ends
+            )
+            print_days(found, options.days)
         print(f"  check  {checked(log, stores)}", flush=True)
 
 
@@ -93,6 +99,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--world", default="web")
     parser.add_argument("--runs", type=int, default=3, help="repetitions of the last day")
     parser.add_argument("--given", nargs="+", choices=("day", "folder"), default=("day", "folder"))
+    parser.add_argument("--only-ends", action="store_true", help="measure the first two days and the last")
     parser.add_argument("--compared-ids", type=int, default=0, metavar="N", help="ids a day")
     options = parser.parse_args()
     if options.days < 2:
@@ -182,12 +189,14 @@ def named(numbers: NDArray[np.int64], ids: str) -> pl.Series:
 # ---- the store ----------------------------------------------------------------------------------
 
 
-def grown(log: Path, days: int, store: Path, *, runs: int, alone: bool) -> Grown:
+def grown(log: Path, days: int, store: Path, *, runs: int, alone: bool, ends: bool) -> Grown:
     """Grow a store day by day, given the day's files alone, or all up to then."""
     shown, kept = WORK / "increment-shown", WORK / "increment-kept"
     for folder in (store, shown, kept):
         shutil.rmtree(folder, ignore_errors=True)
-    before = [measured(add_day(log, day, store, None if alone else shown)) for day in range(1, days)]
+    first = min(days, 3) if ends else days
+    before = [measured(add_day(log, day, store, None if alone else shown)) for day in range(1, first)]
+    elsewhere(fill, log, range(first, days), store, None if alone else shown)
     shutil.copytree(store, kept)
     command, last = add_day(log, days, store, None if alone else shown), []
     for _ in range(runs):
@@ -197,6 +206,15 @@ def grown(log: Path, days: int, store: Path, *, runs: int, alone: bool) -> Grown
     for folder in (shown, kept):
         shutil.rmtree(folder, ignore_errors=True)
     return Grown(before, last)
+
+
+def fill(log: Path, days: Sequence[int], store: Path, shown: Path | None) -> None:
+    """Add days as `add_day` has it, all in this process."""
+    for day in days:
+        command = add_day(log, day, store, shown)
+        sys.argv = command[command.index("clickassay") :]
+        with suppress(SystemExit):
+            run_clickassay()
 
 
 def add_day(log: Path, day: int, store: Path, shown: Path | None) -> list[str]:
@@ -212,7 +230,7 @@ def add_day(log: Path, day: int, store: Path, shown: Path | None) -> list[str]:
     return clickassay("patterns", *inputs, "--store", store, "--quiet")
 
 
-def print_days(found: Grown) -> None:
+def print_days(found: Grown, days: int) -> None:
     """Print CPU seconds of each day, ten a line, then how the last one compares."""
     cpu = [cost.cpu for cost in found.before]
     for first in range(0, len(cpu), 10):
@@ -224,7 +242,7 @@ def print_days(found: Grown) -> None:
     print(f"  of the second day: {middle(found.last, 'cpu') / cpu[min(1, len(cpu) - 1)]:.2f}")
     print(
         "  day {}: {:.2f} CPU s (median of {}), {:.2f} s wall, {:,.0f} MB; ratio {:.2f}".format(
-            len(cpu) + 1, next(middles), last, *middles, found.ratio
+            days, next(middles), last, *middles, found.ratio
         ),
         flush=True,
     )
