@@ -180,7 +180,7 @@ def planted(log: Path, whole: Path, copies: int, folder: Path) -> tuple[Path, Pa
             folder / "patterns",
             named.with_columns(configuration_id="new").drop("new", "copy").sort("configuration_id"),
             renamed.with_columns(configuration_id="new").drop("new", "copy"),
-            repeated(pl.read_parquet(whole / "queries.parquet"), copies).drop("copy"),
+            repeated(pl.read_parquet(whole / "queries.parquet"), copies).drop("copy").sort("market", "query"),
         )
     return folder, folder / "patterns"
 
