@@ -179,7 +179,9 @@ def planted(log: Path, whole: Path, copies: int, folder: Path) -> tuple[Path, Pa
             whole,
             folder / "patterns",
             named.with_columns(configuration_id="new").drop("new", "copy").sort("configuration_id"),
-            renamed.with_columns(configuration_id="new").drop("new", "copy"),
+            renamed.with_columns(configuration_id="new")
+            .drop("new", "copy")
+            .sort("configuration_id", "fold", "click_mask"),
             repeated(pl.read_parquet(whole / "queries.parquet"), copies).drop("copy").sort("market", "query"),
         )
     return folder, folder / "patterns"
