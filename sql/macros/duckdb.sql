@@ -39,6 +39,17 @@ END;
 -- the digest's bucket as one bit of 64
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(digest % 64 AS UBIGINT);
 
+-- the day and the minute of the day of a time in ms, UTC
+CREATE OR REPLACE TEMP MACRO day_of(ms) AS CAST(ms // 86400000 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO minute_of_day(ms) AS CAST(ms // 60000 % 1440 AS BIGINT);
+
+-- a digest as a number below 2^31 that looks random: digests of ids that follow each other lie too evenly
+CREATE OR REPLACE TEMP MACRO spread(digest) AS (digest % 2147483647) * (digest % 2147483647) % 2147483647;
+
+-- the lowest set bit of a digest's 19 bits above its bucket of 4096; 2^19 if none is set
+CREATE OR REPLACE TEMP MACRO marked(n) AS CAST(n % 524288 + 524288 AS BIGINT);
+CREATE OR REPLACE TEMP MACRO lowest_bit(digest) AS marked(digest // 4096) & -marked(digest // 4096);
+
 -- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
 CREATE OR REPLACE TEMP MACRO position_bit(p) AS CAST(1 AS BIGINT) << CAST(p - 1 AS BIGINT);
 

@@ -38,6 +38,17 @@ END;
 -- the digest's bucket as one bit of 64: the highest is the sign
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS shiftleft(1L, CAST(digest % 64 AS INT));
 
+-- the day and the minute of the day of a time in ms, UTC
+CREATE OR REPLACE TEMP MACRO day_of(ms) AS ms DIV 86400000;
+CREATE OR REPLACE TEMP MACRO minute_of_day(ms) AS ms DIV 60000 % 1440;
+
+-- a digest as a number below 2^31 that looks random: digests of ids that follow each other lie too evenly
+CREATE OR REPLACE TEMP MACRO spread(digest) AS (digest % 2147483647) * (digest % 2147483647) % 2147483647;
+
+-- the lowest set bit of a digest's 19 bits above its bucket of 4096; 2^19 if none is set
+CREATE OR REPLACE TEMP MACRO marked(n) AS n % 524288 + 524288;
+CREATE OR REPLACE TEMP MACRO lowest_bit(digest) AS marked(digest DIV 4096) & -marked(digest DIV 4096);
+
 -- the bit of a position: 1 for position 1, 2 for position 2, 4 for position 3, ...
 CREATE OR REPLACE TEMP MACRO position_bit(p) AS shiftleft(1L, CAST(p - 1 AS INT));
 

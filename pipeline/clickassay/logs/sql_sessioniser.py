@@ -1,6 +1,7 @@
 """A log to its pattern table by the declared steps, all of them SQL, on any engine that runs these."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Generic
 
 import polars as pl
@@ -26,6 +27,7 @@ from clickassay.logs.steps import (
 )
 from clickassay.patterns.counts import count_batch
 from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows
+from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 
 
@@ -50,7 +52,7 @@ class SqlSessioniser(Generic[R]):
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
-        self.funnel = LogFunnel(settings.stored_depth)
+        self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
         if judged_queries is not None:
             engine.register("judged_queries", judged_queries)
 
@@ -99,7 +101,7 @@ class SqlSessioniser(Generic[R]):
         self._run(FORM_SESSIONS)
         progress(Event("counting"))
         counts = self._engine.rows_of(*(step.file for step in FUNNEL))
-        count_batch(self.funnel, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)})
+        count_batch(self.funnel, self._health, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)})
 
     def ambiguous(self) -> pl.LazyFrame:
         """Return the search ids that are known to be ambiguous (search_id), if the log continues one."""
@@ -118,7 +120,7 @@ class SqlSessioniser(Generic[R]):
 
     def start_afresh(self) -> None:
         """Begin new sums."""
-        self.funnel = LogFunnel(self._settings.stored_depth)
+        self.funnel, self._health = LogFunnel(self._settings.stored_depth), LogCounts()
 
     def table(self, *, is_open: bool, info: Mapping[str, Any], progress: Progress) -> StagedTable:
         """Return the pattern table of open sessions, or of closed ones."""
@@ -135,6 +137,7 @@ class SqlSessioniser(Generic[R]):
             queries=Pieces.of(queries.with_columns(buckets)),
             funnel=self.funnel.frame(masks, sessions, is_open=is_open),
             info=info,
+            health=(LogCounts() if is_open else self._health).frame(),
         )
 
     def _run(self, steps: Iterable[Step], *more: Property) -> None:
@@ -173,4 +176,4 @@ def sql_pattern_table(
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
     check_log(funnel, settings.max_rejected)
-    return StagedTable(table.configurations, table.patterns, table.queries, funnel, info, judged_queries)
+    return replace(table, funnel=funnel, judged_queries=judged_queries)

@@ -170,7 +170,7 @@ FUNNEL = tuple(
     Step(name, "result", "funnel")
     for name in (
         *("rows_read", "searches", "rejected_searches", "rejected_clicks"),
-        *("attributed_clicks", "orphan_clicks", "click_positions"),
+        *("attributed_clicks", "orphan_clicks", "click_positions", "health"),
     )
 )
 """Counts of what became of the rows of a batch, by the names of `clickassay.patterns.counts.COUNT_FORMS`."""

@@ -7,6 +7,7 @@ import polars as pl
 
 from clickassay.core.contracts.form import DataType
 from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.health import LogCounts
 
 COUNTS_FOLDER = "counts"
 """Folder of these counts inside the folder that a script leaves."""
@@ -30,6 +31,7 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
         "is_open": pl.Boolean,
         "clicks": pl.Int64,
     },
+    "health": {"name": pl.String, "key": pl.Int64, "value": pl.Int64},
     "sessions": {
         "market": pl.String,
         "is_kept": pl.Boolean,
@@ -40,8 +42,8 @@ COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
 """Columns of each count, in their order."""
 
 
-def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
-    """Count a batch in a funnel.
+def count_batch(funnel: LogFunnel, health: LogCounts, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
+    """Count a batch in a funnel, and what shows whether its log is sound.
 
     Parameters
     ----------
@@ -70,3 +72,4 @@ def count_batch(funnel: LogFunnel, rows: Mapping[str, Sequence[tuple[Any, ...]]]
         orphan_clicks=orphan_clicks.with_columns(search_id=pl.lit(None)),
     )
     funnel.count_positions(rows["click_positions"])
+    health.add_rows(rows["health"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Rows = NDArray[np.int64]
 
-_MODULUS = 2_147_483_647  # prime: 2^31 - 1
+MODULUS = 2_147_483_647  # prime: 2^31 - 1
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 _DIGITS = 15
 
@@ -18,21 +18,21 @@ _DIGITS = 15
 def digests_of_numbers(ids: Rows) -> Rows:
     """Return the digests of whole numbers, by arithmetic that never overflows."""
     mixed = _residues(ids) * 48_271 + 11
-    if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= _MODULUS):
+    if len(ids) and (int(ids.min()) < 0 or int(ids.max()) >= MODULUS):
         mixed += _residues(_quotients(ids)) * 69_621
     return _residues(_residues(mixed) * 1_103_515_245 + 12_345)
 
 
 def _quotients(values: Rows) -> Rows:
     """Return the whole parts of quotients, towards zero."""
-    floors = values // _MODULUS
-    quotients: Rows = floors + ((values < 0) & (floors * _MODULUS != values))
+    floors = values // MODULUS
+    quotients: Rows = floors + ((values < 0) & (floors * MODULUS != values))
     return quotients
 
 
 def _residues(values: Rows) -> Rows:
     """Return the least residues; NumPy divides by a constant three times faster than it takes remainders."""
-    return values - values // _MODULUS * _MODULUS
+    return values - values // MODULUS * MODULUS
 
 
 def digests_of_texts(ids: pl.Series) -> Rows:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.form import ContractError
-from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import FUNNEL, HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table
@@ -22,7 +22,9 @@ FOLDER_TABLES = {
     "patterns": PATTERNS,
     "queries": PATTERN_QUERIES,
     "funnel": FUNNEL,
+    "health": HEALTH,
 }
+_SMALL = ("funnel", "health")
 JUDGED_FILE = "judged_queries.parquet"
 """File of the queries that are kept, in the folder of a table that keeps only queries with judgments."""
 
@@ -76,11 +78,14 @@ def opened_patterns(folder: Path) -> StagedTable:
         used = info.get("settings") if isinstance(info, dict) else None
         only_judged = isinstance(used, dict) and used.get("only_judged")
         judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
-        funnel = FUNNEL.canonical(pl.read_parquet(folder / "funnel.parquet", glob=False))
+        funnel, health = (
+            FOLDER_TABLES[name].canonical(pl.read_parquet(folder / f"{name}.parquet", glob=False))
+            for name in _SMALL
+        )
     if not isinstance(info, dict) or "stored_depth" not in info:
         raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
-    pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name != "funnel"}
-    return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged)
+    pieces = {name: Pieces(partial(_read, folder, name)) for name in FOLDER_TABLES if name not in _SMALL}
+    return StagedTable(**pieces, funnel=funnel, info=info, judged_queries=judged, health=health)
 
 
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:

@@ -16,6 +16,7 @@ from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, P
 from clickassay.core.errors import EngineError, PatternError
 from clickassay.patterns.counts import COUNT_FORMS, COUNTS_FOLDER, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
+from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import PatternTable
 
 Counts = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -58,11 +59,11 @@ def read_script_folder(folder: Path) -> PatternTable:
             "queries": PATTERN_QUERIES.canonical(_unsigned(_frame(folder, "queries"))),
         }
         _check_whole(tables, counts)
-        funnel = _funnel(counts, tables["patterns"], int(settings["stored_depth"]))
+        funnel, health = _counted(counts, tables["patterns"], int(settings["stored_depth"]))
     except (OSError, ValueError, IndexError, EngineError, pl.exceptions.PolarsError, ContractError) as error:
         reason = str(error).splitlines()[0].removesuffix("; nothing was written")
         raise _broken(folder, reason) from error
-    return PatternTable(**tables, funnel=funnel, info=_info(settings, counts, tables))
+    return PatternTable(**tables, funnel=funnel, info=_info(settings, counts, tables), health=health)
 
 
 def _refuse_old_layout(folder: Path) -> None:
@@ -148,16 +149,16 @@ def _check_whole(tables: Mapping[str, pl.DataFrame], counts: Counts) -> None:
         raise ContractError(f"queries lack those of {unknown:,} configurations")
 
 
-def _funnel(counts: Counts, patterns: pl.DataFrame, depth: int) -> pl.DataFrame:
-    funnel = LogFunnel(depth)
-    count_batch(funnel, counts)
+def _counted(counts: Counts, patterns: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the funnel, and the counts of health."""
+    funnel, health = LogFunnel(depth), LogCounts()
+    count_batch(funnel, health, counts)
     rows = funnel.frame(patterns, counts["sessions"], is_open=False)
     unmatched = orphan_click_rows(
         ambiguous=0, out_of_time=0, unmatched=int(funnel.orphan_clicks()["clicks"].sum())
     )
-    return FUNNEL.canonical(
-        pl.concat([rows, unmatched]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
-    )
+    summed = pl.concat([rows, unmatched]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    return FUNNEL.canonical(summed), health.frame()
 
 
 def _info(settings: Mapping[str, Any], counts: Counts, tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """The pattern table as a record, and what it must obey; nothing downstream knows of users or engines."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import polars as pl
 
 from clickassay.core.contracts.form import Table
-from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import FUNNEL, HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import PatternError
+from clickassay.patterns.health import merged_counts
 
 Rows = TypeVar("Rows")
 
@@ -27,6 +28,8 @@ class AnyTable(Generic[Rows]):
         Settings, input fingerprints and versions it was made with; `stored_depth` bounds every cut.
     judged_queries
         market (null = every market), query: all that is kept; None when every query is.
+    health
+        A frame in the form of `FOLDER_TABLES`: counts of `clickassay.patterns.health`.
     """
 
     configurations: Rows
@@ -35,6 +38,7 @@ class AnyTable(Generic[Rows]):
     funnel: pl.DataFrame
     info: Mapping[str, Any]
     judged_queries: pl.DataFrame | None = None
+    health: pl.DataFrame = field(default_factory=HEALTH.empty)
 
     @property
     def stored_depth(self) -> int:
@@ -54,6 +58,7 @@ class PatternTable(AnyTable[pl.DataFrame]):
             funnel=self.funnel,
             info=self.info,
             judged_queries=self.judged_queries,
+            health=self.health,
         )
 
 
@@ -95,6 +100,7 @@ class StagedTable(AnyTable[Pieces]):
             funnel=self.funnel,
             info=self.info,
             judged_queries=self.judged_queries,
+            health=self.health,
         )
 
 
@@ -118,6 +124,7 @@ def merge_tables(tables: Sequence[PatternTable]) -> PatternTable:
         funnel=_sum_by_key(stacked("funnel"), FUNNEL),
         info=first.info,
         judged_queries=first.judged_queries,
+        health=merged_counts(stacked("health")),
     )
 
 

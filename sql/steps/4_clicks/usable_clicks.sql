@@ -1,6 +1,7 @@
 -- one row per usable click of this batch; the others are in rejected_clicks
 SELECT
     c.row_nr,
+    c.carried,
     c.search_fp,
     c.time_ms,
     c.url_fp,

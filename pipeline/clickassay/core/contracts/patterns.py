@@ -54,3 +54,14 @@ PATTERN_QUERIES = Table(
     ),
     ("market", "query"),
 )
+
+HEALTH = Table(
+    "health",
+    "one row per name and key",
+    (
+        Column("name", pl.String, "what is counted: one of `clickassay.patterns.health`"),
+        Column("key", pl.Int64, "day since 1970-01-01, minute of the day (UTC), or bucket of users' digests"),
+        Column("value", pl.Int64, "number of searches or clicks; of lowest_bits_by_users, a power of two"),
+    ),
+    ("name", "key"),
+)

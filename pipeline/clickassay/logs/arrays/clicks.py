@@ -25,6 +25,7 @@ from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.numbers import Flags, Rows, Small, among, is_in
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import Shown
+from clickassay.patterns.health import LogCounts
 
 CLICK_FAULTS = (
     "null search_id", "null timestamp", "time out of range", "null url", "null position", "position below 1",
@@ -49,11 +50,16 @@ class ClickReader:
         self._urls, self._by_url = urls, by_url
 
     def read(
-        self, rows: pl.LazyFrame, report: Callable[[int], None], carried: ReadClicks | None = None
+        self,
+        rows: pl.LazyFrame,
+        report: Callable[[int], None],
+        carried: ReadClicks | None = None,
+        health: LogCounts | None = None,
     ) -> tuple[ReadClicks, Counter[str]]:
         """Return the usable clicks among rows after those carried over, and by reason how many are not.
 
-        `report` is called now and then with the number of rows read since.
+        `report` is called now and then with the number of rows read since; rows that were not counted before
+        are in `health`.
         """
         parts = [] if carried is None else [self._resolved_again(carried)]
         faults = Counter[str]()
@@ -63,6 +69,8 @@ class ClickReader:
             codes = self._faults(chunk)
             faults += count_faults(codes, CLICK_FAULTS)
             parts.append(self._numbered(Chunk.of(chunk, codes)))
+            if health is not None:
+                health.add_clicks(parts[-1].clicks.time)
             report(chunk.height)
         return ReadClicks.concat(parts), faults
 

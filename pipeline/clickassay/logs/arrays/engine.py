@@ -27,6 +27,7 @@ from clickassay.logs.arrays.sessions import Sessions, sessions
 from clickassay.logs.arrays.shown import Lists, Queries, Shown
 from clickassay.logs.arrays.visits import Limits, Visits, visits
 from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import Pieces, StagedTable
 
 
@@ -88,7 +89,7 @@ class ArraySessioniser:
 
     def start_afresh(self) -> None:
         """Begin new sums; texts stay known, and open visits."""
-        self.funnel = LogFunnel(self._settings.stored_depth)
+        self.funnel, self._health = LogFunnel(self._settings.stored_depth), LogCounts()
         self._closed, self._open = self._no_patterns(), self._no_patterns()
 
     def _no_patterns(self) -> PatternCounts:
@@ -144,7 +145,9 @@ class ArraySessioniser:
 
     def _read_searches(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> Searches:
         carried = None if self.carry_over is None else self.carry_over.searches
-        searches, faults = self._searches.read(rows, lambda read: report(read, 0), carried)
+        searches, faults = self._searches.read(
+            rows, lambda read: report(read, 0), carried, self._health
+        )
         new = len(searches) - int(searches.carried.sum())
         self._new_searches = {"read": new + faults.total(), "rejected": faults, "usable": new}
         return searches
@@ -152,7 +155,7 @@ class ArraySessioniser:
     def _read_clicks(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> ReadClicks:
         carried, self.carry_over = self.carry_over, None
         read, faults = self._clicks.read(
-            rows, lambda read: report(0, read), None if carried is None else carried.clicks
+            rows, lambda read: report(0, read), None if carried is None else carried.clicks, self._health
         )
         old = int(read.clicks.carried.sum())
         new = len(read.clicks) - old
@@ -206,6 +209,7 @@ class ArraySessioniser:
             queries=Pieces.in_memory(frames.queries),
             funnel=self.funnel.frame(frames.masks, frames.sessions, is_open=is_open),
             info={"stored_depth": self._settings.stored_depth},
+            health=(LogCounts() if is_open else self._health).frame(),
         )
 
 

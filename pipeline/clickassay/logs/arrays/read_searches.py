@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
@@ -14,6 +13,7 @@ from clickassay.logs.arrays.columns import Chunk, Searches
 from clickassay.logs.arrays.numbers import Rows, Small
 from clickassay.logs.arrays.shown import QUERY, Shown, query_key
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
+from clickassay.patterns.health import LogCounts
 
 CHUNK_ROWS = 100_000
 _LIST, _LEFT_OUT = 2, 4
@@ -42,11 +42,16 @@ class SearchReader:
         return pl.concat([like.clear(), *self._rejected_ids])
 
     def read(
-        self, rows: pl.LazyFrame, report: Callable[[int], None], carried: Searches | None = None
+        self,
+        rows: pl.LazyFrame,
+        report: Callable[[int], None],
+        carried: Searches | None = None,
+        health: LogCounts | None = None,
     ) -> tuple[Searches, Counter[str]]:
         """Return the usable searches among rows after those carried over, and by reason how many are not.
 
-        `report` is called now and then with the number of rows read since.
+        `report` is called now and then with the number of rows read since; rows that were not counted before
+        are in `health`.
         """
         parts, faults = [] if carried is None else [carried], Counter[str]()
         schema = rows.collect_schema()
@@ -57,7 +62,7 @@ class SearchReader:
             faults += count_faults(codes, SEARCH_FAULTS)
             if codes is not None:
                 self._rejected_ids.append(chunk["search_id"].gather(np.flatnonzero(codes)))
-            parts.append(self._numbered(Chunk.of(chunk, codes)))
+            parts.append(self._numbered(Chunk.of(chunk, codes), health))
             report(chunk.height)
         return Searches.concat(parts), faults
 
@@ -71,30 +76,24 @@ class SearchReader:
         ]
         return [*keys, pl.col("market").hash(_LEFT_OUT).alias("market_key")] if self._only_judged else keys
 
-    def _numbered(self, chunk: Chunk) -> Searches:
+    def _numbered(self, chunk: Chunk, health: LogCounts | None) -> Searches:
         lists, query = self._judged_lists(chunk) if self._only_judged else self._lists(chunk)
         user, id_ = chunk.ids("user_id"), chunk.ids("search_id")
+        times, digests = chunk.numbers("timestamp"), _digests(chunk, user)
+        if health is not None:
+            health.add_searches(times, digests)
         return Searches(
             id=id_,
             user=user,
-            time=chunk.numbers("timestamp"),
+            time=times,
             query=query,
             list=lists,
             page=chunk.numbers("page"),
-            bucket=self._buckets_of(chunk, user),
+            bucket=(digests % self._buckets).astype(np.uint16),
             carried=np.zeros(len(user), bool),
             id_text=chunk.id_texts("search_id"),
             user_text=chunk.id_texts("user_id"),
         )
-
-    def _buckets_of(self, chunk: Chunk, user: Rows) -> NDArray[np.uint16]:
-        texts = chunk.id_texts("user_id")
-        if texts is None:
-            digests = digests_of_numbers(user)
-        else:
-            _, first, place = np.unique(user, return_index=True, return_inverse=True)
-            digests = digests_of_texts(texts.gather(first))[place]
-        return (digests % self._buckets).astype(np.uint16)
 
     def _lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Return the numbers of the lists and of their queries; a query is looked up for new lists alone."""
@@ -137,3 +136,12 @@ class SearchReader:
 
     def _learn_left_out(self, chunk: Chunk, rows: Rows) -> None:
         self._shown.lists.keep_left_out(chunk.texts("market", rows=rows)["market"].to_list())
+
+
+def _digests(chunk: Chunk, user: Rows) -> Rows:
+    """Return the digest of the user of each search."""
+    texts = chunk.id_texts("user_id")
+    if texts is None:
+        return digests_of_numbers(user)
+    _, first, place = np.unique(user, return_index=True, return_inverse=True)
+    return digests_of_texts(texts.gather(first))[place]

@@ -1,0 +1,62 @@
+-- one row per name and key, of rows that are new in this batch: usable searches by day, minute of the day and bucket
+-- of users, with the lowest bits of the users' digests, and usable clicks by day
+WITH new_searches AS (
+    SELECT
+        user_fp,
+        user_id,
+        time_ms
+    FROM usable_searches
+    WHERE NOT carried
+),
+
+users AS (
+    SELECT
+        spread(user_digest(min(user_id))) AS digest,
+        count(*) AS searches
+    FROM new_searches
+    GROUP BY user_fp
+),
+
+counted AS (
+    SELECT
+        'searches_by_day' AS name,
+        day_of(time_ms) AS number,
+        count(*) AS counted_rows
+    FROM new_searches
+    GROUP BY day_of(time_ms)
+    UNION ALL
+    SELECT
+        'searches_by_minute' AS name,
+        minute_of_day(time_ms) AS number,
+        count(*) AS counted_rows
+    FROM new_searches
+    GROUP BY minute_of_day(time_ms)
+    UNION ALL
+    SELECT
+        'searches_by_users' AS name,
+        digest % 4096 AS number,
+        sum(searches) AS counted_rows
+    FROM users
+    GROUP BY digest % 4096
+    UNION ALL
+    SELECT
+        'lowest_bits_by_users' AS name,
+        digest % 4096 AS number,
+        max(lowest_bit(digest)) AS counted_rows
+    FROM users
+    GROUP BY digest % 4096
+    UNION ALL
+    SELECT
+        'clicks_by_day' AS name,
+        day_of(time_ms) AS number,
+        count(*) AS counted_rows
+    FROM usable_clicks
+    WHERE NOT carried
+    GROUP BY day_of(time_ms)
+)
+
+SELECT
+    name,
+    CAST(number AS BIGINT) AS key,
+    CAST(counted_rows AS BIGINT) AS value
+FROM counted
