@@ -1,5 +1,6 @@
 """From a pattern table and judgments to every table of a run: the order of the stages after the log."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,12 @@ from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
 from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
+from clickassay.health.checks import health_table, refuse_stops
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
+from clickassay.jobs.health import log_health, run_health
 from clickassay.jobs.strata import (
     DROP,
     Strata,
@@ -73,8 +76,18 @@ def analyse_tables(
     attributes: pl.DataFrame | None,
     settings: Settings,
     progress: Progress,
+    examples: Mapping[str, str] | None = None,
 ) -> Frames:
-    """Compute the tables of `analyse` from judgments that are open, and attributes that have been read."""
+    """Compute the tables of `analyse` from judgments that are open, and attributes that have been read.
+
+    `examples` show what checks of the log say, as of `jobs.health.examples_of`.
+
+    Raises
+    ------
+    InputError
+        If a check of the log's health says that it is no use to go on.
+    """
+    refuse_stops(log_health(table, settings, examples))
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
     progress(Event("reading judgments"))
@@ -108,6 +121,10 @@ def analyse_tables(
         "conventions": pl.concat(main.conventions),
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
+    health = run_health(
+        table, split.evaluation, graded, judged, frames["correlations"], settings, examples or {}
+    )
+    frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}
 
 

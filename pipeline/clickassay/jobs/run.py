@@ -1,5 +1,6 @@
 """`run` and `report` from start to end: read, analyse, write the run folder."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
+from clickassay.health.checks import HealthCheck, Severity, checks_with, fired
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
+from clickassay.jobs.health import examples_of
 from clickassay.jobs.patterns import log_to_table, opened_table
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
@@ -38,10 +41,18 @@ class RunSummary:
         The main findings of the report.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
+    health
+        What is wrong with the log and its judgments.
     """
 
     findings: tuple[str, ...]
     undecided: tuple[str, ...]
+    health: tuple[HealthCheck, ...] = ()
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether a job should stop at this run."""
+        return bool(self.undecided) or any(one.status == Severity.FINDING for one in self.health)
 
 
 def make_report(
@@ -72,6 +83,7 @@ def _check_names(settings: Settings) -> None:
     """Refuse misspelt metrics and click models before anything slow is done."""
     report_measures(settings)
     run_models(settings)
+    checks_with(settings.health_limit)
 
 
 def _check_info(table: StagedTable, folder: Path) -> None:
@@ -105,7 +117,8 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
     query_attributes(queries)
     with published_folder(out, force=force) as folder:
         table = log_to_table(searches, clicks, settings, judgments=judgments, work=folder, progress=progress)
-        return _write_run(table, judgments, queries, folder, settings, command, progress)
+        examples = examples_of(searches, clicks, table, settings)
+        return _write_run(table, judgments, queries, folder, settings, command, progress, examples)
 
 
 def _write_run(
@@ -116,9 +129,10 @@ def _write_run(
     settings: Settings,
     command: str,
     progress: Progress,
+    examples: Mapping[str, str] | None = None,
 ) -> RunSummary:
     graded, attributes = read_input("judgments", judgments, JUDGMENTS), query_attributes(queries)
-    frames = analyse_tables(table, graded, attributes, settings, progress)
+    frames = analyse_tables(table, graded, attributes, settings, progress, examples)
     info = _info(table, graded, queries, attributes, settings, command)
     progress(Event("writing tables"))
     with writing_tables():
@@ -129,7 +143,8 @@ def _write_run(
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 
-    return RunSummary(write_report(frames, info, folder), _undecided(table, graded, settings, frames))
+    findings = write_report(frames, info, folder)
+    return RunSummary(findings, _undecided(table, graded, settings, frames), fired(frames["health"]))
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:

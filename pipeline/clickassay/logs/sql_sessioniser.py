@@ -101,7 +101,9 @@ class SqlSessioniser(Generic[R]):
         self._run(FORM_SESSIONS)
         progress(Event("counting"))
         counts = self._engine.rows_of(*(step.file for step in FUNNEL))
-        count_batch(self.funnel, self._health, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)})
+        count_batch(
+            self.funnel, self._health, {step.name: rows for step, rows in zip(FUNNEL, counts, strict=True)}
+        )
 
     def ambiguous(self) -> pl.LazyFrame:
         """Return the search ids that are known to be ambiguous (search_id), if the log continues one."""

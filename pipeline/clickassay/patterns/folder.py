@@ -9,7 +9,13 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.contracts.form import ContractError
-from clickassay.core.contracts.patterns import FUNNEL, HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import (
+    FUNNEL,
+    HEALTH,
+    PATTERN_CONFIGURATIONS,
+    PATTERN_QUERIES,
+    PATTERNS,
+)
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, write_json
 from clickassay.core.tables import write_table

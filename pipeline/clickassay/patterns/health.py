@@ -80,7 +80,9 @@ class LogCounts:
         for name, values in by_bucket.items():
             keys = np.flatnonzero(values)
             frames.append(
-                pl.DataFrame({"key": keys, "value": values[keys]}).select(pl.lit(name).alias("name"), "key", "value")
+                pl.DataFrame({"key": keys, "value": values[keys]}).select(
+                    pl.lit(name).alias("name"), "key", "value"
+                )
             )
         return merged_counts(pl.concat(frames))
 
@@ -103,7 +105,11 @@ def _lowest_bits(numbers: Numbers) -> Numbers:
 
 def merged_counts(rows: pl.DataFrame) -> pl.DataFrame:
     """Add up rows of the table `health`: numbers by summing, lowest bits by the highest of them."""
-    value: Any = pl.when(pl.col("name").first() == LOWEST_BITS).then(pl.col("value").max()).otherwise(pl.col("value").sum())
+    value: Any = (
+        pl.when(pl.col("name").first() == LOWEST_BITS)
+        .then(pl.col("value").max())
+        .otherwise(pl.col("value").sum())
+    )
     return HEALTH.canonical(rows.group_by("name", "key").agg(value.alias("value")))
 
 

@@ -7,7 +7,13 @@ from typing import Any, Generic, TypeVar
 import polars as pl
 
 from clickassay.core.contracts.form import Table
-from clickassay.core.contracts.patterns import FUNNEL, HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import (
+    FUNNEL,
+    HEALTH,
+    PATTERN_CONFIGURATIONS,
+    PATTERN_QUERIES,
+    PATTERNS,
+)
 from clickassay.core.errors import PatternError
 from clickassay.patterns.health import merged_counts
 

@@ -23,6 +23,7 @@ from clickassay.cli.options import (
 )
 from clickassay.cli.progress import shown_progress
 from clickassay.core.settings import Settings
+from clickassay.core.text import capital
 
 if TYPE_CHECKING:
     from clickassay.jobs.run import RunSummary
@@ -55,7 +56,8 @@ def run(
 ) -> None:
     """Do the whole job: logs and judgments to a report.
 
-    Exit code 1 if too little is judged for any correlation: the output says what to judge first.
+    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output says
+    what to do first.
 
     Example:
 
@@ -93,7 +95,8 @@ def report(
 ) -> None:
     """Second half of `run`: a stored pattern table and judgments to a report, in seconds.
 
-    Exit code 1 if too little is judged for any correlation: the output says what to judge first.
+    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output says
+    what to do first.
 
     Example:
 
@@ -119,11 +122,17 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
     page = str(out / "report.html")
     if json:
         write_json(
-            {"report": page, "findings": list(finished.findings), "undecided": list(finished.undecided)}
+            {
+                "report": page,
+                "findings": list(finished.findings),
+                "undecided": list(finished.undecided),
+                "health": [one.as_data() for one in finished.health],
+            }
         )
     else:
-        say(f"Report: {page}", *(finished.undecided or _numbered(finished.findings)))
-    if finished.undecided:
+        said = finished.undecided or _numbered(finished.findings)
+        say(f"Report: {page}", *(f"{capital(one.status)}: {one.text}" for one in finished.health), *said)
+    if finished.is_finding:
         raise typer.Exit(ExitCode.FINDING)
 
 

@@ -41,6 +41,22 @@ CONFIGURATIONS = Table(
 )
 
 
+HEALTH_CHECKS = Table(
+    "health",
+    "one row per check of the log and its judgments",
+    (
+        Column("check", pl.String, "its name, as docs/reference/health.md has it"),
+        Column("status", pl.String, "ok; caution, finding or stop if it fires"),
+        Column("value", pl.Float64, "the number that is checked; its meaning there"),
+        Column("threshold", pl.Float64, "where it begins to fire"),
+        Column("sentence", pl.String, "what is wrong; '' if nothing is"),
+        Column("remedy", pl.String, "what to do; '' if nothing"),
+        Column("example", pl.String, "data that show it; '' if none is known"),
+    ),
+    ("check",),
+)
+
+
 RUN_QUERIES = Table(
     "queries",
     "one row per market and query with a judged configuration, or among those to judge next",
@@ -61,6 +77,7 @@ RUN_QUERIES = Table(
 RUN_TABLES = (
     STATISTICS,
     FUNNEL,
+    HEALTH_CHECKS,
     CONFIGURATIONS,
     PATTERNS,
     RUN_QUERIES,
@@ -82,9 +99,10 @@ RUN_TABLES = (
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 2
+LAYOUT = 3
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
-gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number."""
+gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number; 2 had no
+table `health`."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

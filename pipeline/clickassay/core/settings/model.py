@@ -65,6 +65,14 @@ class Settings(BaseModel):
         le=1,
         metavar="SHARE",
     )
+    health_limit: tuple[str, ...] = _setting(
+        "Log",
+        (),
+        "Where a check of the log's health begins to fire, such as unmatched_clicks=0.3 or busy_user=off.",
+        metavar="CHECK=NUMBER",
+        unset="each check's own",
+        details="[Checks](health.md) and their thresholds.",
+    )
     only_judged: bool = _setting(
         "Log",
         False,

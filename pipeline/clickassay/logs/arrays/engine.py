@@ -145,9 +145,7 @@ class ArraySessioniser:
 
     def _read_searches(self, rows: pl.LazyFrame, report: Callable[[int, int], None]) -> Searches:
         carried = None if self.carry_over is None else self.carry_over.searches
-        searches, faults = self._searches.read(
-            rows, lambda read: report(read, 0), carried, self._health
-        )
+        searches, faults = self._searches.read(rows, lambda read: report(read, 0), carried, self._health)
         new = len(searches) - int(searches.carried.sum())
         self._new_searches = {"read": new + faults.total(), "rejected": faults, "usable": new}
         return searches

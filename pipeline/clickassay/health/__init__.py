@@ -1,0 +1,7 @@
+"""Whether a log and its judgments are sound: checks with thresholds, severities and remedies.
+
+- ``checks``: the checks as data: names, severities, thresholds, and what was found.
+- ``log_checks``, ``list_checks``, ``judgment_checks``: what each looks at, in counts that were kept.
+- ``days``: the counts of a log by day, minute and users.
+- ``examples``: rows of the log that show what is wrong; they are looked for only then.
+"""

@@ -1,0 +1,214 @@
+"""The checks of a log's health: names, severities and thresholds; and what a check found."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+import polars as pl
+
+from clickassay.core.contracts.run import HEALTH_CHECKS
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.text import did_you_mean
+
+Fires = Literal["above", "below"]
+
+
+class Severity(StrEnum):
+    """What a check that fires amounts to: nothing is published, exit code 1, or a sentence."""
+
+    STOP = "stop"
+    FINDING = "finding"
+    CAUTION = "caution"
+
+
+OK = "ok"
+"""Status of a check that does not fire."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check.
+
+    Attributes
+    ----------
+    name
+        As it is named in tables, settings and documents.
+    severity
+        What it amounts to if it fires.
+    meaning
+        What its number is.
+    threshold
+        It fires if the number is on the side of this that `fires` says.
+    """
+
+    name: str
+    severity: Severity
+    meaning: str
+    threshold: float
+    fires: Fires = "above"
+
+    def is_beyond(self, value: float) -> bool:
+        """Return whether a number makes it fire."""
+        return value > self.threshold if self.fires == "above" else value < self.threshold
+
+
+CHECKS = (
+    Check("lost_clicks", Severity.STOP, "share of clicks that no search can be given", 0.9),
+    Check("no_clicks", Severity.FINDING, "clicks in the log", 1, "below"),
+    Check("unmatched_clicks", Severity.FINDING, "share of clicks whose search is not in the log", 0.1),
+    Check("late_clicks", Severity.FINDING, "share of clicks beyond the idle limit of their search", 0.1),
+    Check("clicks_elsewhere", Severity.FINDING, "share of clicks on none of the results that are kept", 0.5),
+    Check("ambiguous_clicks", Severity.FINDING, "share of clicks whose search_id several searches have", 0.05),
+    Check("positions_from_zero", Severity.FINDING, "share of clicks at a position below 1", 0.005),
+    Check("same_minute", Severity.FINDING, "share of searches in one minute of the day", 0.5),
+    Check("busy_minute", Severity.CAUTION, "share of searches in the busiest minute of the day", 0.05),
+    Check("busy_user", Severity.CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01),
+    Check("one_search_each", Severity.CAUTION, "searches for each user", 1.05, "below"),
+    Check("missing_days", Severity.CAUTION, "days without a search between the first and the last", 0),
+    Check("double_days", Severity.CAUTION, "days with more than twice the searches of the median day", 0),
+    Check("days_without_clicks", Severity.FINDING, "days with searches and no click", 0),
+    Check("busy_query", Severity.CAUTION, "share of sessions of the most frequent query", 0.2),
+    Check("one_list_length", Severity.CAUTION, "number of lengths of lists, if below the depth kept", 2, "below"),
+    Check("flat_clicks", Severity.CAUTION, "clicks at position 1 over those at the most clicked other", 1, "below"),
+    Check("unseen_queries", Severity.CAUTION, "share of judged queries that the log does not have", 0.9),
+    Check("one_grade", Severity.FINDING, "different grades in the judgments", 2, "below"),
+    Check("top_grade_unused", Severity.CAUTION, "highest grade seen over the scale's highest", 1, "below"),
+    Check("reversed_grades", Severity.FINDING, "correlation of the first result's grade with clicks", 0, "below"),
+)  # fmt: skip
+"""All checks, in the order of reports."""
+
+BY_NAME: Mapping[str, Check] = {check.name: check for check in CHECKS}
+
+
+def checks_with(limits: Iterable[str]) -> dict[str, Check]:
+    """Return the checks by name with thresholds as ``NAME=NUMBER`` in place of their own; ``NAME=off`` none.
+
+    Raises
+    ------
+    SettingsError
+        If a name is unknown, or a threshold no number.
+    """
+    found = dict(BY_NAME)
+    for limit in limits:
+        name, _, number = limit.partition("=")
+        if name not in BY_NAME:
+            raise SettingsError(
+                f"health_limit: no check has the name {name!r}; {did_you_mean(name, BY_NAME)}"
+            )
+        if number == "off":
+            found.pop(name, None)
+            continue
+        found[name] = replace(BY_NAME[name], threshold=_number(name, number))
+    return found
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(
+            f"health_limit {name}: {text!r} is no number; e.g. {name}=0.5, or {name}=off"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The number of a check, and what would be said if it fires.
+
+    Attributes
+    ----------
+    name, value
+        The check and its number.
+    sentence, remedy
+        What is wrong, with numbers; what to do.
+    example
+        Rows of the data that show it; '' where none is known.
+    """
+
+    name: str
+    value: float
+    sentence: str
+    remedy: str
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class HealthCheck:
+    """What became of a check.
+
+    Attributes
+    ----------
+    check, status
+        Its name; `OK`, or its severity if it fires.
+    value, threshold
+        Its number and its threshold; the number is on the wrong side if it fires.
+    sentence, remedy, example
+        As those of `Measured`; '' if it does not fire.
+    """
+
+    check: str
+    status: str
+    value: float
+    threshold: float
+    sentence: str = ""
+    remedy: str = ""
+    example: str = ""
+
+    @property
+    def fires(self) -> bool:
+        """Whether something is wrong."""
+        return self.status != OK
+
+    @property
+    def text(self) -> str:
+        """What is wrong, an example and what to do, in one line."""
+        return " ".join(filter(None, (self.sentence, self.example, self.remedy)))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as an object of `health.json`."""
+        return asdict(self)
+
+
+def compared(found: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[HealthCheck, ...]:
+    """Compare numbers with the thresholds of their checks; those without a check are left out."""
+    by_name = {one.name: one for one in found}
+    return tuple(
+        _compared(by_name[name], checks[name]) for name in BY_NAME if name in by_name and name in checks
+    )
+
+
+def _compared(one: Measured, check: Check) -> HealthCheck:
+    if not check.is_beyond(one.value):
+        return HealthCheck(check.name, OK, one.value, check.threshold)
+    return HealthCheck(
+        check.name, str(check.severity), one.value, check.threshold, one.sentence, one.remedy, one.example
+    )
+
+
+def refuse_stops(found: Iterable[HealthCheck]) -> None:
+    """Stop where a check says so.
+
+    Raises
+    ------
+    InputError
+        With the sentences of the checks that stop.
+    """
+    stops = [one.text for one in found if one.status == Severity.STOP]
+    if stops:
+        raise InputError("; ".join(stops))
+
+
+def health_table(found: Iterable[HealthCheck]) -> pl.DataFrame:
+    """Return the checks in the form of `HEALTH_CHECKS`."""
+    rows = [one.as_data() for one in found]
+    return HEALTH_CHECKS.canonical(pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema))
+
+
+def fired(table: pl.DataFrame) -> tuple[HealthCheck, ...]:
+    """Return the checks that fire, of a table in the form of `HEALTH_CHECKS`: findings first."""
+    found = [HealthCheck(**row) for row in table.iter_rows(named=True)]
+    order = {str(severity): place for place, severity in enumerate(Severity)}
+    places = {name: place for place, name in enumerate(BY_NAME)}
+    fires = [one for one in found if one.fires]
+    return tuple(sorted(fires, key=lambda one: (order[one.status], places[one.check])))

@@ -1,0 +1,124 @@
+"""Rows of a log that show what is wrong with its clicks: an id beside an id, a URL beside a URL, an offset.
+
+They are looked for in a part of the clicks, and only where a check of clicks fires.
+"""
+
+from collections import Counter
+
+import polars as pl
+
+from clickassay.core.text import percent, utc_text, visible
+from clickassay.inputs.normalise import normalise_url
+
+_CLICKS = 100_000
+"""Clicks that are looked at, evenly spread over the log."""
+_STEP_MS = 900_000
+"""Time zones differ by multiples of 15 minutes."""
+_MOST_ROWS = 1000
+
+
+def click_examples(
+    searches: pl.LazyFrame, clicks: pl.LazyFrame, rows: int, idle_ms: int, *, by_url: bool
+) -> dict[str, str]:
+    """Return sentences that show what is wrong with clicks, by check; those without an example are missing.
+
+    Parameters
+    ----------
+    searches, clicks
+        A log in canonical types.
+    rows
+        Number of clicks.
+    idle_ms
+        The idle limit.
+    by_url
+        Whether clicks name a URL, or else a position.
+    """
+    every = max(1, rows // _CLICKS)
+    some = clicks.select("search_id", pl.col("timestamp").alias("clicked_ms"), "url")
+    taken = some.drop_nulls("search_id").gather_every(every).collect(engine="streaming")
+    wanted = taken.select("search_id").unique().lazy()
+    columns = searches.select("search_id", "timestamp", "results")
+    found = columns.join(wanted, on="search_id", how="semi").collect(engine="streaming")
+    joined = taken.join(found.unique("search_id", keep="first", maintain_order=True), on="search_id")
+    texts = {
+        "unmatched_clicks": _ids(taken.join(found, on="search_id", how="anti"), searches),
+        "late_clicks": _offset(joined, idle_ms),
+        "clicks_elsewhere": _urls(joined) if by_url else "",
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _ids(unmatched: pl.DataFrame, searches: pl.LazyFrame) -> str:
+    """Show a click's search_id beside one of a search, the same in another form if there is one."""
+    if unmatched.is_empty():
+        return ""
+    ids = unmatched["search_id"].unique().sort().head(_MOST_ROWS)
+    if ids.dtype == pl.String:
+        forms = (
+            pl.DataFrame({"clicked": ids}).with_columns(form=_form("clicked")).unique("form", keep="first")
+        )
+        alike = (
+            searches.select("search_id").with_columns(form=_form("search_id"))
+            .filter(pl.col("form").is_in(forms["form"].implode()))
+            .sort("search_id").head(1).collect(engine="streaming")
+        )  # fmt: skip
+        if alike.height:
+            pair = alike.join(forms, on="form").row(0, named=True)
+            return (
+                f"For example, a click names search “{visible(pair['clicked'])}”, and the search is "
+                f"“{visible(pair['search_id'])}”."
+            )
+    other = searches.select(pl.col("search_id").min()).collect(engine="streaming").item()
+    return f"For example, a click names search “{visible(ids[0])}”; a search is “{visible(other)}”."
+
+
+def _form(name: str) -> pl.Expr:
+    """Return ids without what often differs: case, spaces, a prefix that ends in a separator, leading zeros."""
+    plain = pl.col(name).str.to_lowercase().str.strip_chars()
+    return plain.str.replace(r"^.*[:/_#-]", "").str.strip_chars_start("0").alias("form")
+
+
+def _offset(joined: pl.DataFrame, idle_ms: int) -> str:
+    """Name the offset that would bring most late clicks back, if it is most of them; else show one."""
+    late = joined.with_columns(late=pl.col("clicked_ms") - pl.col("timestamp"))
+    late = late.filter(pl.col("late").abs() > idle_ms).sort("late", "search_id")
+    if late.is_empty():
+        return ""
+    offset, back = _best_offset(late["late"].to_list(), idle_ms)
+    row = late.row(late.height // 2, named=True)
+    shown = (
+        f"for example, search “{visible(row['search_id'])}” is at {utc_text(row['timestamp'])}, its click at "
+        f"{utc_text(row['clicked_ms'])}."
+    )
+    if back * 2 < late.height:
+        return shown[0].upper() + shown[1:]
+    hours, minutes = divmod(abs(offset) // 60_000, 60)
+    length = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
+    side = "late" if offset > 0 else "early"
+    return f"{percent(back / late.height)} of them are {length} {side}, as by another time zone; {shown}"
+
+
+def _best_offset(late: list[int], idle_ms: int) -> tuple[int, int]:
+    """Return the offset in ms, a multiple of 15 minutes, that brings most clicks behind their search in time."""
+    counts = Counter(value // _STEP_MS for value in late)
+    steps = max(1, idle_ms // _STEP_MS)
+    offsets = {start - part for start in counts for part in range(steps)} - {0}
+
+    def back(offset: int) -> int:
+        return sum(counts[offset + part] for part in range(steps))
+
+    best = max(sorted(offsets, key=abs, reverse=True), key=lambda offset: (back(offset), counts[offset]))
+    return best * _STEP_MS, back(best)
+
+
+def _urls(joined: pl.DataFrame) -> str:
+    """Show a click's URL beside the first result of its search."""
+    shown = joined.filter(~pl.col("url").is_in(pl.col("results")), pl.col("results").list.len() > 0)
+    for row in shown.drop_nulls("url").sort("search_id", "url").head(_MOST_ROWS).iter_rows(named=True):
+        normal = [normalise_url(url) if url else url for url in row["results"]]
+        if normalise_url(row["url"]) not in normal:
+            return (
+                f"For example, search “{visible(row['search_id'])}” shows “{visible(row['results'][0])}” first, and "
+                f"its click is on “{visible(row['url'])}”."
+            )
+    return ""

@@ -1,0 +1,72 @@
+"""Checks of what a log shows: its queries, the lengths of its lists, and clicks by position."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from clickassay.core.text import count, number, percent, plural, visible
+from clickassay.health.checks import Measured
+from clickassay.patterns.lists import LogLists
+
+_FEW_SESSIONS = 1000
+_CLEAR = 3.0
+"""Standard errors by which another position is clicked more than the first."""
+
+
+def list_checks(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Iterator[Measured]:
+    """Yield the numbers of the checks of lists.
+
+    Parameters
+    ----------
+    lists
+        The lists of a log with their sessions.
+    positions
+        By position from 1 on: sessions that show a result there, and of these the sessions that click it.
+    depth
+        Results that are kept of a list.
+    """
+    sessions = sum(lists.sessions_by_market().values())
+    if sessions >= _FEW_SESSIONS:
+        yield _busiest_query(lists.configurations, sessions)
+        yield _lengths(lists, depth)
+    if len(positions) > 1:
+        yield _flat(positions)
+
+
+def _busiest_query(configurations: pl.DataFrame, sessions: int) -> Measured:
+    by_query = configurations.group_by("query").agg(pl.col("sessions").sum())
+    query, most = by_query.sort(["sessions", "query"], descending=[True, False]).row(0)
+    return Measured(
+        "busy_query", most / sessions,
+        f"{percent(most / sessions)} of the sessions ({count(most)}) are of one query, “{visible(query)}”.",
+        "If a program or a default sends it, leave it out of the log.",
+    )  # fmt: skip
+
+
+def _lengths(lists: LogLists, depth: int) -> Measured:
+    lengths = pl.concat(
+        [
+            lists.configurations.select(pl.col("results").list.len().cast(pl.Int64).alias("length")),
+            lists.others.select(pl.col("length").cast(pl.Int64)),
+        ]
+    )["length"].unique()
+    longest = int(lengths.max() or 0)  # type: ignore[arg-type]
+    return Measured(
+        "one_list_length", len(lengths) if longest < depth else depth,
+        f"Every list has {plural(longest, 'result')}.",
+        "Check that results hold what was shown, and were not cut or read as one text.",
+    )  # fmt: skip
+
+
+def _flat(positions: Sequence[tuple[int, int]]) -> Measured:
+    """Compare the first position with the one that is clicked most among the others, if the two clearly differ."""
+    first, *others = [(clicked / shown, shown) for shown, clicked in positions]
+    place, (best, shown) = max(enumerate(others, 2), key=lambda item: item[1][0])
+    error = (first[0] * (1 - first[0]) / first[1] + best * (1 - best) / shown) ** 0.5
+    ratio = first[0] / best if best - first[0] > _CLEAR * error else 1.0
+    return Measured(
+        "flat_clicks", ratio,
+        f"Position {place} is clicked in {percent(best)} of the sessions that show it, position 1 in "
+        f"{percent(first[0])} ({number(ratio, 2)} times as often).",
+        "Check the order of results and that positions count from 1; something else may stand first on the page.",
+    )  # fmt: skip

@@ -1,0 +1,185 @@
+"""Checks of a log alone: what became of its clicks, its days, minutes and users."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.text import count, percent, plural
+from clickassay.health.checks import Measured
+from clickassay.health.days import Days, days_of
+
+_FEW_ROWS = 1000
+"""Fewer searches say nothing about how they lie in time, or among users."""
+_TIMES_AS_BUSY = 20
+"""A group of users stands out if it has so many times its part of the searches; small logs have few users."""
+_ENOUGH_CLICKS = 20
+"""A day without a click is one of which so many were to be expected."""
+
+
+def log_checks(funnel: pl.DataFrame, health: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:
+    """Yield the numbers of the checks of a log.
+
+    Parameters
+    ----------
+    funnel, health
+        Tables of a pattern table.
+    examples
+        By check, what shows it; see `examples`.
+    """
+    yield from _click_checks(funnel, examples)
+    days = days_of(health)
+    if days is not None:
+        yield from _minute_checks(days)
+        yield from _user_checks(days)
+        yield from _day_checks(days)
+
+
+def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator[Measured]:
+    clicks = _Clicks(funnel)
+    yield Measured(
+        "no_clicks", clicks.read, "The log has no click.", "Check that --clicks names the clicks of this log."
+    )
+    if not clicks.read:
+        return
+    unmatched, late = clicks.rows("unmatched"), clicks.rows("out of time")
+    yield Measured(
+        "lost_clicks",
+        (unmatched + late) / clicks.read,
+        f"Of {plural(clicks.read, 'click')}, {clicks.part(unmatched + late)} have no search that they could "
+        f"belong to: {count(unmatched)} name one that the log does not have, {count(late)} are beyond its idle "
+        "limit.",
+        "Check search_id and the time zone of both tables: `clickassay inspect` shows examples.",
+        " ".join(filter(None, (examples.get(name) for name in ("unmatched_clicks", "late_clicks")))),
+    )
+    yield Measured(
+        "unmatched_clicks",
+        unmatched / clicks.read,
+        f"{clicks.part(unmatched)} of the clicks name a search that the log does not have.",
+        "Write search_id alike in both tables (case, spaces, prefix), and give the searches of all days.",
+        examples.get("unmatched_clicks", ""),
+    )
+    yield Measured(
+        "late_clicks",
+        late / clicks.read,
+        f"{clicks.part(late)} of the clicks are beyond the idle limit of their search.",
+        "Give the times of both tables in UTC; if clicks really come so late, set --idle-minutes.",
+        examples.get("late_clicks", ""),
+    )
+    ambiguous, below = (
+        clicks.rows("rejected", "ambiguous search_id"),
+        clicks.rows("rejected", "position below 1"),
+    )
+    yield Measured(
+        "ambiguous_clicks",
+        ambiguous / clicks.read,
+        f"{clicks.part(ambiguous)} of the clicks name a search_id that several different searches have.",
+        "Give each search an id of its own.",
+    )
+    yield Measured(
+        "positions_from_zero",
+        below / clicks.read,
+        f"{clicks.part(below)} of the clicks are at a position below 1.",
+        "Positions count from 1: add 1 to those of a log that counts from 0.",
+    )
+    if clicks.in_time:
+        yield Measured(
+            "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
+            f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
+            f"{clicks.depth} results of their search.",
+            "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
+            examples.get("clicks_elsewhere", ""),
+        )  # fmt: skip
+
+
+class _Clicks:
+    """Rows of the funnel that are clicks."""
+
+    def __init__(self, funnel: pl.DataFrame) -> None:
+        self._rows = funnel.filter(source="clicks")
+        self.read = self.rows("read")
+        self.depth = int(self._rows["depth"].max() or 0)  # type: ignore[arg-type]
+        deepest = self._rows.filter(pl.col("depth") == self.depth, pl.col("depth") > 0)
+        landed = dict(deepest.group_by("step").agg(pl.col("rows").sum()).iter_rows())
+        self.elsewhere = int(landed.get("elsewhere", 0))
+        self.in_time = self.elsewhere + int(landed.get("again", 0)) + int(landed.get("in patterns", 0))
+
+    def rows(self, step: str, reason: str | None = None) -> int:
+        """Return the clicks of a step."""
+        rows = self._rows.filter(pl.col("depth") == 0, pl.col("step") == step)
+        return int((rows if reason is None else rows.filter(reason=reason))["rows"].sum())
+
+    def part(self, rows: int, of: int | None = None) -> str:
+        """Return clicks as a share and as a number."""
+        return f"{percent(rows / (of or self.read))} ({count(rows)} of {count(of or self.read)})"
+
+
+def _minute_checks(days: Days) -> Iterator[Measured]:
+    searches, busiest = int(days.minutes.sum()), int(days.minutes.argmax())
+    if searches < _FEW_ROWS:
+        return
+    share, at = int(days.minutes[busiest]) / searches, f"{busiest // 60:02d}:{busiest % 60:02d} UTC"
+    text = f"{percent(share)} of the searches ({count(int(days.minutes[busiest]))}) are at {at} of their day."
+    yield Measured(
+        "same_minute", share, text, "Give times, not dates: visits and clicks are put in order by them."
+    )
+    yield Measured(
+        "busy_minute", share, text, "If a program sends them, leave it out: it does not click as people do."
+    )
+
+
+def _user_checks(days: Days) -> Iterator[Measured]:
+    searches, busiest = int(days.by_users.sum()), int(days.by_users.max())
+    if searches < _FEW_ROWS:
+        return
+    usual = _TIMES_AS_BUSY / min(days.users, len(days.by_users))
+    share = busiest / searches
+    yield Measured(
+        "busy_user", share if share > usual else 0.0,
+        f"One user, or a few of {count(round(days.users))}, have {percent(share)} of the searches "
+        f"({count(busiest)}).",
+        "If this is a program, or an id that many share, leave it out of the log.",
+    )  # fmt: skip
+    yield Measured(
+        "one_search_each", searches / days.users,
+        f"{count(searches)} searches are of about {count(round(days.users))} users: nearly each has one only.",
+        "Check that user_id names a person or a browser, not a request: visits cannot be seen otherwise.",
+    )  # fmt: skip
+
+
+def _day_checks(days: Days) -> Iterator[Measured]:
+    median = float(np.median(days.searches[days.searches > 0]))
+    missing = np.flatnonzero(days.searches == 0)
+    yield Measured(
+        "missing_days", len(missing),
+        f"{plural(len(missing), 'day')} between the first and the last {_have(missing)} no search, "
+        f"{_dates(days, missing)}.",
+        "Check that every day was delivered, and that no time is years away.",
+    )  # fmt: skip
+    is_enough = days.searches.sum() >= _FEW_ROWS and np.count_nonzero(days.searches) > 2
+    double = np.flatnonzero(days.searches > 2 * median) if is_enough else missing[:0]
+    yield Measured(
+        "double_days", len(double),
+        f"{plural(len(double), 'day')} {_have(double)} more than twice the {count(round(median))} searches of the "
+        f"median day, {_dates(days, double)}.",
+        "Check that no day was delivered twice.",
+    )  # fmt: skip
+    rate = days.clicks.sum() / max(1, days.searches.sum())
+    silent = np.flatnonzero((days.clicks == 0) & (days.searches * rate >= _ENOUGH_CLICKS))
+    yield Measured(
+        "days_without_clicks", len(silent),
+        f"{plural(len(silent), 'day')} {_have(silent)} searches and no click, {_dates(days, silent)}.",
+        "Deliver the clicks of these days, or leave the days out: they count as searches without a click.",
+    )  # fmt: skip
+
+
+def _have(days: np.ndarray) -> str:
+    return "has" if len(days) == 1 else "have"
+
+
+def _dates(days: Days, found: np.ndarray) -> str:
+    if not len(found):
+        return "none"
+    first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days.first + int(found[0]))
+    return f"{first:%Y-%m-%d}" if len(found) == 1 else f"{first:%Y-%m-%d} the first"
