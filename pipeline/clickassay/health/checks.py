@@ -11,7 +11,7 @@ from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.text import did_you_mean
 
-Fires = Literal["above", "below"]
+Side = Literal["above", "below"]
 
 
 class Severity(StrEnum):
@@ -39,29 +39,37 @@ class Check:
     meaning
         What its number is.
     threshold
-        It fires if the number is on the side of this that `fires` says.
+        It fires if the number is beyond it, on the side that `side` says.
+    caution
+        Where a caution begins; None = there is none, or it is all that there is.
     """
 
     name: str
     severity: Severity
     meaning: str
     threshold: float
-    fires: Fires = "above"
+    side: Side = "above"
+    caution: float | None = None
 
-    def is_beyond(self, value: float) -> bool:
-        """Return whether a number makes it fire."""
-        return value > self.threshold if self.fires == "above" else value < self.threshold
+    def is_beyond(self, value: float, threshold: float) -> bool:
+        """Return whether a number is beyond a threshold."""
+        return value > threshold if self.side == "above" else value < threshold
+
+    @property
+    def first(self) -> float:
+        """Where it begins to fire."""
+        return self.threshold if self.caution is None else self.caution
 
 
 CHECKS = (
     Check("lost_clicks", Severity.STOP, "share of clicks that no search can be given", 0.9),
     Check("no_clicks", Severity.FINDING, "clicks in the log", 1, "below"),
-    Check("unmatched_clicks", Severity.FINDING, "share of clicks whose search is not in the log", 0.1),
-    Check("late_clicks", Severity.FINDING, "share of clicks beyond the idle limit of their search", 0.1),
-    Check("clicks_elsewhere", Severity.FINDING, "share of clicks on none of the results that are kept", 0.5),
-    Check("ambiguous_clicks", Severity.FINDING, "share of clicks whose search_id several searches have", 0.05),
+    Check("unmatched_clicks", Severity.FINDING, "share of clicks without a search", 0.25, caution=0.02),
+    Check("late_clicks", Severity.FINDING, "share of clicks beyond the idle limit", 0.25, caution=0.02),
+    Check("clicks_elsewhere", Severity.FINDING, "share of clicks on no result kept", 0.5, caution=0.2),
+    Check("ambiguous_clicks", Severity.FINDING, "share of clicks whose search_id is ambiguous", 0.05),
     Check("positions_from_zero", Severity.FINDING, "share of clicks at a position below 1", 0.005),
-    Check("same_minute", Severity.FINDING, "share of searches in one minute of the day", 0.5),
+    Check("same_minute", Severity.CAUTION, "share of searches in one minute of the day", 0.5),
     Check("busy_minute", Severity.CAUTION, "share of searches in the busiest minute of the day", 0.05),
     Check("busy_user", Severity.CAUTION, "share of searches in the busiest of 4,096 groups of users", 0.01),
     Check("one_search_each", Severity.CAUTION, "searches for each user", 1.05, "below"),
@@ -69,12 +77,12 @@ CHECKS = (
     Check("double_days", Severity.CAUTION, "days with more than twice the searches of the median day", 0),
     Check("days_without_clicks", Severity.FINDING, "days with searches and no click", 0),
     Check("busy_query", Severity.CAUTION, "share of sessions of the most frequent query", 0.2),
-    Check("one_list_length", Severity.CAUTION, "number of lengths of lists, if below the depth kept", 2, "below"),
-    Check("flat_clicks", Severity.CAUTION, "clicks at position 1 over those at the most clicked other", 1, "below"),
+    Check("one_list_length", Severity.CAUTION, "lengths of lists, where all are below the depth", 2, "below"),
+    Check("flat_clicks", Severity.CAUTION, "clicks at position 1 over those at the best other", 1, "below"),
     Check("unseen_queries", Severity.CAUTION, "share of judged queries that the log does not have", 0.9),
     Check("one_grade", Severity.FINDING, "different grades in the judgments", 2, "below"),
     Check("top_grade_unused", Severity.CAUTION, "highest grade seen over the scale's highest", 1, "below"),
-    Check("reversed_grades", Severity.FINDING, "correlation of the first result's grade with clicks", 0, "below"),
+    Check("reversed_grades", Severity.FINDING, "correlation of the first grade with clicks", 0, "below"),
 )  # fmt: skip
 """All checks, in the order of reports."""
 
@@ -99,7 +107,7 @@ def checks_with(limits: Iterable[str]) -> dict[str, Check]:
         if number == "off":
             found.pop(name, None)
             continue
-        found[name] = replace(BY_NAME[name], threshold=_number(name, number))
+        found[name] = replace(BY_NAME[name], threshold=_number(name, number), caution=None)
     return found
 
 
@@ -161,6 +169,11 @@ class HealthCheck:
         return self.status != OK
 
     @property
+    def is_finding(self) -> bool:
+        """Whether a job should stop at it."""
+        return self.status in {Severity.FINDING, Severity.STOP}
+
+    @property
     def text(self) -> str:
         """What is wrong, an example and what to do, in one line."""
         return " ".join(filter(None, (self.sentence, self.example, self.remedy)))
@@ -179,11 +192,11 @@ def compared(found: Iterable[Measured], checks: Mapping[str, Check]) -> tuple[He
 
 
 def _compared(one: Measured, check: Check) -> HealthCheck:
-    if not check.is_beyond(one.value):
-        return HealthCheck(check.name, OK, one.value, check.threshold)
-    return HealthCheck(
-        check.name, str(check.severity), one.value, check.threshold, one.sentence, one.remedy, one.example
-    )
+    for status, threshold in ((check.severity, check.threshold), (Severity.CAUTION, check.caution)):
+        if threshold is not None and check.is_beyond(one.value, threshold):
+            said = one.sentence, one.remedy, one.example
+            return HealthCheck(check.name, str(status), one.value, threshold, *said)
+    return HealthCheck(check.name, OK, one.value, check.first)
 
 
 def refuse_stops(found: Iterable[HealthCheck]) -> None:

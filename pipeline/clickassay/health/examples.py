@@ -73,7 +73,7 @@ def _ids(unmatched: pl.DataFrame, searches: pl.LazyFrame) -> str:
 
 
 def _form(name: str) -> pl.Expr:
-    """Return ids without what often differs: case, spaces, a prefix that ends in a separator, leading zeros."""
+    """Return ids without what often differs: case, spaces, a prefix with its separator, leading zeros."""
     plain = pl.col(name).str.to_lowercase().str.strip_chars()
     return plain.str.replace(r"^.*[:/_#-]", "").str.strip_chars_start("0").alias("form")
 
@@ -99,7 +99,7 @@ def _offset(joined: pl.DataFrame, idle_ms: int) -> str:
 
 
 def _best_offset(late: list[int], idle_ms: int) -> tuple[int, int]:
-    """Return the offset in ms, a multiple of 15 minutes, that brings most clicks behind their search in time."""
+    """Return the offset in ms, a multiple of 15 minutes, that brings most clicks in time, and how many."""
     counts = Counter(value // _STEP_MS for value in late)
     steps = max(1, idle_ms // _STEP_MS)
     offsets = {start - part for start in counts for part in range(steps)} - {0}
@@ -118,7 +118,7 @@ def _urls(joined: pl.DataFrame) -> str:
         normal = [normalise_url(url) if url else url for url in row["results"]]
         if normalise_url(row["url"]) not in normal:
             return (
-                f"For example, search “{visible(row['search_id'])}” shows “{visible(row['results'][0])}” first, and "
-                f"its click is on “{visible(row['url'])}”."
+                f"For example, search “{visible(row['search_id'])}” shows “{visible(row['results'][0])}” "
+                f"first, and its click is on “{visible(row['url'])}”."
             )
     return ""

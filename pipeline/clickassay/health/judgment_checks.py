@@ -36,8 +36,8 @@ def judgment_checks(grades: pl.DataFrame, max_grade: int, judged: int, in_log: i
     )  # fmt: skip
     yield Measured(
         "top_grade_unused", seen[-1] / max_grade,
-        f"The grades seen are {listed(map(str, seen))}; the scale goes up to {max_grade}. ERR takes its chance of "
-        f"satisfaction from the highest grade of the scale.",
+        f"The grades seen are {listed(map(str, seen))}; the scale goes up to {max_grade}. ERR takes its "
+        "chance of satisfaction from the highest grade of the scale.",
         f"If {seen[-1]} is the best grade, set --max-grade {seen[-1]}.",
     )  # fmt: skip
 
@@ -60,5 +60,5 @@ def order_check(
         "reversed_grades", value if high < 0 else max(value, 0.0),
         f"The better the grade of the first result, the fewer clicks: their correlation is {number(value)} "
         f"(95 % interval {span(low, high)}); {labels}.",
-        "If the best grade has the lowest number, turn the scale round with --grade-map of `clickassay import`.",
+        "If the best grade has the lowest number, turn the scale round (`import judgments --grade-map`).",
     )  # fmt: skip

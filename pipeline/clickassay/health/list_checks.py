@@ -59,7 +59,7 @@ def _lengths(lists: LogLists, depth: int) -> Measured:
 
 
 def _flat(positions: Sequence[tuple[int, int]]) -> Measured:
-    """Compare the first position with the one that is clicked most among the others, if the two clearly differ."""
+    """Compare the first position with the most clicked other one, if the two clearly differ."""
     first, *others = [(clicked / shown, shown) for shown, clicked in positions]
     place, (best, shown) = max(enumerate(others, 2), key=lambda item: item[1][0])
     error = (first[0] * (1 - first[0]) / first[1] + best * (1 - best) / shown) ** 0.5
@@ -68,5 +68,5 @@ def _flat(positions: Sequence[tuple[int, int]]) -> Measured:
         "flat_clicks", ratio,
         f"Position {place} is clicked in {percent(best)} of the sessions that show it, position 1 in "
         f"{percent(first[0])} ({number(ratio, 2)} times as often).",
-        "Check the order of results and that positions count from 1; something else may stand first on the page.",
+        "Check the order of results, and that positions count from 1; or something else stands above them.",
     )  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.text import count, percent, plural
-from clickassay.health.checks import Measured
+from clickassay.health.checks import BY_NAME, Measured
 from clickassay.health.days import Days, days_of
 
 _FEW_ROWS = 1000
@@ -48,8 +48,8 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
         "lost_clicks",
         (unmatched + late) / clicks.read,
         f"Of {plural(clicks.read, 'click')}, {clicks.part(unmatched + late)} have no search that they could "
-        f"belong to: {count(unmatched)} name one that the log does not have, {count(late)} are beyond its idle "
-        "limit.",
+        f"belong to: {count(unmatched)} name one that the log does not have, {count(late)} are beyond its "
+        "idle limit.",
         "Check search_id and the time zone of both tables: `clickassay inspect` shows examples.",
         " ".join(filter(None, (examples.get(name) for name in ("unmatched_clicks", "late_clicks")))),
     )
@@ -122,8 +122,10 @@ def _minute_checks(days: Days) -> Iterator[Measured]:
     share, at = int(days.minutes[busiest]) / searches, f"{busiest // 60:02d}:{busiest % 60:02d} UTC"
     text = f"{percent(share)} of the searches ({count(int(days.minutes[busiest]))}) are at {at} of their day."
     yield Measured(
-        "same_minute", share, text, "Give times, not dates: visits and clicks are put in order by them."
+        "same_minute", share, text, "Give times, not dates: they put searches and clicks in order."
     )
+    if share > BY_NAME["same_minute"].threshold:
+        return
     yield Measured(
         "busy_minute", share, text, "If a program sends them, leave it out: it does not click as people do."
     )
@@ -143,7 +145,7 @@ def _user_checks(days: Days) -> Iterator[Measured]:
     )  # fmt: skip
     yield Measured(
         "one_search_each", searches / days.users,
-        f"{count(searches)} searches are of about {count(round(days.users))} users: nearly each has one only.",
+        f"{count(searches)} searches are of about {count(round(days.users))} users: nearly all have one.",
         "Check that user_id names a person or a browser, not a request: visits cannot be seen otherwise.",
     )  # fmt: skip
 
@@ -161,8 +163,8 @@ def _day_checks(days: Days) -> Iterator[Measured]:
     double = np.flatnonzero(days.searches > 2 * median) if is_enough else missing[:0]
     yield Measured(
         "double_days", len(double),
-        f"{plural(len(double), 'day')} {_have(double)} more than twice the {count(round(median))} searches of the "
-        f"median day, {_dates(days, double)}.",
+        f"{plural(len(double), 'day')} {_have(double)} more than twice the {count(round(median))} searches "
+        f"of the median day, {_dates(days, double)}.",
         "Check that no day was delivered twice.",
     )  # fmt: skip
     rate = days.clicks.sum() / max(1, days.searches.sum())
@@ -182,4 +184,4 @@ def _dates(days: Days, found: np.ndarray) -> str:
     if not len(found):
         return "none"
     first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days.first + int(found[0]))
-    return f"{first:%Y-%m-%d}" if len(found) == 1 else f"{first:%Y-%m-%d} the first"
+    return f"{first:%Y-%m-%d}" if len(found) == 1 else f"the first on {first:%Y-%m-%d}"

@@ -17,10 +17,13 @@ from clickassay.health.log_checks import log_checks
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import clicks_by_position
+from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.table import StagedTable
 
+HEALTH_FILE = "health.json"
+"""File of a run folder: the rows of its table `health`."""
 _FIRST_GRADE = "MeanGrade@1"
 _OF_CLICKS = ("lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere")
 
@@ -90,12 +93,23 @@ def examples_of(
 
     A log that only an engine reaches has no examples.
     """
-    fired = [one for one in log_health(table, settings) if one.fires and one.check in _OF_CLICKS]
-    if not fired:
+    if not _clicks_are_lost(table, settings):
         return {}
     try:
         log = read_log(searches, clicks)
     except ClickassayError:  # files that only an engine reaches
         return {}
+    return examples_in(log, table, settings)
+
+
+def examples_in(log: Log[LocalHalf], table: StagedTable, settings: Settings) -> dict[str, str]:
+    """Do the same with a log that is open."""
+    if not _clicks_are_lost(table, settings):
+        return {}
     rows = int(table.funnel.filter(source="clicks", step="read")["rows"].sum())
-    return click_examples(log.searches.frame, log.clicks.frame, rows, settings.idle_ms, by_url=log.by_url)
+    idle_ms = settings.idle_ms
+    return click_examples(log.searches.frame, log.clicks.frame, rows, idle_ms, by_url=log.by_url)
+
+
+def _clicks_are_lost(table: StagedTable, settings: Settings) -> bool:
+    return any(one.fires and one.check in _OF_CLICKS for one in log_health(table, settings))

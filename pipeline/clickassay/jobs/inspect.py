@@ -13,9 +13,11 @@ import polars as pl
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
+from clickassay.health.checks import HealthCheck
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
+from clickassay.jobs.health import examples_in, log_health
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
@@ -24,6 +26,7 @@ from clickassay.logs.steps import END_MS, FIRST_MS
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import LogLists, log_lists
 from clickassay.patterns.places import Place, place_of
+from clickassay.patterns.table import StagedTable
 
 MOST_FILES = 50
 """Most files of a folder that are examined."""
@@ -107,6 +110,8 @@ class Inspection:
         By position and by depth.
     problems
         Why a run would stop (its messages), or would have nothing to correlate; one line each.
+    health
+        Checks of the log that fire.
     """
 
     tables: tuple[TableFacts, ...]
@@ -118,6 +123,7 @@ class Inspection:
     positions: tuple[PositionFacts, ...] = ()
     judged: tuple[JudgedFacts, ...] = ()
     problems: tuple[str, ...] = ()
+    health: tuple[HealthCheck, ...] = ()
 
 
 def inspect_log(
@@ -265,7 +271,14 @@ def _counted(
         ),
         judged=tuple(judged),
         problems=tuple(problems),
+        health=_wrong(log, table, settings),
     )
+
+
+def _wrong(log: Log[LocalHalf], table: StagedTable, settings: Settings) -> tuple[HealthCheck, ...]:
+    """Return the checks of the log that fire."""
+    examples = examples_in(log, table, settings)
+    return tuple(one for one in log_health(table, settings, examples) if one.fires)
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:

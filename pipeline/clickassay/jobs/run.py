@@ -15,12 +15,12 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
-from clickassay.health.checks import HealthCheck, Severity, checks_with, fired
+from clickassay.health.checks import HealthCheck, checks_with, fired
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
 from clickassay.jobs.click_models import run_models
-from clickassay.jobs.health import examples_of
+from clickassay.jobs.health import HEALTH_FILE, examples_of
 from clickassay.jobs.patterns import log_to_table, opened_table
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
@@ -52,7 +52,7 @@ class RunSummary:
     @property
     def is_finding(self) -> bool:
         """Whether a job should stop at this run."""
-        return bool(self.undecided) or any(one.status == Severity.FINDING for one in self.health)
+        return bool(self.undecided) or any(one.is_finding for one in self.health)
 
 
 def make_report(
@@ -140,6 +140,7 @@ def _write_run(
             write_table(frames[contract.name], folder / f"{contract.name}.parquet")
         write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, info)
+        write_json(folder / HEALTH_FILE, frames["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 

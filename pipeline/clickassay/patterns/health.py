@@ -1,11 +1,10 @@
 """Counts that show whether a log is sound: searches and clicks by day, minute and users (method 3).
 
-They are kept with the pattern table and add up over batches and logs. Users stand in buckets of their digests,
-so that no user can be found in them.
+They are kept with the pattern table and add up over batches. Users stand in buckets of their digests, so that
+no user can be found in them.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -98,26 +97,23 @@ def spread_digests(digests: Numbers) -> Numbers:
 
 
 def _lowest_bits(numbers: Numbers) -> Numbers:
-    """Return the lowest set bit of each number's lowest `RANK_BITS` bits; the next higher bit if none is set."""
+    """Return the lowest set bit of the lowest `RANK_BITS` bits; the next higher bit if none is set."""
     marked: Numbers = numbers | (1 << RANK_BITS)
     return marked & -marked
 
 
 def merged_counts(rows: pl.DataFrame) -> pl.DataFrame:
     """Add up rows of the table `health`: numbers by summing, lowest bits by the highest of them."""
-    value: Any = (
-        pl.when(pl.col("name").first() == LOWEST_BITS)
-        .then(pl.col("value").max())
-        .otherwise(pl.col("value").sum())
-    )
-    return HEALTH.canonical(rows.group_by("name", "key").agg(value.alias("value")))
+    value, is_bits = pl.col("value"), pl.col("name").first() == LOWEST_BITS
+    merged = pl.when(is_bits).then(value.max()).otherwise(value.sum()).alias("value")
+    return HEALTH.canonical(rows.group_by("name", "key").agg(merged))
 
 
 def distinct_users(bits: Numbers) -> float:
-    """Estimate how many distinct users a log has, from `LOWEST_BITS` of all buckets; 0 = an empty bucket.
+    """Estimate how many users a log has, from `LOWEST_BITS` of all buckets; 0 = an empty bucket.
 
-    HyperLogLog, with linear counting where few users make many buckets empty (Flajolet et al. 2007, Figure 3);
-    the standard error is 1.6 %.
+    HyperLogLog, with linear counting where few users leave many buckets empty (Flajolet et al. 2007,
+    Figure 3); the standard error is 1.6 %.
     """
     ranks = np.where(bits > 0, np.log2(np.maximum(bits, 1)) + 1, 0)
     share = 0.7213 / (1 + 1.079 / USER_BUCKETS)

@@ -9,6 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
+from clickassay.health.checks import fired
 from clickassay.report import findings
 from clickassay.report.caveats import caveats
 from clickassay.report.findings import Finding
@@ -24,6 +25,7 @@ from clickassay.report.sections.correlation.correlations import correlations_sec
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_section, statistics_section
+from clickassay.report.sections.log.health import health_section
 from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
@@ -54,7 +56,10 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     """Turn a run's tables into sentences, tables and pictures, without writing anything."""
     run = read_run(tables, info)
     ranking = None if run.headline is None else findings.rank(run, run.headline)
+    health = health_section(run)
+    is_well = not fired(run.frames["health"])
     sections = (
+        *(() if is_well else (health,)),
         statistics_section(run),
         funnel_section(run),
         correlations_section(run),
@@ -72,6 +77,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         conventions_section(run),
         next_judgments_section(run),
         *_published(run),
+        *((health,) if is_well else ()),
         provenance_section(run),
     )
     three = (

@@ -12,7 +12,7 @@ from clickassay.cli.options import GRADE_SETTINGS, JSON, MACHINE_SETTINGS, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
-from clickassay.core.text import utc_text
+from clickassay.core.text import capital, utc_text
 
 if TYPE_CHECKING:
     from clickassay.inputs.detect import Recognised
@@ -75,7 +75,7 @@ def inspect(
         write_json(found)
     else:
         _show(found)
-    if found.problems:
+    if found.problems or any(one.is_finding for one in found.health):
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -105,7 +105,7 @@ def _show_foreign_log(
         say(", ".join(f"{name} {rows:,}" for name, rows in imported.counts.items() if rows))
         say(*(f"Note: {note}" for note in imported.notes))
         _show(found)
-    if found.problems:
+    if found.problems or any(one.is_finding for one in found.health):
         raise typer.Exit(ExitCode.FINDING)
 
 
@@ -208,6 +208,8 @@ def _show(found: "Inspection") -> None:
     _show_lost(found)
     for problem in found.problems:
         say(f"Problem: {problem}")
+    for one in found.health:
+        say(f"{capital(one.status)}: {one.text}")
     if not found.problems:
         say(found.command)
 

@@ -56,8 +56,8 @@ def run(
 ) -> None:
     """Do the whole job: logs and judgments to a report.
 
-    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output says
-    what to do first.
+    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
+    says what to do first.
 
     Example:
 
@@ -95,8 +95,8 @@ def report(
 ) -> None:
     """Second half of `run`: a stored pattern table and judgments to a report, in seconds.
 
-    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output says
-    what to do first.
+    Exit code 1 if something is wrong with the log, or too little is judged for any correlation: the output
+    says what to do first.
 
     Example:
 

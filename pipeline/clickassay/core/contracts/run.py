@@ -101,8 +101,8 @@ RUN_TABLES = (
 
 LAYOUT = 3
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
-gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number; 2 had no
-table `health`."""
+gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number; 2
+had no table `health`."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

@@ -1,0 +1,35 @@
+"""The health of the log: what its checks found, and all of them with their numbers."""
+
+from clickassay.core.text import capital, plural
+from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired
+from clickassay.report.cells import Row, Spelled
+from clickassay.report.model import Run, Section, Table
+
+_HEADS = ("Status", "Number", "Fires from")
+
+
+def health_section(run: Run) -> Section:
+    """Return the section on the health of the log: what is wrong, and all checks folded."""
+    wrong = fired(run.frames["health"])
+    checks = plural(run.frames["health"].height, "check")
+    said = tuple(f"{capital(one.status)}. {one.text}" for one in wrong)
+    well = f"None of {checks} of the log and its judgments found anything wrong."
+    return Section(
+        "health", "Health of the log", said or (well,), folded=(_table(run),), fold_words="All checks"
+    )
+
+
+def _table(run: Run) -> Table:
+    found = {row["check"]: HealthCheck(**row) for row in run.frames["health"].iter_rows(named=True)}
+    rows = tuple(
+        Row("", capital(BY_NAME[name].meaning), _cells(found[name])) for name in BY_NAME if name in found
+    )
+    return Table("health", "Checks of the log and its judgments", "Check", _HEADS, rows)
+
+
+def _cells(one: HealthCheck) -> tuple[Spelled, ...]:
+    return (
+        Spelled(one.status, 0.0 if one.status == OK else 1.0),
+        Spelled(f"{one.value:.4g}", one.value),
+        Spelled(f"{BY_NAME[one.check].side} {one.threshold:g}", one.threshold),
+    )

@@ -1,0 +1,57 @@
+"""What a log's health checks say of sick logs, and that they say nothing of their healthy neighbours."""
+
+import pytest
+
+from clickassay.core.settings import Settings
+from clickassay.health.checks import checks_with, compared
+from clickassay.health.list_checks import list_checks
+from clickassay.jobs.health import examples_of, log_health
+from clickassay.jobs.patterns import log_to_table
+from clickassay.judgments.shown import clicks_by_position
+from clickassay.patterns.lists import log_lists
+from tests.support.logs.sick import NEIGHBOURS, SICK, healthy
+
+SEARCHES, CLICKS = healthy()
+
+
+def found_in(folder, change_searches, change_clicks, **more):
+    searches, clicks = str(folder / "searches.parquet"), str(folder / "clicks.parquet")
+    change_searches(SEARCHES).write_parquet(searches)
+    change_clicks(CLICKS).write_parquet(clicks)
+    settings = Settings(**more)
+    table = log_to_table(searches, clicks, settings)
+    lists = log_lists(table)
+    positions = list(clicks_by_position(lists, table.stored_depth))
+    of_lists = compared(list_checks(lists, positions, table.stored_depth), checks_with(settings.health_limit))
+    found = (*log_health(table, settings, examples_of(searches, clicks, table, settings)), *of_lists)
+    return [one for one in found if one.fires]
+
+
+@pytest.mark.parametrize("name", SICK)
+def test_a_sick_log_is_named(name, tmp_path):
+    searches, clicks, expected, words = SICK[name]
+    found = found_in(tmp_path, searches, clicks)
+    assert {one.check: one.status for one in found} == expected
+    said = " ".join(one.text for one in found)
+    assert [word for word in words if word not in said] == []
+    assert all(one.remedy for one in found)
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_nothing_is_said_of_its_healthy_neighbour(name, tmp_path):
+    assert found_in(tmp_path, *NEIGHBOURS[name]) == []
+
+
+def test_a_limit_moves_a_check_or_turns_it_off(tmp_path):
+    searches, clicks, _, _ = SICK["a night without clicks"]
+    assert found_in(tmp_path, searches, clicks, health_limit=("days_without_clicks=1",)) == []
+    assert found_in(tmp_path, searches, clicks, health_limit=("days_without_clicks=off",)) == []
+
+
+@pytest.mark.parametrize("name", ["60 % of the ids broken", "a few ids broken"])
+def test_the_number_is_that_of_the_clicks_that_were_broken(name, tmp_path):
+    searches, clicks, _, _ = SICK[name]
+    broken = int((clicks(CLICKS)["search_id"] != CLICKS["search_id"]).sum())
+    (found,) = found_in(tmp_path, searches, clicks)
+    assert found.value == broken / CLICKS.height
+    assert f"({broken:,} of {CLICKS.height:,})" in found.sentence
