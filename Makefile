@@ -95,6 +95,7 @@ pages: $(VENV)/installed $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
 	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
+	$(BIN)/python docs/make/health.py
 	$(BIN)/python docs/make/questions.py
 	$(BIN)/python docs/make/sql.py
 

@@ -12,7 +12,7 @@ WITH new_searches AS (
 users AS (
     SELECT
         spread(user_digest(min(user_id))) AS digest,
-        count(*) AS searches
+        CAST(count(*) AS BIGINT) AS searches
     FROM new_searches
     GROUP BY user_fp
 ),
@@ -21,21 +21,21 @@ counted AS (
     SELECT
         'searches_by_day' AS name,
         day_of(time_ms) AS number,
-        count(*) AS counted_rows
+        CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY day_of(time_ms)
     UNION ALL
     SELECT
         'searches_by_minute' AS name,
         minute_of_day(time_ms) AS number,
-        count(*) AS counted_rows
+        CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY minute_of_day(time_ms)
     UNION ALL
     SELECT
         'searches_by_users' AS name,
         digest % 4096 AS number,
-        sum(searches) AS counted_rows
+        CAST(sum(searches) AS BIGINT) AS counted_rows
     FROM users
     GROUP BY digest % 4096
     UNION ALL
@@ -49,7 +49,7 @@ counted AS (
     SELECT
         'clicks_by_day' AS name,
         day_of(time_ms) AS number,
-        count(*) AS counted_rows
+        CAST(count(*) AS BIGINT) AS counted_rows
     FROM usable_clicks
     WHERE NOT carried
     GROUP BY day_of(time_ms)
@@ -57,6 +57,6 @@ counted AS (
 
 SELECT
     name,
-    CAST(number AS BIGINT) AS key,
-    CAST(counted_rows AS BIGINT) AS value
+    number AS key,
+    counted_rows AS value
 FROM counted

@@ -37,7 +37,7 @@ def paths_of(command, path=()):
 
 
 COMMANDS = list(paths_of(typer.main.get_command(app)))
-RUN_FILES = {"report.html", "report.md", "tables", "run.duckdb", "settings.json"} | {
+RUN_FILES = {"report.html", "report.md", "tables", "run.duckdb", "settings.json", "health.json"} | {
     f"{table.name}.parquet" for table in RUN_TABLES
 }
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
@@ -86,8 +86,9 @@ def test_a_run_tells_where_the_report_is_and_three_findings(finished):
     out, printed = finished
     lines = printed.splitlines()
     assert lines[0] == f"Report: {out / 'report.html'}"
-    assert [line[:3] for line in lines[1:]] == ["1. ", "2. ", "3. "]
-    told = [line[3:] for line in lines[1:]]
+    assert [line[:3] for line in lines[1:4]] == ["1. ", "2. ", "3. "]
+    assert all(line.startswith("Caution: ") for line in lines[4:])
+    told = [line[3:] for line in lines[1:4]] + [line.removeprefix("Caution: ") for line in lines[4:]]
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
     assert [finding for finding in told if finding not in report] == []
 
@@ -146,7 +147,8 @@ def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
     printed = said_by("patterns", *inputs, "--out", tmp_path / "p", "--depth", 5, "-q")
     assert printed.startswith(f"Pattern table: {tmp_path / 'p'}\nNext: clickassay report --patterns ")
     assert {path.name for path in (tmp_path / "p").iterdir()} == {
-        "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "settings.json",
+        "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet", "health.parquet",
+        "settings.json",
     }  # fmt: skip
     more = ("--judgments", log["judgments"], "--queries", log["queries"])
     said_by("report", "--patterns", tmp_path / "p", *more, "--out", tmp_path / "r", *QUICK)

@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import HEALTH, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
@@ -18,7 +18,7 @@ from support.places import ROOT, SAMPLES
 
 FOLDERS = ("", "docs/**", "pipeline", "sql", "reports", "benchmarks", "data_samples", "requirements")
 DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*.md".lstrip("/")))
-PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES)
+PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, PATTERN_QUERIES, HEALTH)
 FUNNEL_MODULES = ("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py")
 
 

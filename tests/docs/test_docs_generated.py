@@ -33,13 +33,18 @@ def rows_of(text):
 
 
 def test_a_page_says_in_its_first_line_that_a_script_makes_it_and_only_then():
-    made = {script(name).PAGE for name in ("audit", "cli", "questions", "settings")}
+    made = {script(name).PAGE for name in ("audit", "cli", "health", "questions", "settings")}
     says = {
         page
         for page in (ROOT / "docs").rglob("*.md")
         if page.read_text(encoding="utf-8").startswith("<!-- Made by `make pages`")
     }
     assert says == made
+
+
+def test_the_table_of_checks_is_that_of_the_code():
+    page = script("health").PAGE.read_text(encoding="utf-8")
+    assert script("health").with_table(page) == page, AGAIN
 
 
 # ---- docs/reference/cli.md --------------------------------------------------------------------

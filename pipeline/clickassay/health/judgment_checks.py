@@ -7,6 +7,9 @@ import polars as pl
 from clickassay.core.text import count, listed, number, span
 from clickassay.health.checks import Measured
 
+_FEW_JUDGMENTS = 20
+"""Fewer do not show which grades there are."""
+
 
 def judgment_checks(grades: pl.DataFrame, max_grade: int, judged: int, in_log: int) -> Iterator[Measured]:
     """Yield the numbers of the checks of judgments.
@@ -26,7 +29,7 @@ def judgment_checks(grades: pl.DataFrame, max_grade: int, judged: int, in_log: i
             f"Of {count(judged)} judged queries the log has {count(in_log)}.",
             "Check that the judgments are of this log, and that queries are written alike.",
         )  # fmt: skip
-    if grades.is_empty():
+    if grades.height < _FEW_JUDGMENTS:
         return
     seen = grades["grade"].unique().sort().to_list()
     yield Measured(

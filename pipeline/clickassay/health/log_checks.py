@@ -10,6 +10,8 @@ from clickassay.core.text import count, percent, plural
 from clickassay.health.checks import BY_NAME, Measured
 from clickassay.health.days import Days, days_of
 
+_FEW_CLICKS = 50
+"""Of fewer clicks, shares say little."""
 _FEW_ROWS = 1000
 """Fewer searches say nothing about how they lie in time, or among users."""
 _TIMES_AS_BUSY = 20
@@ -41,7 +43,7 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
     yield Measured(
         "no_clicks", clicks.read, "The log has no click.", "Check that --clicks names the clicks of this log."
     )
-    if not clicks.read:
+    if clicks.read < _FEW_CLICKS:
         return
     unmatched, late = clicks.rows("unmatched"), clicks.rows("out of time")
     yield Measured(

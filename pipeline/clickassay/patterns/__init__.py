@@ -6,5 +6,6 @@
 - ``places``: what a path is; ``folder``: written and read back.
 - ``script_folder``: the folder that the SQL of `clickassay sql` leaves.
 - ``funnel``, ``counts``: how many rows left at which step, and why.
+- ``health``: counts that show whether a log is sound.
 - ``store``: a table in batches, which grows.
 """

@@ -186,10 +186,11 @@ def _check_sum(source: str, read: int, counted: int) -> None:
         )
 
 
-_TIME_HINT = (
-    " Times must be timestamps or milliseconds since 1970, from 1990 to 2100; "
-    "are these seconds or microseconds?"
-)
+_HINTS = {
+    "time out of range": " Times must be timestamps or milliseconds since 1970, from 1990 to 2100; "
+    "are these seconds or microseconds?",
+    "position below 1": " Positions count from 1: add 1 to those of a log that counts from 0.",
+}
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
@@ -205,7 +206,7 @@ def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: fl
         return
     ordered = sorted((item for item in reasons.items() if item[1]), key=lambda item: (-item[1], item[0]))
     found = ", ".join(f"{rows:,} with {reason}" for reason, rows in ordered)
-    hint = _TIME_HINT if reasons.get("time out of range") else ""
+    hint = "".join(text for reason, text in _HINTS.items() if reasons.get(reason))
     raise InputError(
         f"{source}: {rejected:,} of {read:,} rows are unusable ({found}), more than the {limit:.2%} that "
         f"--max-rejected allows; is the input read as it is meant?{hint}"

@@ -23,11 +23,16 @@ from clickassay.cli.options import (
 )
 from clickassay.cli.progress import shown_progress
 from clickassay.core.settings import Settings
-from clickassay.core.text import capital
+from clickassay.core.text import capital, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clickassay.health.checks import HealthCheck
     from clickassay.jobs.run import RunSummary
 
+_MOST_CHECKS = 3
+"""Checks of the log's health that are shown on the screen; the report has all."""
 
 SEARCHES = Annotated[
     str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines).")
@@ -131,9 +136,18 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         )
     else:
         said = finished.undecided or _numbered(finished.findings)
-        say(f"Report: {page}", *(f"{capital(one.status)}: {one.text}" for one in finished.health), *said)
+        say(f"Report: {page}", *said, *health_lines(finished.health))
     if finished.is_finding:
         raise typer.Exit(ExitCode.FINDING)
+
+
+def health_lines(found: "Sequence[HealthCheck]") -> "Iterator[str]":
+    """Yield a line for each of the first checks that fire, and how many there are besides."""
+    for one in found[:_MOST_CHECKS]:
+        yield f"{capital(one.status)}: {one.text}"
+    if len(found) > _MOST_CHECKS:
+        rest = plural(len(found) - _MOST_CHECKS, "more check")
+        yield f"{capital(rest)} of the log's health: see its section in the report."
 
 
 def _numbered(findings: tuple[str, ...]) -> tuple[str, ...]:

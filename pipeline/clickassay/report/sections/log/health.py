@@ -13,7 +13,7 @@ def health_section(run: Run) -> Section:
     wrong = fired(run.frames["health"])
     checks = plural(run.frames["health"].height, "check")
     said = tuple(f"{capital(one.status)}. {one.text}" for one in wrong)
-    well = f"None of {checks} of the log and its judgments found anything wrong."
+    well = f"Nothing is wrong by {checks} of the log and its judgments."
     return Section(
         "health", "Health of the log", said or (well,), folded=(_table(run),), fold_words="All checks"
     )
