@@ -125,8 +125,8 @@ def published(store: Path) -> dict[str, bytes]:
 # ---- full disks, small memory -------------------------------------------------------------------
 
 
-# a batch takes about 60 KB of a disk of 4 KB blocks, .lock and store.json one block each
-@pytest.mark.parametrize(("size", "batches"), first(2, [("16k", 0), ("220k", 2), ("4k", 0), ("100k", 1)]))
+# a batch takes about 85 KB of a disk of 4 KB blocks, .lock and store.json one block each
+@pytest.mark.parametrize(("size", "batches"), first(2, [("16k", 0), ("300k", 2), ("4k", 0), ("140k", 1)]))
 def test_a_full_disk_keeps_all_batches_before_and_the_run_goes_on_when_there_is_space(
     web, tmp_path, size, batches
 ):

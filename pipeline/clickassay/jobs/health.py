@@ -25,6 +25,8 @@ from clickassay.patterns.table import StagedTable
 HEALTH_FILE = "health.json"
 """File of a run folder: the rows of its table `health`."""
 _FIRST_GRADE = "MeanGrade@1"
+_FEW_QUERIES = 20
+"""Correlations over fewer queries do not show which way a scale runs."""
 _OF_CLICKS = ("lost_clicks", "unmatched_clicks", "late_clicks", "clicks_elsewhere")
 
 
@@ -78,6 +80,7 @@ def _order_check(correlations: pl.DataFrame, grades: pl.Series) -> list[Measured
         pl.col("editorial_metric") == _FIRST_GRADE,
         pl.col("click_metric") == HEADLINE_CLICK,
     ).drop_nulls("correlation")
+    rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     if rows.is_empty():
         return []
     row = rows.sort("n_sessions", descending=True, maintain_order=True).row(0, named=True)
