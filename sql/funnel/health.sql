@@ -20,35 +20,35 @@ users AS (
 counted AS (
     SELECT
         'searches_by_day' AS name,
-        day_of(time_ms) AS place,
+        day_of(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY day_of(time_ms)
     UNION ALL
     SELECT
         'searches_by_minute' AS name,
-        minute_of_day(time_ms) AS place,
+        minute_of_day(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY minute_of_day(time_ms)
     UNION ALL
     SELECT
         'searches_by_users' AS name,
-        digest % 4096 AS place,
+        digest % 4096 AS bucket_nr,
         CAST(sum(searches) AS BIGINT) AS counted_rows
     FROM users
     GROUP BY digest % 4096
     UNION ALL
     SELECT
         'lowest_bits_by_users' AS name,
-        digest % 4096 AS place,
+        digest % 4096 AS bucket_nr,
         max(lowest_bit(digest)) AS counted_rows
     FROM users
     GROUP BY digest % 4096
     UNION ALL
     SELECT
         'clicks_by_day' AS name,
-        day_of(time_ms) AS place,
+        day_of(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM usable_clicks
     WHERE NOT carried
@@ -57,6 +57,6 @@ counted AS (
 
 SELECT
     name,
-    place AS key, -- noqa: RF04
+    bucket_nr AS key, -- noqa: RF04
     counted_rows AS value -- noqa: RF04
 FROM counted
