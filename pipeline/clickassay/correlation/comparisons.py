@@ -177,7 +177,7 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
 def _spread(
     contributions: Floats, difference: Floats, pairs: Pairs, correlations: Callable[[Floats], Floats]
 ) -> Spread:
-    """Return the spread of (C, P) differences of the (..., C, E) `correlations` that sums over queries give."""
+    """Return the spread of (C, P) differences of the (..., C, E) `correlations` of sums over queries."""
     a, b = pairs
     gathered = Deviations()
     for found in left_out(contributions, correlations):

@@ -78,12 +78,13 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
     # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
     low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
     ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
-    known = (np.where(np.isnan(low), np.nan, end) for end in ends)
-    return Estimates(low, high, spread.degrees, corrected, *known, _p_values(z, spread, perfect, null))
+    bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
+    p = _p_values(z, spread, perfect, null)
+    return Estimates(low, high, spread.degrees, corrected, bottom, top, p)
 
 
 def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:
-    """Return p-values by Student's t on Fisher's scale, below 0.05 where `fisher_interval` leaves out the null."""
+    """Return p-values on Fisher's scale: below 0.05 where `fisher_interval` leaves out the null."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
     found: Floats = np.where(perfect & np.isfinite(null), 0.0, p)

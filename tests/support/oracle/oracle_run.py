@@ -46,8 +46,9 @@ def oracle(
         ``queries`` {(market, query): user buckets} of the pattern table; ``funnel`` {(source, market,
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
-        ``differences`` (… click and editorial metric), ``comparisons`` and ``difference_comparisons`` (… click
-        metric and two editorial metrics), ``cascade_effects`` (… rank), ``entropies`` (bits by query).
+        ``differences`` (… click and editorial metric), ``comparisons`` and
+        ``difference_comparisons`` (… click metric and two editorial metrics),
+        ``cascade_effects`` (… rank), ``entropies`` (bits by query).
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)

@@ -146,7 +146,9 @@ def difference_comparisons(
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare the closed forms of every two editorial metrics; only queries with two lists take part."""
     several = [row for own in by_query(rows).values() for row in own]
-    return compared_pairs(several, editorial_names, Within(rows, editorial_names).statistic) if several else {}
+    return (
+        compared_pairs(several, editorial_names, Within(rows, editorial_names).statistic) if several else {}
+    )
 
 
 def compared_pairs(

@@ -121,7 +121,7 @@ CASCADE_EFFECTS = [
 
 
 NOTHING = (None,) * 6
-"""Noise-corrected correlation, its interval, two p-values, and null correlation: no question asks for them."""
+"""Noise-corrected correlation, interval, two p-values, null correlation: no question asks for them."""
 
 
 def configuration_row(row):

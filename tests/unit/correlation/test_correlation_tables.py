@@ -7,7 +7,12 @@ import polars as pl
 import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCE_COMPARISONS, DIFFERENCES
+from clickassay.core.contracts.correlation import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCE_COMPARISONS,
+    DIFFERENCES,
+)
 from clickassay.core.records import Split
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons

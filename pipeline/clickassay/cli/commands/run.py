@@ -119,10 +119,16 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
     page = str(out / "report.html")
     if json:
         write_json(
-            {"report": page, "findings": list(finished.findings), "undecided": list(finished.undecided)}
+            {
+                "report": page,
+                "verdict": finished.verdict,
+                "findings": list(finished.findings),
+                "undecided": list(finished.undecided),
+            }
         )
     else:
-        say(f"Report: {page}", *(finished.undecided or _numbered(finished.findings)))
+        said = (f"{finished.verdict}.", *_numbered(finished.findings))
+        say(f"Report: {page}", *(finished.undecided or said))
     if finished.undecided:
         raise typer.Exit(ExitCode.FINDING)
 
