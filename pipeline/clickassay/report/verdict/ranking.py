@@ -1,8 +1,7 @@
 """Metrics and baselines by how well they predict a click metric, and the tests between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -110,8 +109,8 @@ class Ranking:
     quantity: Quantity
     click: str
     sample: SampleKey | None
-    competitors: Mapping[str, Competitor] = MappingProxyType({})
-    pairs: Mapping[tuple[str, str], Lead] = MappingProxyType({})
+    competitors: Mapping[str, Competitor] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], Lead] = field(default_factory=dict)
     reason: str | None = None
 
     @property
