@@ -67,7 +67,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         classes_section(run),
         frequency_section(run),
         cascade_effects_section(run),
-        differences_section(run, ranking, claims.differences),
+        differences_section(run, claims),
         baselines_section(run),
         influence_section(run),
         *judges_sections(run),

@@ -198,7 +198,8 @@ def class_rows(key, split, label, x, y, n, place, null):
 
 def p_of(value, spread):
     """Normal p-value of a value with this error; None without one."""
-    return math.erfc(abs(value) / spread / math.sqrt(2)) if np.isfinite(value / spread) else None
+    tested = np.isfinite(value) and np.isfinite(spread) and spread > 0
+    return math.erfc(abs(value) / spread / math.sqrt(2)) if tested else None
 
 
 def adjusted(rows):

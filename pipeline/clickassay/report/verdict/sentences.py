@@ -153,12 +153,12 @@ def _sentences(claim: Claim, opening: str) -> Iterator[str]:
         yield "No other metric or baseline has a value significantly above that."
         return
     yield f"{opening}.{caution}"
-    if (claim.influential_share or 0.0) > MAX_INFLUENTIAL_SHARE:
-        yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
     if claim.kind == "not_tested":
         yield f"Whether it is above {nothing} could not be tested."
         return
     yield from _subject_sentences(claim)
+    if (claim.influential_share or 0.0) > MAX_INFLUENTIAL_SHARE:
+        yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
     yield from _baseline_sentences(claim)
     yield from _metric_sentences(claim)
 

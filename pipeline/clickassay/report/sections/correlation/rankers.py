@@ -13,8 +13,7 @@ from clickassay.report.charts.marks import common_domain, intervals
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
 from clickassay.report.sections.correlation.comparisons import pairs_table
 from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
-from clickassay.report.verdict.claims import Claim
-from clickassay.report.verdict.ranking import Ranking
+from clickassay.report.verdict.claims import Claim, Findings
 from clickassay.report.verdict.sentences import second_finding
 from clickassay.report.verdict.words import interval_text, nothing_kept_reason
 
@@ -23,18 +22,8 @@ _MAX_ERRORS = 2.0
 """Standard errors within which a simulated value should lie about 95 times in 100."""
 
 
-def differences_section(run: Run, ranking: Ranking, claim: Claim) -> Section:
-    """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement.
-
-    Parameters
-    ----------
-    run
-        The run.
-    ranking
-        By correlation: the draws of its best and of its worst metric are drawn.
-    claim
-        Which metric predicts differences between two rankings best.
-    """
+def differences_section(run: Run, found: Findings) -> Section:
+    """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
     own = run.headline_rows("differences")
     tables = (
         Table(
@@ -62,12 +51,12 @@ def differences_section(run: Run, ranking: Ranking, claim: Claim) -> Section:
         ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    histograms = draw_histograms(run, ranking)
+    histograms = draw_histograms(run, found.correlation.ranking)
     figures = (*draws_figures(histograms), *_figures(run, known))
     return Section(
         "differences",
         "Choosing between two rankings",
-        _reading(run, own, known, claim),
+        _reading(run, own, known, found.differences),
         figures,
         legend=_legend(run) if figures else (),
         folded=(*tables, draws_table(run, histograms)),
