@@ -90,9 +90,10 @@ RUN_TABLES = (
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 2
+LAYOUT = 3
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
-gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number."""
+comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
+no number."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "
