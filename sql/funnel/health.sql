@@ -19,35 +19,35 @@ users AS (
 
 counted AS (
     SELECT
-        'searches_by_day' AS name,
+        'searches_by_day' AS counted_as,
         day_of(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY day_of(time_ms)
     UNION ALL
     SELECT
-        'searches_by_minute' AS name,
+        'searches_by_minute' AS counted_as,
         minute_of_day(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM new_searches
     GROUP BY minute_of_day(time_ms)
     UNION ALL
     SELECT
-        'searches_by_users' AS name,
+        'searches_by_users' AS counted_as,
         digest % 4096 AS bucket_nr,
         CAST(sum(searches) AS BIGINT) AS counted_rows
     FROM users
     GROUP BY digest % 4096
     UNION ALL
     SELECT
-        'lowest_bits_by_users' AS name,
+        'lowest_bits_by_users' AS counted_as,
         digest % 4096 AS bucket_nr,
         max(lowest_bit(digest)) AS counted_rows
     FROM users
     GROUP BY digest % 4096
     UNION ALL
     SELECT
-        'clicks_by_day' AS name,
+        'clicks_by_day' AS counted_as,
         day_of(time_ms) AS bucket_nr,
         CAST(count(*) AS BIGINT) AS counted_rows
     FROM usable_clicks
@@ -56,7 +56,7 @@ counted AS (
 )
 
 SELECT
-    name,
+    counted_as AS name, -- noqa: RF04
     bucket_nr AS key, -- noqa: RF04
     counted_rows AS value -- noqa: RF04
 FROM counted

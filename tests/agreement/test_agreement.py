@@ -64,7 +64,8 @@ def differences_of(seed, folder):
     yield from correlation_differences(expected, run["correlations"])
     yield from ranker_differences(expected["differences"], run["differences"], options.iterations)
     yield from draw_differences(expected["judged"], run, options.iterations)
-    yield from comparison_differences(expected["comparisons"], run["comparisons"])
+    for name in ("comparisons", "difference_comparisons"):
+        yield from comparison_differences(expected[name], run[name])
     yield from cascade_effect_differences(expected["cascade_effects"], run["cascade_effects"])
     yield from run_pattern_differences(run)
     judged = run["queries"].join(run["configurations"], on=["market", "query"], how="semi")

@@ -157,7 +157,8 @@ def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
     assert (good["NDCG"], bad["NDCG"]) == pytest.approx((1, 1 / math.log2(3)))
     # weighted: sum n (y - m)^2 = 8 0.25^2 = 0.5; s2 = 0.25 in both, half of both is noise
     one_query = "no interval: too few queries vary"
-    no_ends = dict.fromkeys(("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high"))
+    ends = ("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high", "p_value", "p_adjusted")
+    no_ends = dict.fromkeys(ends)
     assert answer["correlations"][*key, "all", "all", "UCTR", "ERR"] == no_ends | {
         "correlation": pytest.approx(1, abs=1e-12),
         "noise_corrected": pytest.approx(math.sqrt(2), abs=1e-12),

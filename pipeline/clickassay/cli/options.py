@@ -28,7 +28,7 @@ LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_re
 """Settings of sessions and configurations."""
 BATCH_SETTINGS = ("only_judged", "batch", "folds")
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
-METRIC_SETTINGS = ("metric", "persistence", "pool", "unjudged", "click_models")
+METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
 REPORT_SETTINGS = ("health_limit", "iterations", "min_users", "published", "seed")
 MACHINE_SETTINGS = ("threads", "memory_limit")
 SPARK_SETTINGS = ("engine", "spark_master", "spark_remote", "spark_conf", "spark_staging")
@@ -105,7 +105,7 @@ def click_model_names(incomplete: str) -> list[str]:
     return [kind.name for kind in CLICK_MODELS if kind.name.startswith(incomplete.upper())]
 
 
-_COMPLETIONS = {"metric": metric_names, "click_models": click_model_names}
+_COMPLETIONS = {"metric": metric_names, "click_metric": click_metric_names, "click_models": click_model_names}
 
 CLICK_METRIC = Annotated[
     str,
@@ -220,7 +220,9 @@ def _setting_options(names: Sequence[str]) -> Parameters:
 
 
 def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:
+    spelled = () if setting.also is None else (f"--{setting.name.replace('_', '-')}", setting.also)
     shown = typer.Option(
+        *spelled,
         help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
         metavar=setting.metavar,
         rich_help_panel=setting.group if in_panels else None,

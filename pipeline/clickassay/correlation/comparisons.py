@@ -1,11 +1,13 @@
-"""Which editorial metric predicts clicks better: rows of contracts.correlation.COMPARISONS."""
+"""Which editorial metric predicts clicks better: COMPARISONS and DIFFERENCE_COMPARISONS of the contracts."""
+
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from clickassay.core.contracts.correlation import COMPARISONS
+from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample
 from clickassay.correlation.jackknife import (
     Deviations,
@@ -17,6 +19,7 @@ from clickassay.correlation.jackknife import (
     p_value,
 )
 from clickassay.correlation.multiplicity import holm
+from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
@@ -43,11 +46,46 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     family for Holm's adjustment.
     """
     moments = sample_moments(sample) if moments is None else moments
-    a, b = np.triu_indices(len(sample.editorial_names), k=1)
+    a, b = _pairs(sample)
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are equal up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
+    return COMPARISONS.canonical(_rows(sample, difference, spread))
+
+
+def difference_comparisons(sample: Sample) -> pl.DataFrame:
+    """Compare every two editorial metrics by how well they predict differences between two rankings.
+
+    Parameters
+    ----------
+    sample
+        Configurations of one market, depth and judge; queries with two or more take part.
+
+    Returns
+    -------
+    Rows of contracts.correlation.DIFFERENCE_COMPARISONS: as those of `comparisons`, of the closed form of
+    Algorithm 3 (Chapelle et al. 2009). None without a query that takes part.
+    """
+    within = within_queries(sample)
+    if not len(within.sizes):
+        return DIFFERENCE_COMPARISONS.empty()
+    a, b = _pairs(sample)
+    covariances = query_covariances(within)
+    found = exact_correlations(covariances.sum(axis=0), within.n_clicks)
+    difference = no_rounding(found[:, a] - found[:, b])
+    spread = _spread(covariances, difference, (a, b), lambda sums: exact_correlations(sums, within.n_clicks))
+    return DIFFERENCE_COMPARISONS.canonical(_rows(sample, difference, spread))
+
+
+def _pairs(sample: Sample) -> Pairs:
+    a, b = np.triu_indices(len(sample.editorial_names), k=1)
+    return a, b
+
+
+def _rows(sample: Sample, difference: Floats, spread: Spread) -> pl.DataFrame:
+    """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
+    a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread)
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
@@ -58,10 +96,8 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     texts = dict.fromkeys((*pairs, "caution"), pl.String)
     values = {name: array.ravel() for name, array in columns.items()}
     frame = pl.DataFrame({**pairs, **values, "caution": caution_texts}, schema_overrides=texts)
-    return COMPARISONS.canonical(
-        with_sample_columns(
-            sample, frame.with_columns(pl.lit(len(sample.queries), pl.Int64).alias("n_queries"))
-        )
+    return with_sample_columns(
+        sample, frame.with_columns(pl.lit(spread.queries, pl.Int64).alias("n_queries"))
     )
 
 
@@ -129,9 +165,21 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
     n_editorial
         E.
     """
-    (a, b), scale = pairs, moments.sum(axis=0)
+    scale = moments.sum(axis=0)
+    return _spread(
+        moments,
+        difference,
+        pairs,
+        lambda sums: centred_sums(sums, len(difference), n_editorial, scale).correlations,
+    )
+
+
+def _spread(
+    contributions: Floats, difference: Floats, pairs: Pairs, correlations: Callable[[Floats], Floats]
+) -> Spread:
+    """Return the spread of (C, P) differences of the (..., C, E) `correlations` of sums over queries."""
+    a, b = pairs
     gathered = Deviations()
-    for sums in left_out(moments, lambda sums: centred_sums(sums, len(difference), n_editorial, scale)):
-        found = sums.correlations
+    for found in left_out(contributions, correlations):
         gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
     return gathered.spread().of_shape(difference.shape)

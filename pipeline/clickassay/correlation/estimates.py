@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from clickassay.core.records import Floats
 from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
@@ -30,6 +32,8 @@ class Estimates:
         beyond -1 or 1.
     corrected_low, corrected_high
         Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
+    p
+        Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 whatever query is left out.
     """
 
     low: Floats
@@ -38,9 +42,10 @@ class Estimates:
     corrected: Floats
     corrected_low: Floats
     corrected_high: Floats
+    p: Floats
 
 
-def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Estimates:
+def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, null: Floats) -> Estimates:
     """Compute the intervals of correlations by leaving out one query at a time.
 
     Parameters
@@ -51,6 +56,8 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Es
         (Q, K) additive contributions of the queries; Q >= 1.
     statistic
         Gives correlations and reliabilities from their sums.
+    null
+        (C, E) correlations that are tested against, taken as known; NaN = no test.
     """
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
     fisher, above, below, ratio = (Deviations() for _ in range(4))
@@ -71,8 +78,17 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic) -> Es
     # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
     low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
     ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
-    known = (np.where(np.isnan(low), np.nan, end) for end in ends)
-    return Estimates(low, high, spread.degrees, corrected, *known)
+    bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
+    p = _p_values(z, spread, perfect, null)
+    return Estimates(low, high, spread.degrees, corrected, bottom, top, p)
+
+
+def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:
+    """Return p-values on Fisher's scale: below 0.05 where `fisher_interval` leaves out the null."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
+    found: Floats = np.where(perfect & np.isfinite(null), 0.0, p)
+    return found
 
 
 def _fisher(correlations: Floats) -> Floats:

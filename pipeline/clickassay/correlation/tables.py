@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRAWS
 from clickassay.core.records import Floats, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.correlation.estimates import Estimates, Statistic, estimates
 from clickassay.correlation.jackknife import cautions
+from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.noise import (
     weighted_noise,
     weighted_reliability,
@@ -100,9 +102,10 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     editorial, sessions = sample.editorial_values[kept], sample.sessions[kept]
     found = correlation_matrix(sample.click_values[kept], editorial, sessions)
     own = contributions[chosen]
-    known = estimates(found.values, own, _weighted_statistic(sample, own.sum(axis=0)))
     null = null_correlations(sample.null_success[kept], editorial, sessions)
-    nulls = np.where([[name == "SS"] for name in sample.click_names], null, 0.0)
+    nulls = np.where(_uses_grades(sample), null, 0.0)
+    statistic = _weighted_statistic(sample, own.sum(axis=0))
+    known = estimates(found.values, own, statistic, null=nulls)
     columns = {
         "correlation": found.values,
         **_intervals(known),
@@ -120,6 +123,11 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
+def _uses_grades(sample: Sample) -> NDArray[np.bool_]:
+    """Return (C, 1): whether it is SS, which correlates even with clicks that ignore the grades."""
+    return np.array([[name == "SS"] for name in sample.click_names])
+
+
 def _intervals(known: Estimates) -> dict[str, Floats]:
     return {
         "ci_low": known.low,
@@ -127,6 +135,8 @@ def _intervals(known: Estimates) -> dict[str, Floats]:
         "noise_corrected": known.corrected,
         "noise_corrected_low": known.corrected_low,
         "noise_corrected_high": known.corrected_high,
+        "p_value": known.p,
+        "p_adjusted": holm(known.p),
     }
 
 
@@ -191,14 +201,17 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
     n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
     if not len(covariances):
-        return Estimates(*np.full((6, *exact.shape), np.nan))
+        return Estimates(*np.full((7, *exact.shape), np.nan))
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         squares_y = sums[..., :n_clicks]
         reliable = within_reliability(squares_y, sums[..., n_sums:], n_clicks)
         return exact_correlations(sums[..., :n_sums], n_clicks), reliable
 
-    return estimates(exact, np.concatenate([covariances, within_noise(sample)], axis=1), statistic)
+    # what SS would be if clicks ignored the grades is known for all queries together, not within each
+    null = np.broadcast_to(np.where(_uses_grades(sample), np.nan, 0.0), exact.shape)
+    contributions = np.concatenate([covariances, within_noise(sample)], axis=1)
+    return estimates(exact, contributions, statistic, null=null)
 
 
 def _pairs(sample: Sample, columns: dict[str, Floats]) -> pl.DataFrame:

@@ -178,6 +178,11 @@ class HealthCheck:
         """What is wrong, an example and what to do, in one line."""
         return " ".join(filter(None, (self.sentence, self.example, self.remedy)))
 
+    def as_entry(self) -> dict[str, Any]:
+        """Return it as an entry of `health` in `summary.json`, which has only checks that fire."""
+        entry = self.as_data()
+        return {"check": self.check, "severity": entry.pop("status")} | entry
+
     def as_data(self) -> dict[str, Any]:
         """Return it as an object of `health.json`."""
         return asdict(self)

@@ -6,14 +6,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
+from clickassay.core.contracts.correlation import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCE_COMPARISONS,
+    DIFFERENCES,
+    DRAWS,
+    INFLUENCE,
+)
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, RUN_QUERIES, RUN_TABLES
 from clickassay.core.privacy import with_digests
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
-from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
 from clickassay.correlation.tables import correlations, differences
@@ -147,7 +154,7 @@ def _correlate(
     strata: Strata, attributes: pl.DataFrame | None, settings: Settings, progress: Progress
 ) -> Frames:
     rng = np.random.default_rng(settings.seed)
-    forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, INFLUENCE)
+    forms = (CORRELATIONS, DIFFERENCES, COMPARISONS, DIFFERENCE_COMPARISONS, INFLUENCE)
     found = [{"draws": _no_draws(strata.configurations), **{form.name: form.empty() for form in forms}}]
     for number, sample in enumerate(strata.samples):
         what = f"correlating market {sample.key.market}, depth {sample.key.depth}"
@@ -161,6 +168,7 @@ def _correlate(
                 "differences": ranked,
                 "draws": drawn,
                 "comparisons": comparisons(sample, moments),
+                "difference_comparisons": difference_comparisons(sample),
                 "influence": influence(sample, moments),
             }
         )

@@ -18,7 +18,7 @@ from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import clicks_by_position
 from clickassay.logs.log import LocalHalf, Log
-from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.table import StagedTable
 
@@ -69,16 +69,16 @@ def run_health(
         *log_checks(table.funnel, table.health, examples),
         *list_checks(lists, positions, table.stored_depth),
         *judgment_checks(graded.grades, settings.max_grade, named if queries.height else 0, in_log),
-        *_order_check(correlations, graded.grades["grade"]),
+        *_order_check(correlations, graded.grades["grade"], counted_clicks(settings)[0]),
     ]
     return compared(found, checks_with(settings.health_limit))
 
 
-def _order_check(correlations: pl.DataFrame, grades: pl.Series) -> list[Measured]:
+def _order_check(correlations: pl.DataFrame, grades: pl.Series, click_metric: str) -> list[Measured]:
     rows = correlations.filter(
         pl.col("split") == EVERY,
         pl.col("editorial_metric") == _FIRST_GRADE,
-        pl.col("click_metric") == HEADLINE_CLICK,
+        pl.col("click_metric") == click_metric,
     ).drop_nulls("correlation")
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     if rows.is_empty():

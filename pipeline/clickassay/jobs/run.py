@@ -25,6 +25,7 @@ from clickassay.jobs.patterns import log_to_table, opened_table
 from clickassay.judgments.prepare import prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
+from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.lists import log_lists
 from clickassay.patterns.places import DATABASE, Place, place_of
@@ -37,14 +38,17 @@ class RunSummary:
 
     Attributes
     ----------
+    verdict
+        The headline of the report.
     findings
-        The main findings of the report.
+        Its main findings.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     health
         What is wrong with the log and its judgments.
     """
 
+    verdict: str
     findings: tuple[str, ...]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
@@ -82,6 +86,7 @@ def make_report(
 def _check_names(settings: Settings) -> None:
     """Refuse misspelt metrics and click models before anything slow is done."""
     report_measures(settings)
+    counted_clicks(settings)
     run_models(settings)
     checks_with(settings.health_limit)
 
@@ -144,8 +149,11 @@ def _write_run(
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
 
-    findings = write_report(frames, info, folder)
-    return RunSummary(findings, _undecided(table, graded, settings, frames), fired(frames["health"]))
+    wrong = fired(frames["health"])
+    report = write_report(frames, info, folder, health=[one.as_entry() for one in wrong])
+    texts = tuple(finding.text for finding in report.findings)
+    undecided = _undecided(table, graded, settings, frames)
+    return RunSummary(report.title, texts, undecided, wrong)
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:

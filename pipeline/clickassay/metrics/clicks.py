@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.core.errors import PatternError
+from clickassay.core.errors import PatternError, SettingsError
 from clickassay.core.records import Floats, Integers
 from clickassay.core.settings import MAX_DEPTH, Settings
+from clickassay.core.text import did_you_mean
 from clickassay.metrics.definition import Metric
 
 TABLED_DEPTH = 16
@@ -103,9 +104,19 @@ CLICKS = (
 
 CLICK_METRICS = tuple(metric.name for metric in CLICKS)
 
-HEADLINE_CLICK = "MeanRR"
-"""The click metric of headline, classes and comparisons (the largest overall correlation in
-Chapelle et al. 2009, 6.2)."""
+
+def counted_clicks(settings: Settings) -> tuple[str, ...]:
+    """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
+
+    Raises
+    ------
+    SettingsError
+        If one is no click metric.
+    """
+    for name in settings.click_metric:
+        if name not in CLICK_METRICS:
+            raise SettingsError(f"unknown click metric {name!r}; {did_you_mean(name, CLICK_METRICS)}")
+    return settings.click_metric
 
 
 @dataclass(frozen=True)

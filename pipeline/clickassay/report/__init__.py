@@ -1,7 +1,8 @@
 """The tables of a run → a page for a decision meeting.
 
 - ``model``, ``cells``: frozen records of tables, figures and sections, before they are drawn.
-- ``findings``, ``caveats``, ``glossary``: the headline, the main findings, what they do not show, terms.
+- ``verdict``: the headline and the main findings, as data and as sentences.
+- ``caveats``, ``glossary``: what these do not show, terms.
 - ``sections``, ``charts``, ``published``: parts of the page, pictures, published results of other logs.
 - ``build``, ``writers``: the files: HTML, Markdown, CSV, LaTeX.
 """

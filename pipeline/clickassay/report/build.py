@@ -1,6 +1,6 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,10 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import ReportError
+from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.health.checks import fired
-from clickassay.report import findings
 from clickassay.report.caveats import caveats
-from clickassay.report.findings import Finding
 from clickassay.report.glossary import linked, terms
 from clickassay.report.model import Run, Section, read_run
 from clickassay.report.sections.context.conventions import conventions_section
@@ -31,6 +30,9 @@ from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
+from clickassay.report.verdict.claims import Findings, draw_findings
+from clickassay.report.verdict.sentences import Finding, scope, verdict_sentence, write_findings
+from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
@@ -39,7 +41,7 @@ from clickassay.report.writers.page import downloads, html_page, write_text
 
 @dataclass(frozen=True)
 class Report:
-    """The content of the page, from headline to last section."""
+    """The content of the page, from headline to last section; `claims` are what the first two say."""
 
     title: str
     scope: str
@@ -50,12 +52,14 @@ class Report:
     command: str
     rule: str
     shown: tuple[SampleKey, ...]
+    claims: Findings
 
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
     """Turn a run's tables into sentences, tables and pictures, without writing anything."""
     run = read_run(tables, info)
-    ranking = None if run.headline is None else findings.rank(run, run.headline)
+    claims = draw_findings(run)
+    ranking = claims.correlation.ranking
     health = health_section(run)
     is_well = not fired(run.frames["health"])
     sections = (
@@ -68,7 +72,7 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         classes_section(run),
         frequency_section(run),
         cascade_effects_section(run),
-        differences_section(run, ranking),
+        differences_section(run, claims),
         baselines_section(run),
         influence_section(run),
         *judges_sections(run),
@@ -80,14 +84,9 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         *((health,) if is_well else ()),
         provenance_section(run),
     )
-    three = (
-        findings.first_finding(run, ranking),
-        findings.second_finding(run, ranking),
-        findings.third_finding(run, ranking),
-    )
     return Report(
-        findings.title(run, ranking), findings.scope(run), three, data_line(run),
-        caveats(run), sections, command(run), run.labels.rule, run.shown,
+        verdict_sentence(claims.verdict), scope(run), write_findings(claims), data_line(run),
+        caveats(run), sections, command(run), run.labels.rule, run.shown, claims,
     )  # fmt: skip
 
 
@@ -97,9 +96,13 @@ def _published(run: Run) -> tuple[Section, ...]:
 
 
 def write_report(
-    tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any], folder: Path
-) -> tuple[str, ...]:
-    """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into `folder`.
+    tables: Mapping[str, pl.DataFrame],
+    info: Mapping[str, Any],
+    folder: Path,
+    *,
+    health: Sequence[Mapping[str, Any]] = (),
+) -> Report:
+    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.json`` into `folder`.
 
     Parameters
     ----------
@@ -110,15 +113,17 @@ def write_report(
         skipped_attributes, has_navigational, notes.
     folder
         An existing folder. Files of these names in it are replaced.
+    health
+        What the checks of the log found, for ``summary.json``: see `verdict.summary.summary`.
 
     Returns
     -------
-    The three main findings, a few sentences each, without control characters.
+    What was written; its sentences are without control characters.
 
     Raises
     ------
     ReportError
-        If a table is missing, or the folder is missing or cannot be written.
+        If a table is missing, the folder is missing or cannot be written, or `health` has another form.
     ContractError
         If a table does not have the form of its contract.
     """
@@ -129,9 +134,10 @@ def write_report(
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
         write_table_files(folder / "tables", report.sections)
+        write_json(folder / SUMMARY_FILE, summary(report.claims, health), sort_keys=False)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
-    return tuple(finding.text for finding in report.findings)
+    return report
 
 
 def write_table_files(folder: Path, sections: tuple[Section, ...]) -> None:

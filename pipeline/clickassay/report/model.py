@@ -16,6 +16,7 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.settings import Settings
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
@@ -30,6 +31,9 @@ OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+COMPETING = ("correlations", "comparisons", "differences", "difference_comparisons")
+"""Tables in which baselines compete with the other metrics."""
 
 NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
 NO_BOUND = "the noise correction has no finite bound"
@@ -165,7 +169,7 @@ class Run:
     frames
         The tables of `contracts.run.RUN_TABLES` by name, without what concerns `metrics.catalogue.BASELINES`.
     baseline_frames
-        Rows of `correlations` and `comparisons` that concern these baselines.
+        Rows of `COMPETING` that concern these baselines.
     info
         The content of ``settings.json``.
     headline
@@ -211,6 +215,10 @@ class Run:
         """Rows of a table of the headline sample; no row when there is no such sample."""
         return self.frames[name].head(0) if self.headline is None else self.headline.rows(self.frames[name])
 
+    def competing(self, name: str) -> pl.DataFrame:
+        """Rows of a table of `COMPETING`, those that concern baselines included."""
+        return pl.concat([self.frames[name], self.baseline_frames[name]])
+
     def correlations(self, sample: SampleKey, *, split: str = EVERY) -> pl.DataFrame:
         """Rows of `correlations` of one sample and split."""
         return sample.rows(self.frames["correlations"]).filter(split=split)
@@ -224,6 +232,16 @@ class Run:
     def clicks(self) -> tuple[str, ...]:
         """Click metrics of the run in the order of reports, QCTR last."""
         return in_order(self._names("click_metric"), CLICK_METRICS)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Click metrics that the verdict is about; the first is that of all headline numbers."""
+        return tuple(self.settings.get("click_metric", Settings().click_metric))
+
+    @property
+    def click(self) -> str:
+        """The headline click metric."""
+        return self.counted[0]
 
     def _names(self, column: str) -> list[str]:
         columns = [self.frames[name][column] for name in ("correlations", "differences")]
@@ -258,9 +276,7 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
         raise ReportError(f"no table {listed(missing)} to report; a run has {expected}: run it again")
     whole = {table.name: _canonical_frame(table, tables[table.name]) for table in RUN_TABLES}
     frames = {name: frame.filter(~_concerns_baseline(frame)) for name, frame in whole.items()}
-    of_baselines = {
-        name: whole[name].filter(_concerns_baseline(whole[name])) for name in ("correlations", "comparisons")
-    }
+    of_baselines = {name: whole[name].filter(_concerns_baseline(whole[name])) for name in COMPETING}
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)

@@ -92,6 +92,19 @@ def fisher_interval(value: float | None, left_out: Sequence[float | None]) -> tu
     return (math.tanh(z - width), math.tanh(z + width)), error[1]
 
 
+def p_of_null(value: float | None, null: float | None, left_out: Sequence[float | None]) -> float | None:
+    """Return the two-sided p-value of a correlation of `null`, on Fisher's scale; 0 if it is always 1."""
+    z, z_null = fisher_transform(value), fisher_transform(null)
+    if z_null is None:
+        return None
+    if is_perfect(value, left_out):
+        return 0.0
+    error = jackknife([fisher_transform(one) for one in left_out])
+    if z is None or error is None or error[1] is None:
+        return None
+    return student_two_sided((z - z_null) / error[0], error[1])
+
+
 def ratio_interval(
     above: float, below: float, above_left_out: Sequence[float | None], below_left_out: Sequence[float | None]
 ) -> Interval:

@@ -15,7 +15,7 @@ from support.oracle.oracle_metrics import (
     metric_row,
     read_judgments,
 )
-from support.oracle.oracle_tables import comparisons, correlations, differences
+from support.oracle.oracle_tables import comparisons, correlations, difference_comparisons, differences
 
 Answer = dict[str, dict[Any, Any]]
 """Tables by name, each a dict from the key of a row to its values."""
@@ -46,8 +46,9 @@ def oracle(
         ``queries`` {(market, query): user buckets} of the pattern table; ``funnel`` {(source, market,
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
         ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
-        ``differences`` (… click and editorial metric), ``comparisons`` (… click metric and two editorial
-        metrics), ``cascade_effects`` (… rank), ``entropies`` (bits by query).
+        ``differences`` (… click and editorial metric), ``comparisons`` and
+        ``difference_comparisons`` (… click metric and two editorial metrics),
+        ``cascade_effects`` (… rank), ``entropies`` (bits by query).
     """
     funnel: Funnel = Counter()
     sessions = log_to_sessions(searches, clicks, settings, funnel)
@@ -55,7 +56,7 @@ def oracle(
     answer: Answer = {
         **pattern_table(sessions, settings),
         **{name: {} for name in ("statistics", "judged", "entropies", "cascade_effects")},
-        **{name: {} for name in ("correlations", "differences", "comparisons")},
+        **{name: {} for name in ("correlations", "differences", "comparisons", "difference_comparisons")},
     }
     for market, depth, judge in samples(sessions, grades, settings):
         judged = judged_configurations(
@@ -108,6 +109,8 @@ def add_sample(
             answer["differences"][*key, *pair] = values
         for triple, values in comparisons(widened, names).items():
             answer["comparisons"][*key, *triple] = values
+        for triple, values in difference_comparisons(widened, names).items():
+            answer["difference_comparisons"][*key, *triple] = values
 
 
 def editorial_names(rows: Rows) -> list[str]:

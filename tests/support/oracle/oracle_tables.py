@@ -86,11 +86,21 @@ def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str,
         found[pair] = {
             "correlation": value,
             **columns,
+            "p_value": intervals.p_of_null(value, null, [one.correlations[pair] for one in left_out]),
             "null_correlation": None if value is None else null,
             **behind,
             "reason": FEW if len(rows) < 2 else reason(rows, pair, value, "every configuration"),
             "caution": intervals.caution(value, columns["ci_low"], degrees, behind["n_queries"]),
         }
+    return adjusted_by_click(found)
+
+
+def adjusted_by_click(found: dict[Pair, dict[str, Any]]) -> dict[Pair, dict[str, Any]]:
+    """Add the adjusted p-values; the editorial metrics of one click metric are a family."""
+    for click in CLICK_METRICS:
+        family = [row for pair, row in found.items() if pair[0] == click]
+        for row, adjusted in zip(family, intervals.holm([row["p_value"] for row in family]), strict=True):
+            row["p_adjusted"] = adjusted
     return found
 
 
@@ -112,22 +122,40 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
     for pair, exact in whole.correlations.items():
         columns, degrees = estimate(whole, left_out, pair)
         why = reason(rows, pair, exact, "all configurations of each query") if queries else NO_QUERY
+        null = None if pair[0] == "SS" else 0.0
         found[pair] = {
             "exact": exact,
             **columns,
+            "p_value": intervals.p_of_null(exact, null, [one.correlations[pair] for one in left_out]),
             "sign_agreement": sign_agreement(exact),
             "n_queries": len(queries),
             "n_configurations": sum(map(len, queries.values())),
             "reason": why,
             "caution": intervals.caution(exact, columns["ci_low"], degrees, len(queries)),
         }
-    return found
+    return adjusted_by_click(found)
 
 
 def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare every two editorial metrics, by (click metric, metric a, metric b)."""
-    whole = weighted_statistic(rows, editorial_names)
-    left_out = without_each_query(rows, lambda part: weighted_statistic(part, editorial_names))
+    return compared_pairs(rows, editorial_names, lambda part: weighted_statistic(part, editorial_names))
+
+
+def difference_comparisons(
+    rows: Rows, editorial_names: list[str]
+) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Compare the closed forms of every two editorial metrics; only queries with two lists take part."""
+    several = [row for own in by_query(rows).values() for row in own]
+    return (
+        compared_pairs(several, editorial_names, Within(rows, editorial_names).statistic) if several else {}
+    )
+
+
+def compared_pairs(
+    rows: Rows, editorial_names: list[str], statistic: Statistic
+) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Compare every two editorial metrics by a statistic, leaving out one query at a time."""
+    whole, left_out = statistic(rows), without_each_query(rows, statistic)
     queries = len(left_out)
     found = {}
     for click in CLICK_METRICS:

@@ -184,6 +184,7 @@ def class_rows(key, split, label, x, y, n, place, null):
                 "noise_corrected": 1.25 * float(value[c, e]) if ok else None,
                 "noise_corrected_low": None if CLICKS[c] == "QCTR" else corrected[0],
                 "noise_corrected_high": None if CLICKS[c] == "QCTR" else corrected[1],
+                "p_value": p_of(value[c, e] - nothing, spread[c, e]) if ok else None,
                 "null_correlation": nothing if ok and np.isfinite(nothing) else None,
                 "n_configurations": len(n),
                 "n_queries": n_queries,
@@ -192,12 +193,32 @@ def class_rows(key, split, label, x, y, n, place, null):
                 "caution": doubt(low, n_queries) if ok else None,
             }
         )
-    return rows
+    return adjusted(rows)
+
+
+def p_of(value, spread):
+    """Normal p-value of a value with this error; None without one."""
+    tested = np.isfinite(value) and np.isfinite(spread) and spread > 0
+    return math.erfc(abs(value) / spread / math.sqrt(2)) if tested else None
+
+
+def adjusted(rows):
+    """The rows with adjusted p-values; the metrics of one click metric are a family."""
+    families = [rows[at : at + len(PLAIN_OR_NOT)] for at in range(0, len(rows), len(PLAIN_OR_NOT))]
+    return [
+        {**row, "p_adjusted": p}
+        for family in families
+        for row, p in zip(family, holm([one["p_value"] for one in family]), strict=True)
+    ]
 
 
 def comparison_rows(key, x, y, n, place):
     value = correlation(x, y, n[None, :].astype(float))[0]
-    left_out = correlation(x, y, without_one(place, n))
+    return pair_rows(key, value, correlation(x, y, without_one(place, n)))
+
+
+def pair_rows(key, value, left_out):
+    """Rows of every two metrics, from (C, E) correlations and (Q, C, E) ones without a query each."""
     n_queries = len(left_out)
     rows = []
     for c in range(len(CLICKS)):
@@ -222,8 +243,8 @@ def comparison_rows(key, x, y, n, place):
                     "caution": doubt(low, n_queries) if ok else None,
                 }
             )
-        adjusted = holm([row["p_value"] for row in family])
-        rows += [{**row, "p_adjusted": p} for row, p in zip(family, adjusted, strict=True)]
+        p_adjusted = holm([row["p_value"] for row in family])
+        rows += [{**row, "p_adjusted": p} for row, p in zip(family, p_adjusted, strict=True)]
     return rows
 
 
@@ -231,6 +252,18 @@ def several(place):
     """The configurations of each query that has two or more."""
     groups = [np.flatnonzero(place == query) for query in np.unique(place)]
     return [group for group in groups if len(group) > 1]
+
+
+def difference_comparison_rows(key, x, y, place):
+    """Rows of every two metrics, of the closed form of Algorithm 3."""
+    parts = np.array([np.cov(np.hstack([x, y])[group], rowvar=False) for group in several(place)])
+
+    def closed_forms(sums):
+        roots = np.sqrt(np.diagonal(sums, axis1=-2, axis2=-1))
+        scaled = sums / roots[..., :, None] / roots[..., None, :]
+        return scaled[..., : len(CLICKS), len(CLICKS) :]
+
+    return pair_rows(key, closed_forms(parts.sum(0)), closed_forms(parts.sum(0) - parts))
 
 
 def difference_rows(key, x, y, place, draws):
@@ -242,7 +275,8 @@ def difference_rows(key, x, y, place, draws):
         xx, xy, yy = parts.sum(0)
         exact = xy / math.sqrt(xx * yy)
         rest = np.array([xx, xy, yy]) - parts
-        low, high = ends(exact, error(rest[:, 1] / np.sqrt(rest[:, 0] * rest[:, 2])))
+        spread = error(rest[:, 1] / np.sqrt(rest[:, 0] * rest[:, 2]))
+        low, high = ends(exact, spread)
         bounded = bool(e % 4) and CLICKS[c] != "QCTR" and low is not None
         rows.append(
             {
@@ -257,6 +291,7 @@ def difference_rows(key, x, y, place, draws):
                 "noise_corrected": exact * 1.12 if e % 4 else None,
                 "noise_corrected_low": low * 1.12 if bounded else None,
                 "noise_corrected_high": high * 1.12 if bounded else None,
+                "p_value": None if CLICKS[c] == "SS" else p_of(exact, spread),
                 "sign_agreement": 0.5 + math.asin(exact) / math.pi,
                 "n_queries": len(groups),
                 "n_configurations": sum(map(len, groups)),
@@ -264,4 +299,4 @@ def difference_rows(key, x, y, place, draws):
                 "caution": doubt(low, len(groups)),
             }
         )
-    return rows
+    return adjusted(rows)

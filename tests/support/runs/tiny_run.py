@@ -120,8 +120,8 @@ CASCADE_EFFECTS = [
 ]
 
 
-NOTHING = (None, None, None, None)
-"""Noise-corrected correlation, its interval, and null correlation: no question asks for them."""
+NOTHING = (None,) * 6
+"""Noise-corrected correlation, interval, two p-values, null correlation: no question asks for them."""
 
 
 def configuration_row(row):
@@ -141,7 +141,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "funnel": FUNNEL,
         "patterns": PATTERNS,
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
-        "differences": [(*uk, *row[:8], None, None, *row[8:], None) for row in DIFFERENCES],
+        "differences": [(*uk, *row[:8], *NOTHING[:4], *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
         "cascade_effects": [(*uk, *row) for row in CASCADE_EFFECTS],
         "comparisons": [(*uk, *row) for row in COMPARISONS],

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.correlation.comparisons import comparison_columns as columns_and_cautions
-from clickassay.correlation.comparisons import comparisons, queries_needed
+from clickassay.correlation.comparisons import comparisons, difference_comparisons, queries_needed
 from clickassay.correlation.jackknife import Spread
 from support.one_correlation import jackknife, overall
 from support.runs.given_sample import sample_of
@@ -83,6 +83,51 @@ def test_two_metrics_that_are_one_have_no_difference_and_p_value_1(sample):
     table = comparisons(same)
     assert table.select("difference", "p_value", "p_adjusted").unique().rows() == [(0.0, 1.0, 1.0)]
     assert table["queries_needed"].null_count() == 2
+
+
+def closed_form(rows, click, metric):
+    """Sum of the covariances within queries over the root of the sums of variances; rows by query."""
+    sums = [0.0, 0.0, 0.0]
+    for values in rows.values():
+        x, y = [row[metric] for row in values], [row[click] for row in values]
+        mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+        for place, (a, b) in enumerate(((x, y), (x, x), (y, y))):
+            means = (mean_x if a is x else mean_y, mean_x if b is x else mean_y)
+            products = [(u - means[0]) * (v - means[1]) for u, v in zip(a, b, strict=True)]
+            sums[place] += math.fsum(products) / (len(x) - 1)
+    return sums[0] / math.sqrt(sums[1] * sums[2])
+
+
+def test_differences_of_closed_forms_are_those_of_a_loop_that_leaves_out_a_query_each_time(sample):
+    rows = {}
+    values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)
+    for query, row in zip(sample.query_index.tolist(), values.tolist(), strict=True):
+        rows.setdefault(query, []).append(row)
+    rows = {query: own for query, own in rows.items() if len(own) > 1}
+    assert 2 < len(rows) < 60
+    table = difference_comparisons(sample)
+    for click, (a, b) in itertools.product(range(2), itertools.combinations(range(3), 2)):
+        (found,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
+        difference = closed_form(rows, click, 2 + a) - closed_form(rows, click, 2 + b)
+        left_out = []
+        for query in rows:
+            rest = {other: own for other, own in rows.items() if other != query}
+            left_out.append(closed_form(rest, click, 2 + a) - closed_form(rest, click, 2 + b))
+        error, degrees = jackknife(left_out)
+        degrees = min(len(rows) - 1, 4 * degrees)
+        reach = stats.t.ppf(0.975, degrees) * error
+        assert found["difference"] == pytest.approx(difference, rel=1e-9)
+        assert found["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
+        assert found["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
+        assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, degrees), rel=1e-6)
+        assert found["n_queries"] == len(rows)
+    for _, family in table.group_by("click_metric"):
+        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
+        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
+
+
+def test_without_a_query_of_two_configurations_no_closed_forms_are_compared(make_sample):
+    assert difference_comparisons(make_sample(queries=9, configurations=9)).is_empty()
 
 
 def test_swapping_two_metrics_mirrors_their_comparison(sample):

@@ -7,10 +7,15 @@ import polars as pl
 import pytest
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
+from clickassay.core.contracts.correlation import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCE_COMPARISONS,
+    DIFFERENCES,
+)
 from clickassay.core.records import Split
 from clickassay.correlation.classes import query_splits
-from clickassay.correlation.comparisons import comparisons
+from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.tables import correlations
 from support.one_correlation import ranked
 from support.runs.given_sample import rows_of
@@ -30,6 +35,7 @@ def test_the_tables_have_the_form_of_their_contracts(sample):
         (CORRELATIONS, correlate(sample)),
         (DIFFERENCES, ranked(sample)),
         (COMPARISONS, comparisons(sample)),
+        (DIFFERENCE_COMPARISONS, difference_comparisons(sample)),
     )
     for contract, table in made:
         assert table.schema == contract.empty().schema

@@ -42,7 +42,8 @@ def reports(tmp_path_factory):
     def written(name):
         tables, info = RUNS[name]
         folder = tmp_path_factory.mktemp("run")
-        return folder, write_report(tables(), info(), folder)
+        report = write_report(tables(), info(), folder)
+        return folder, [finding.text for finding in report.findings]
 
     return Made(written)
 

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.report import findings
 from clickassay.report.build import build_report, markdown_report
 from clickassay.report.cells import Estimate, Spelled
 from clickassay.report.charts import vega
@@ -17,12 +16,13 @@ from clickassay.report.sections.correlation.classes import classes_section
 from clickassay.report.sections.correlation.comparisons import comparisons_section, groups, letters
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.verdict.claims import draw_findings
+from clickassay.report.verdict.ranking import rank
+from clickassay.report.verdict.sentences import second_finding
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info
 from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE
-
-OF_BASELINES = pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(BASELINES))
 
 
 def changed(tables, name, **columns):
@@ -31,12 +31,12 @@ def changed(tables, name, **columns):
 
 
 def section_of(run):
-    return comparisons_section(run, findings.rank(run, run.headline))
+    return comparisons_section(run, rank(run, run.headline))
 
 
 def pairs_of(tables):
-    """Rows of the headline sample and click metric between metrics that are no baselines."""
-    return tables["comparisons"].filter(~OF_BASELINES, **HEADLINE, click_metric="MeanRR").to_dicts()
+    """Rows of the headline sample and click metric, baselines included."""
+    return tables["comparisons"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
 
 
 def with_p(tables, different, p=0.04, q=0.06):
@@ -61,10 +61,10 @@ def correlations_of(tables, click, **key):
 def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables, run):
     section = section_of(run)
     rows = pairs_of(tables)
-    assert len(rows) == 28
+    assert len(rows) == 55
     significant = sum(row["p_adjusted"] < 0.05 for row in rows)
     assert section.reading[0] == (
-        f"At market m1, depth 5, judge editor, the difference is significant for {significant} of 28 pairs."
+        f"At market m1, depth 5, judge editor, the difference is significant for {significant} of 55 pairs."
     )
     shown = {row.name: row.cells for row in section.folded[0].rows}
     for row in rows:
@@ -112,7 +112,7 @@ def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardes
     name = pl.when(pl.col("metric_a") == "ERR").then("metric_b").otherwise("metric_a")
     column = name.replace_strict(needed, default=2000.0, return_dtype=pl.Float64)
     run = changed(tables, "comparisons", queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9))
-    assert findings.rank(run, run.headline).best == "ERR"
+    assert rank(run, run.headline).best == "ERR"
     assert (
         "To show a difference between ERR and the metrics that are not significantly different from it would "
         "take about 1,200 judged queries (for DCG) to 57,000 (for RR); there are 60. That many detect such a "
@@ -139,7 +139,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
 def test_pairs_that_were_not_tested_are_counted(tables):
     gone = (pl.col("metric_a") == "DCG") & (pl.col("metric_b") == "ERR")
     run = changed(tables, "comparisons", p_adjusted=pl.when(~gone).then("p_adjusted"))
-    assert section_of(run).reading[0].endswith("of 27 pairs; 1 more could not be tested.")
+    assert section_of(run).reading[0].endswith("of 54 pairs; 1 more could not be tested.")
 
 
 def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
@@ -149,7 +149,7 @@ def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
     assert filled == {"DCG", "AP"}
     # without a filled dot: drawn in the colour of the page, with a rim
     dots = Picture(figure.drawing.svg).layer(1)
-    assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 5, vega.ACCENT: 2}
+    assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 8, vega.ACCENT: 2}
     assert {dot.element.get("stroke") for dot in dots} == {vega.ACCENT}
 
 
@@ -186,7 +186,7 @@ def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables)
     run = with_p(tables, [("DCG", "ERR"), ("AP", "ERR")])
     (table,) = section_of(run).tables
     values = {name: row["correlation"] for name, row in correlations_of(tables, "MeanRR").items()}
-    order = sorted(EDITORIAL, key=lambda name: -values[name])
+    order = sorted((*EDITORIAL, *BASELINES), key=lambda name: -values[name])
     assert [row.name for row in table.rows] == order
     assert order[0] == "ERR"
     shared = {row.name: row.cells[1] for row in table.rows}
@@ -243,7 +243,7 @@ def test_no_text_of_the_report_speaks_of_resampling(tables):
 
 
 def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
-    table = differences_section(run, None).folded[0]
+    table = differences_section(run, draw_findings(run)).folded[0]
     assert table.heads[3] == "Noise-corrected"
     rows = {(row.group, row.name): row.cells[3] for row in table.rows}
     frame = tables["differences"].filter(~pl.col("editorial_metric").is_in(BASELINES), **HEADLINE)
@@ -260,7 +260,8 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
 
 def test_noise_corrected_values_beyond_one_are_counted(tables):
     beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
-    section = differences_section(changed(tables, "differences", noise_corrected=beyond), None)
+    run = changed(tables, "differences", noise_corrected=beyond)
+    section = differences_section(run, draw_findings(run))
     note = section.folded[0].notes[0]
     assert note.startswith("7 noise-corrected values beyond 1: there, the log has too few")
 
@@ -271,17 +272,16 @@ def with_noise_corrected(tables, value, low, high):
     return changed(tables, "differences", **{name: pl.lit(x, pl.Float64) for name, x in columns.items()})
 
 
-def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables, run):
+def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     rows = tables["differences"].filter(**HEADLINE, click_metric="MeanRR").to_dicts()
     best = max((row for row in rows if row["editorial_metric"] in EDITORIAL), key=lambda row: row["exact"])
-    reading = differences_section(with_noise_corrected(tables, 0.81, 0.62, 1.07), None).reading
-    assert reading[0].startswith(
-        f"Differences in {best['editorial_metric']} correlate best with differences in MeanRR: "
-        f"{best['exact']:.3f} "
-    )
+    run = with_noise_corrected(tables, 0.81, 0.62, 1.07)
+    found = draw_findings(run)
+    reading = differences_section(run, found).reading
+    assert reading[0] == second_finding(found.differences).text
     assert reading[1] == (
-        "With infinitely many sessions, the correlation would be 0.810 (95 % interval 0.620 to 1.070; as an "
-        "estimate, it may be above 1)."
+        f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95 % "
+        "interval 0.620 to 1.070; as an estimate, it may be above 1)."
     )
 
 
@@ -290,7 +290,7 @@ def test_without_a_bound_the_reading_promises_nothing_about_infinitely_many_sess
     tables, value, low, high
 ):
     run = with_noise_corrected(tables, value, low, high)
-    assert "cannot be estimated" in differences_section(run, None).reading[1]
+    assert "cannot be estimated" in differences_section(run, draw_findings(run)).reading[1]
 
 
 def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):

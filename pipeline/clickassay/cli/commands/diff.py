@@ -294,13 +294,14 @@ def _signed(value: float) -> str:
 
 
 def _show_order(found: "RunComparison") -> None:
-    if found.flips.is_empty() and found.best.is_empty():
-        say("No comparison of two metrics flipped, and the best metrics are the same.")
+    if found.flips.is_empty() and found.highest.is_empty():
+        say("No comparison of two metrics flipped, and the same metrics have the highest correlations.")
     place = ("market", "depth", "judge", "click")
-    if found.best.height:
-        best = [(*row[:5], _digits(row[5]), row[6], _digits(row[7])) for row in found.best.iter_rows()]
-        heads = (*place, "best in A", "correlation", "best in B", "correlation")
-        _table("Click metrics whose best editorial metric changed", heads, best, numbers=("correlation",))
+    if found.highest.height:
+        rows = [(*row[:5], _digits(row[5]), row[6], _digits(row[7])) for row in found.highest.iter_rows()]
+        heads = (*place, "highest in A", "correlation", "highest in B", "correlation")
+        title = "Click metrics whose highest correlation is another metric's, significant or not"
+        _table(title, heads, rows, numbers=("correlation",))
     if found.flips.height:
         flips = [
             (*row[:4], f"{row[4]} - {row[5]}", *(_digits(number) for number in row[6:10]), row[10])

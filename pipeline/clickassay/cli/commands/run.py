@@ -129,14 +129,15 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         write_json(
             {
                 "report": page,
+                "verdict": finished.verdict,
                 "findings": list(finished.findings),
                 "undecided": list(finished.undecided),
                 "health": [one.as_data() for one in finished.health],
             }
         )
     else:
-        said = finished.undecided or _numbered(finished.findings)
-        say(f"Report: {page}", *said, *health_lines(finished.health))
+        said = (f"{finished.verdict}.", *_numbered(finished.findings))
+        say(f"Report: {page}", *(finished.undecided or said), *health_lines(finished.health))
     if finished.is_finding:
         raise typer.Exit(ExitCode.FINDING)
 

@@ -52,6 +52,11 @@ CORRELATION = (
 )
 CAUTION = Column("caution", pl.String, "why the interval is not reliable; null when it is")
 
+ABOVE_NOTHING = (
+    Column("p_value", pl.Float64, "two-sided p-value of clicks that ignore the grades; 0..1"),
+    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the editorial metrics; 0..1"),
+)
+
 TESTED = (
     Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
     Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),

@@ -3,6 +3,7 @@
 import polars as pl
 
 from clickassay.core.contracts.columns import (
+    ABOVE_NOTHING,
     CAUTION,
     CLICK,
     CORRELATION,
@@ -30,6 +31,7 @@ CORRELATIONS = Table(
         *METRICS,
         *CORRELATION,
         *noise_corrected("the correlation"),
+        *ABOVE_NOTHING,
         Column("null_correlation", pl.Float64, "the correlation if masks ignored grades: 0 but for SS"),
         *COUNTS,
         REASON,
@@ -49,6 +51,7 @@ DIFFERENCES = Table(
         Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
         *interval("the closed form"),
         *noise_corrected("the closed form"),
+        *ABOVE_NOTHING,
         Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
         N_QUERIES,
         N_CONFIGURATIONS,
@@ -58,19 +61,36 @@ DIFFERENCES = Table(
     ("market", "depth", "judge", "click_metric", "editorial_metric"),
 )
 
+_PAIR = (
+    *SAMPLE,
+    CLICK,
+    Column("metric_a", pl.String, "an editorial metric"),
+    Column("metric_b", pl.String, "another editorial metric"),
+)
+_PAIR_KEY = ("market", "depth", "judge", "click_metric", "metric_a", "metric_b")
+
 COMPARISONS = Table(
     "comparisons",
     "one row per market, depth, judge, click metric and pair of editorial metrics",
     (
-        *SAMPLE,
-        CLICK,
-        Column("metric_a", pl.String, "an editorial metric"),
-        Column("metric_b", pl.String, "another editorial metric"),
+        *_PAIR,
         Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
         *interval("the difference"),
         *TESTED,
     ),
-    ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+    _PAIR_KEY,
+)
+
+DIFFERENCE_COMPARISONS = Table(
+    "difference_comparisons",
+    "one row per market, depth, judge, click metric and pair of editorial metrics (Algorithm 3)",
+    (
+        *_PAIR,
+        Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
+        *interval("the difference"),
+        *TESTED,
+    ),
+    _PAIR_KEY,
 )
 
 INFLUENCE = Table(

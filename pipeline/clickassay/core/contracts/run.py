@@ -5,7 +5,14 @@ import polars as pl
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS, CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
-from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES, DRAWS, INFLUENCE
+from clickassay.core.contracts.correlation import (
+    COMPARISONS,
+    CORRELATIONS,
+    DIFFERENCE_COMPARISONS,
+    DIFFERENCES,
+    DRAWS,
+    INFLUENCE,
+)
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
@@ -85,6 +92,7 @@ RUN_TABLES = (
     DIFFERENCES,
     DRAWS,
     COMPARISONS,
+    DIFFERENCE_COMPARISONS,
     INFLUENCE,
     CASCADE_EFFECTS,
     AGREEMENT,
@@ -101,8 +109,8 @@ RUN_TABLES = (
 
 LAYOUT = 3
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
-gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded no number; 2
-had no table `health`."""
+comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
+no number; 2 had no table `health`."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

@@ -22,8 +22,8 @@ class Setting:
         The annotation of its field.
     default, limits
         In words; the limits are empty where the type says all.
-    metavar, details
-        What stands for a value in `--help`, if anything; more, as Markdown.
+    metavar, details, also
+        What stands for a value in `--help`, if anything; more, as Markdown; a shorter option, if any.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Setting:
     limits: str
     metavar: str | None = None
     details: str = ""
+    also: str | None = None
 
     @property
     def is_list(self) -> bool:

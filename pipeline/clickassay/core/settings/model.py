@@ -13,7 +13,13 @@ MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
 
 _COMMA = r","
-LISTS = {"depth": _COMMA, "scale": _COMMA, "metric": r"[,\s]+(?![^()]*\))", "click_models": _COMMA}
+LISTS = {
+    "depth": _COMMA,
+    "scale": _COMMA,
+    "metric": r"[,\s]+(?![^()]*\))",
+    "click_metric": _COMMA,
+    "click_models": _COMMA,
+}
 """Settings that take several values, and what stands between them; the name of a metric may hold commas and
 blanks of its own, in parentheses."""
 _OF_SPARK = ("spark_master", "spark_remote", "spark_conf", "spark_staging")
@@ -23,11 +29,13 @@ def _setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noq
     """Declare a setting: where `--help` lists it, its default and what it means.
 
     `more` may have the limits of pydantic's `Field`, and ``unset`` (what None or an empty tuple amounts to),
-    ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list) and ``details``
-    (Markdown for the page of settings alone).
+    ``metavar`` (what stands for a value in `--help`), ``each`` (range of the items of a list), ``also``
+    (a shorter option) and ``details`` (Markdown for the page of settings alone).
     """
     shown: dict[str, Any] = {"group": group}
-    shown |= {name: more.pop(name) for name in ("unset", "metavar", "each", "details") if name in more}
+    shown |= {
+        name: more.pop(name) for name in ("unset", "metavar", "each", "also", "details") if name in more
+    }
     return Field(default=default, description=meaning, json_schema_extra=shown, **more)
 
 
@@ -139,6 +147,15 @@ class Settings(BaseModel):
         unset="none",
         details="Also `ERR(gamma=0.9)` or, with gains of your own, `ERR(gains='0 0.1 0.3 0.5 0.8')`: "
         "[names](metrics.md#what-holds-for-all), [gains](metrics.md#values-of-your-own).",
+    )
+    click_metric: tuple[str, ...] = _setting(
+        "Metrics",
+        ("MeanRR",),
+        "Click metric of verdict and report; with several, the verdict says where the winner depends on it.",
+        metavar="NAME",
+        also="--click",
+        details="The first is that of all headline numbers. MeanRR is the default as Chapelle et al. (2009) "
+        "found the largest overall correlations with it. [Names](metrics.md#click-metrics).",
     )
     persistence: float = _setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
     pool: Literal["judged", "shown"] = _setting(
@@ -269,6 +286,13 @@ class Settings(BaseModel):
         if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
             raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
         return tuple(sorted(set(depths)))
+
+    @field_validator("click_metric")
+    @classmethod
+    def _a_click_metric_is_named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names:
+            raise ValueError("needs at least one click metric, such as MeanRR")
+        return tuple(dict.fromkeys(names))
 
     @field_validator("batch")
     @classmethod

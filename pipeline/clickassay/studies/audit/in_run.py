@@ -6,7 +6,7 @@ import polars as pl
 from clickassay.core.contracts.conventions import CONVENTIONS
 from clickassay.core.records import JudgedConfigurations, Sample
 from clickassay.core.settings import Settings
-from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.metrics.clicks import counted_clicks
 from clickassay.studies.audit.conventions import conventions
 from clickassay.studies.audit.tables import audit_tables, lists_of, one_click, scale_of, with_conventions
 from clickassay.studies.evaluation.lists import NO_GRADE
@@ -41,5 +41,5 @@ def _of_market(judged: JudgedConfigurations, sample: Sample, settings: Settings)
     grades = np.where(judged.filled[rows], NO_GRADE, judged.grades[rows])
     lists = lists_of(sample, grades, judged.pool[rows])
     columns = {one.measure: one.values(lists, scale) for one in found}
-    headline = one_click(sample, sample.click_names.index(HEADLINE_CLICK))
+    headline = one_click(sample, sample.click_names.index(counted_clicks(settings)[0]))
     return audit_tables(with_conventions(headline, columns), found, {}, pool=settings.pool)[0]

@@ -7,7 +7,6 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
-from clickassay.metrics.catalogue import BASELINES
 from clickassay.studies.runs_compared.numbers import ALPHA, DiffOptions, compare_numbers
 from clickassay.studies.runs_compared.read import Entry, entries, read_run
 
@@ -37,8 +36,9 @@ class RunComparison:
     flips
         Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
         other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
-    best
-        Click metrics whose best editorial metric, without baselines, changed.
+    highest
+        Click metrics whose highest correlation is that of another metric or baseline now; whether one is
+        significantly above another is in the comparisons.
     """
 
     a: Path
@@ -48,7 +48,7 @@ class RunComparison:
     overlap: pl.DataFrame
     numbers: pl.DataFrame
     flips: pl.DataFrame
-    best: pl.DataFrame
+    highest: pl.DataFrame
 
 
 def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunComparison:
@@ -72,7 +72,7 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
         overlap=overlap,
         numbers=numbers,
         flips=_flips(*(options.rows(run.tables["comparisons"]) for run in runs)),
-        best=_best(runs[0].tables["correlations"], runs[1].tables["correlations"], options),
+        highest=_highest(runs[0].tables["correlations"], runs[1].tables["correlations"], options),
     )
 
 
@@ -134,8 +134,8 @@ def _side(suffix: str) -> pl.Expr:
     return pl.when(significant).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
 
 
-def _best(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataFrame:
-    """Return `RunComparison.best`; the best is that of all metrics, not only of those in the options."""
+def _highest(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataFrame:
+    """Return `RunComparison.highest`: that of all metrics, not only of those in the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
     joined = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
     changed = joined.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
@@ -147,21 +147,17 @@ def _best(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataFram
         .rows(changed)
         .select(
             *place,
-            pl.col("editorial_metric").alias("best_a"),
+            pl.col("editorial_metric").alias("highest_a"),
             pl.col("correlation").alias("correlation_a"),
-            pl.col("editorial_metric_b").alias("best_b"),
+            pl.col("editorial_metric_b").alias("highest_b"),
             pl.col("correlation_b"),
         )
     )
 
 
 def _leaders(correlations: pl.DataFrame) -> pl.DataFrame:
-    """Return the editorial metric of the highest overall correlation with each click metric."""
-    kept = correlations.filter(
-        pl.col("split") == EVERY,
-        pl.col("correlation").is_not_null(),
-        ~pl.col("editorial_metric").is_in(BASELINES),
-    )
+    """Return the metric or baseline of the highest overall correlation with each click metric."""
+    kept = correlations.filter(pl.col("split") == EVERY, pl.col("correlation").is_not_null())
     ordered = kept.sort("correlation", "editorial_metric", descending=[True, False])
     first = ordered.unique([*SAMPLE_COLUMNS, "click_metric"], keep="first", maintain_order=True)
     return first.select(*SAMPLE_COLUMNS, "click_metric", "editorial_metric", "correlation")

@@ -5,9 +5,9 @@ import itertools
 import polars as pl
 import pytest
 
-from clickassay.report import findings
 from clickassay.report.build import build_report
 from clickassay.report.sections.correlation.rankers import differences_section
+from clickassay.report.verdict.claims import draw_findings
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import nothing_kept_tables, run_info
@@ -16,8 +16,8 @@ from support.reports.report_world import HEADLINE
 
 def section_of(tables):
     run = run_of(tables)
-    ranking = findings.rank(run, run.headline)
-    return differences_section(run, ranking), ranking
+    claims = draw_findings(run)
+    return differences_section(run, claims), claims.correlation.ranking
 
 
 def histograms(tables):

@@ -176,7 +176,8 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
     rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
     marked = run_with(influence=rows)
     (reading,) = influence_section(run_of(marked)).reading
-    assert "It depends mostly on 5 queries." in build_report(marked, run_info()).findings[0].text
+    text = build_report(marked, run_info()).findings[0].text
+    assert f"The correlation of {best} depends mostly on 5 queries." in text
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
     assert "depends mostly" not in build_report(fewer, run_info()).findings[0].text
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading

@@ -6,7 +6,6 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row
 from clickassay.report.model import Run, Section, Table, estimate
 
@@ -24,7 +23,7 @@ def conventions_section(run: Run) -> Section:
 
 
 def _rows_of(run: Run, sample: SampleKey) -> pl.DataFrame:
-    rows = sample.rows(run.frames["conventions"]).filter(click_metric=HEADLINE_CLICK)
+    rows = sample.rows(run.frames["conventions"]).filter(click_metric=run.click)
     own_first = rows.sort("place").with_columns(first=pl.col("place").min().over("quantity"))
     return own_first.sort("first", ~pl.col("own"), "place")
 
@@ -33,7 +32,7 @@ def _table(run: Run, sample: SampleKey) -> Table:
     rows = _rows_of(run, sample)
     return Table(
         "conventions",
-        f"Mean and correlation with {HEADLINE_CLICK} by convention{run.title_suffix(sample)}",
+        f"Mean and correlation with {run.click} by convention{run.title_suffix(sample)}",
         "Convention",
         HEADS,
         tuple(
@@ -66,7 +65,7 @@ def _reading(run: Run) -> tuple[str, ...]:
     return (
         "Tools give the same name to different numbers. Range of the mean over the same lists, by "
         f"convention: {'; '.join(text for text in ranges if text)}.",
-        f"Conventions whose correlation with {HEADLINE_CLICK} differs from the run's own (the 95 % interval "
+        f"Conventions whose correlation with {run.click} differs from the run's own (the 95 % interval "
         f"of the difference excludes 0): {changed}. The command audit shows which conclusions that changes.",
     )
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Row
 from clickassay.report.model import Run, Section, Table
 
@@ -103,9 +102,7 @@ def _definitions(run: Run) -> Table:
         for group, texts in meanings.items()
         for name, text in texts.items()
     )
-    note = (
-        f"In a session without a click, a click metric is 0. {HEADLINE_CLICK} is the headline click metric."
-    )
+    note = f"In a session without a click, a click metric is 0. {run.click} is the headline click metric."
     return Table(
         "definitions",
         "What the metrics are",

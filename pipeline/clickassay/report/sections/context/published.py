@@ -10,9 +10,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import count, listed, number, sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.findings import nothing_kept_reason
 from clickassay.report.model import Run, Section, Table, estimate
 from clickassay.report.published.own import (
     KEY,
@@ -34,6 +32,7 @@ from clickassay.report.published.read import (
     published_log,
 )
 from clickassay.report.sections.correlation.classes import CLASS_LABELS
+from clickassay.report.verdict.words import nothing_kept_reason
 
 __all__ = ["known", "published_section"]
 
@@ -285,12 +284,12 @@ def _reading(run: Run, log: PublishedLog) -> tuple[str, ...]:
         return (
             f"There is nothing to compare with {log.label}: this log was not evaluated at depth {either}.",
         )
-    overall = [one for one in table.values if one.depth == depth and _is_headline(one)]
+    overall = [one for one in table.values if one.depth == depth and _is_headline(run, one)]
     return (*_orders(run, log, overall, own_rows(run, table, depth)), *_differing(run, log))
 
 
-def _is_headline(value: PublishedValue) -> bool:
-    return (value.key.split, value.key.click_metric) == (EVERY, HEADLINE_CLICK)
+def _is_headline(run: Run, value: PublishedValue) -> bool:
+    return (value.key.split, value.key.click_metric) == (EVERY, run.click)
 
 
 def _orders(run: Run, log: PublishedLog, values: Sequence[PublishedValue], own: Rows) -> Iterator[str]:
@@ -304,10 +303,10 @@ def _orders(run: Run, log: PublishedLog, values: Sequence[PublishedValue], own: 
             verdict = f"{_first_text(theirs, ours)}; {_rank_correlation_text(theirs, ours)}"
             found.setdefault((_order_text(theirs), _order_text(ours), verdict), []).append(market)
     if not found:
-        yield f"{this}, has no correlation with {HEADLINE_CLICK} to compare with {log.label}."
+        yield f"{this}, has no correlation with {run.click} to compare with {log.label}."
     for (there, here, verdict), markets in found.items():
         yield (
-            f"By correlation with {HEADLINE_CLICK}, highest first: {there} in "
+            f"By correlation with {run.click}, highest first: {there} in "
             f"{_their_head(log, listed(markets), depth)}; {here} in {this[0].lower()}{this[1:]}. {verdict}."
         )
 

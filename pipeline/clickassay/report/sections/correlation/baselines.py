@@ -9,19 +9,14 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, listed, number
 from clickassay.metrics.catalogue import BASELINES
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, not_computed, p_cell
-from clickassay.report.findings import ALPHA, Lead, caution_sentence, find_lead, rank, test_text
 from clickassay.report.model import Run, Section, Table, by_pair, estimate
+from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, rank
+from clickassay.report.verdict.words import BASELINE_MEANINGS, caution_sentence, test_text
 
-MEANINGS = {
-    "MeanGrade": "mean grade",
-    "MeanGrade@1": "grade of the first result",
-    "P@1": "relevance of the first result",
-}
 ORDER_BLIND = BASELINES[0]
 BASELINE_HEADS = (
-    *(capital(MEANINGS[name]) for name in BASELINES),
+    *(capital(BASELINE_MEANINGS[name]) for name in BASELINES),
     "Best metric",
     "Its name",
     "It adds to the mean grade",
@@ -39,7 +34,7 @@ def baselines_section(run: Run) -> Section:
     tables = (
         Table(
             "baselines",
-            f"Correlation of the baselines with {HEADLINE_CLICK}, and what the best metric adds",
+            f"Correlation of the baselines with {run.click}, and what the best metric adds",
             "Sample",
             BASELINE_HEADS,
             tuple(Row("", sample.label, _baseline_cells(run, sample)) for sample in shown),
@@ -67,20 +62,19 @@ def _baseline_cells(run: Run, sample: SampleKey) -> tuple[Cell, ...]:
     ranking = rank(run, sample)
     if not ranking.values:
         return (*found, not_computed(), None, not_computed(), None)
-    added = baseline_lead(run, sample, ranking.best)
+    added = _lead(ranking, ORDER_BLIND)
     return (*found, ranking.top, ranking.best, added, p_cell(added.p_adjusted))
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
     """Return the correlations of the baselines with the headline click metric, by name."""
     plain = by_pair(sample.rows(run.baseline_frames["correlations"]).filter(split=EVERY))
-    return {name: plain.get((HEADLINE_CLICK, name), not_computed()) for name in BASELINES}
+    return {name: plain.get((run.click, name), not_computed()) for name in BASELINES}
 
 
-def baseline_lead(run: Run, sample: SampleKey, metric: str, baseline: str = ORDER_BLIND) -> Lead:
-    """Return how much higher than a baseline a metric correlates with the headline click metric."""
-    rows = sample.rows(run.baseline_frames["comparisons"]).filter(click_metric=HEADLINE_CLICK)
-    return find_lead(rows, metric, baseline) or Lead(None, reason="not compared")
+def _lead(ranking: Ranking, baseline: str) -> Lead:
+    """Return how much higher than a baseline the best metric correlates with the headline click metric."""
+    return ranking.leads.get(baseline, Lead(None, reason="not compared"))
 
 
 def _null_rows(run: Run, sample: SampleKey, rows: pl.DataFrame) -> tuple[Row, ...]:
@@ -113,23 +107,18 @@ def _reading(run: Run, shown: Sequence[SampleKey]) -> tuple[str, ...]:
 def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
     """Return the values of the baselines, whether the best metric is above them, and what order adds."""
     found = baseline_values(run, sample).items()
-    values = listed(f"{MEANINGS[name]} {number(one.value)}" for name, one in found)
-    text = f"Correlation with {HEADLINE_CLICK} at {sample.label}: {values}."
+    values = listed(f"{BASELINE_MEANINGS[name]} {number(one.value)}" for name, one in found)
+    text = f"Correlation with {run.click} at {sample.label}: {values}."
     ranking = rank(run, sample)
     if not ranking.values:
         return (text,)
     best = ranking.best
-    text += f" The best metric, {best}, has {number(ranking.top.value)}. {_verdict(run, sample, best)}"
-    return (text, *_order_sentence(baseline_lead(run, sample, best), best))
+    text += f" The best metric, {best}, has {number(ranking.top.value)}. {_verdict(ranking)}"
+    return (text, *_order_sentence(_lead(ranking, ORDER_BLIND), best))
 
 
-def _verdict(run: Run, sample: SampleKey, best: str) -> str:
-    leads = {name: baseline_lead(run, sample, best, name) for name in BASELINES}
-    not_beaten = [
-        f"the {MEANINGS[name]}"
-        for name, one in leads.items()
-        if one.value is None or one.value <= 0 or not one.is_significant
-    ]
+def _verdict(ranking: Ranking) -> str:
+    not_beaten = [f"the {BASELINE_MEANINGS[name]}" for name in BASELINES if not _lead(ranking, name).is_ahead]
     if not_beaten:
         return f"It is not significantly above {listed(not_beaten, 'or')}."
     return f"It is significantly above all of them (adjusted p < {ALPHA})."

@@ -8,7 +8,6 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed, number, plural, sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import common_domain, decile_lines
@@ -105,11 +104,11 @@ def _attribute_table(run: Run, split: str, place: int) -> Table:
 
 
 def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> Table:
-    data = run.frames["correlations"].filter(split=split, click_metric=HEADLINE_CLICK)
+    data = run.frames["correlations"].filter(split=split, click_metric=run.click)
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
     return Table(
         name,
-        f"{title}: correlation with {HEADLINE_CLICK}{run.title_suffix(*samples)}",
+        f"{title}: correlation with {run.click}{run.title_suffix(*samples)}",
         "Queries",
         ("Number", *run.editorial),
         rows,
@@ -134,7 +133,7 @@ def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]
 
 
 def _class_frame(run: Run, sample: SampleKey, split: str) -> pl.DataFrame:
-    return run.correlations(sample, split=split).filter(click_metric=HEADLINE_CLICK)
+    return run.correlations(sample, split=split).filter(click_metric=run.click)
 
 
 def class_estimates(run: Run, sample: SampleKey, split: str) -> dict[str, dict[str, Estimate]]:
@@ -152,9 +151,7 @@ def _reading(run: Run, split: str) -> str:
     found = {} if run.headline is None else class_estimates(run, run.headline, split)
     best = {label: top for label, line in found.items() if (top := _best(run, line)) is not None}
     if not best or run.headline is None:
-        return (
-            f"By {_kind(split)} there is nothing to show: no class has a correlation with {HEADLINE_CLICK}."
-        )
+        return f"By {_kind(split)} there is nothing to show: no class has a correlation with {run.click}."
     labels = CLASS_LABELS.get(split, {})
     names = list(dict.fromkeys(best.values()))
     if len(names) == 1:
@@ -194,13 +191,13 @@ def frequency_section(run: Run) -> Section:
     """Figure 4: correlation with the headline click metric by decile of query frequency."""
     title = "Rare and frequent queries"
     metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
-    data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=HEADLINE_CLICK)
+    data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=run.click)
     rows = tuple(
         row for sample in run.headline_samples for row in _sample_rows(run, sample, FREQUENCY, metrics)
     )
     table = Table(
         "figure4_frequency",
-        f"Figure 4 in numbers: correlation with {HEADLINE_CLICK} by frequency "
+        f"Figure 4 in numbers: correlation with {run.click} by frequency "
         f"decile{run.title_suffix(*run.headline_samples)}",
         "Decile",
         ("Queries", *metrics),
@@ -209,14 +206,14 @@ def frequency_section(run: Run) -> Section:
     )
     lines = _lines(run, metrics)
     if not lines:
-        text = f"There is nothing to show: no decile has a correlation with {HEADLINE_CLICK}."
+        text = f"There is nothing to show: no decile has a correlation with {run.click}."
         return Section("frequency", title, (text,), tables=(table,))
     domain = common_domain([one for line in lines.values() for one in line.values()])
     figures = tuple(
         Figure(
             f"frequency-{place}",
             name,
-            _line_text(name, line),
+            _line_text(run, name, line),
             decile_lines(lines, name, domain=domain),
             table.name,
         )
@@ -237,9 +234,9 @@ def _lines(run: Run, metrics: Sequence[str]) -> dict[str, dict[int, Estimate]]:
     return {name: line for name, line in lines.items() if any(one.value is not None for one in line.values())}
 
 
-def _line_text(name: str, line: Mapping[int, Estimate]) -> str:
+def _line_text(run: Run, name: str, line: Mapping[int, Estimate]) -> str:
     parts = [f"{at}: {number(one.value)}" for at, one in line.items()]
-    return f"Correlation of {name} with {HEADLINE_CLICK} by frequency decile, 1 = rarest: {', '.join(parts)}."
+    return f"Correlation of {name} with {run.click} by frequency decile, 1 = rarest: {', '.join(parts)}."
 
 
 def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:

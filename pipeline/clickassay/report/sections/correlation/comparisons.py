@@ -7,24 +7,21 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.correlation import COMPARISONS
+from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text import MINUS, count, number, plural, signed, span
-from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Estimate, Row, p_cell
 from clickassay.report.charts.marks import common_domain, intervals
-from clickassay.report.findings import (
-    ALPHA,
+from clickassay.report.model import Figure, Run, Section, Table, estimate
+from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
+from clickassay.report.verdict.words import (
     MAX_QUERIES_NEEDED,
-    Lead,
-    Ranking,
     approximate_count,
     caution_sentence,
-    lead_from_row,
     queries_needed_cell,
     significance_text,
-    swap_sides,
     test_text,
 )
-from clickassay.report.model import Figure, Run, Section, Table, estimate
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
 HEADS = ("Difference", "p-value", "Adjusted p", "Significant", "Queries needed")
@@ -43,33 +40,44 @@ FAMILY = (
 Group = tuple[str, ...]
 
 
-def comparisons_section(run: Run, ranking: Ranking | None) -> Section:
+def comparisons_section(run: Run, ranking: Ranking) -> Section:
     """Compare the editorial metrics, for the headline click metric of the headline sample."""
-    data = run.frames["comparisons"]
     title = "Which metrics are significantly different"
-    rows = run.headline_rows("comparisons").filter(click_metric=HEADLINE_CLICK)
-    table = Table(
-        "comparisons",
-        f"Differences of correlations with {HEADLINE_CLICK}{run.title_suffix(*run.headline_samples)}",
-        "Pair",
-        HEADS,
-        tuple(_pair_row(row) for row in _pairs(run, rows)),
-        notes=(NEEDED_NOTE,) if rows.height else (),
-        # the baselines belong to the family, so the file holds their pairs too
-        data=COMPARISONS.canonical(pl.concat([data, run.baseline_frames["comparisons"]])),
-    )
+    rows = headline_pairs(run, "comparisons")
+    table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
     if rows.is_empty():
         return Section("comparisons", title, ("There are no two metrics to compare.",), tables=(table,))
-    figures = () if ranking is None else _lead_figure(ranking)
+    figures = _lead_figure(ranking)
     return Section(
         "comparisons",
         title,
         _reading(run, rows, ranking),
         figures,
         legend=LEAD_LEGEND if figures else (),
-        tables=() if ranking is None else _letters_table(run, rows, ranking),
+        tables=_letters_table(run, rows, ranking),
         folded=(table,),
         fold_words="Every pair",
+    )
+
+
+def headline_pairs(run: Run, name: str) -> pl.DataFrame:
+    """Return the rows of a table of pairs with the headline click metric, in the headline sample."""
+    rows = run.competing(name)
+    own = rows.head(0) if run.headline is None else run.headline.rows(rows)
+    return own.filter(click_metric=run.click)
+
+
+def pairs_table(run: Run, contract: Contract, name: str, title: str) -> Table:
+    """Return every pair of metrics, baselines included: they belong to the family of tests."""
+    rows = headline_pairs(run, contract.name)
+    return Table(
+        name,
+        f"{title}{run.title_suffix(*run.headline_samples)}",
+        "Pair",
+        HEADS,
+        tuple(_pair_row(row) for row in _pairs(run, rows)),
+        notes=(NEEDED_NOTE,) if rows.height else (),
+        data=contract.canonical(run.competing(contract.name)),
     )
 
 
@@ -92,14 +100,14 @@ def _queries_cell(found: Lead) -> Cell:
 
 def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
     """Return rows of `comparisons` in the order of reports."""
-    place = {name: at for at, name in enumerate(run.editorial)}
+    place = {name: at for at, name in enumerate((*run.editorial, *BASELINES))}
     return sorted(
         rows.iter_rows(named=True),
         key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
     )
 
 
-def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking | None) -> tuple[str, ...]:
+def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
     tested = [row for row in _pairs(run, rows) if row["p_adjusted"] is not None]
     significant = [row for row in tested if row["p_adjusted"] < ALPHA]
     where = run.headline.label if run.headline else ""
@@ -109,11 +117,11 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking | None) -> tuple[str
     pairs = plural(len(tested), "pair")
     text = f"At {where}, the difference is significant for {len(significant)} of {pairs}"
     text += f"; {count(untested)} more could not be tested." if untested else "."
-    ties = () if ranking is None else _ties(ranking)
-    return (text, *_largest_difference(significant), *ties, FAMILY)
+    ties = _ties(ranking)
+    return (text, *_largest_difference(run, significant), *ties, FAMILY)
 
 
-def _largest_difference(significant: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _largest_difference(run: Run, significant: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return a sentence on the largest significant difference."""
     if not significant:
         return ()
@@ -123,7 +131,7 @@ def _largest_difference(significant: Sequence[Mapping[str, Any]]) -> tuple[str, 
         better, worse, found = worse, better, swap_sides(found)
     largest = ", the largest of these differences" if len(significant) > 1 else ""
     return (
-        f"{better} predicts {HEADLINE_CLICK} better than {worse} by {number(found.value)} "
+        f"{better} predicts {run.click} better than {worse} by {number(found.value)} "
         f"({test_text(found)}){largest}.{caution_sentence(found)}",
     )
 
@@ -157,9 +165,9 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Tabl
     found = letters(groups(tuple(ranking.values), different))
     table = Table(
         "letters",
-        f"Metrics by their correlation with {HEADLINE_CLICK}{run.title_suffix(*run.headline_samples)}",
+        f"Metrics by their correlation with {run.click}{run.title_suffix(*run.headline_samples)}",
         "Metric",
-        ("Correlation", "Shared letters", f"Behind {ranking.best} by", "Adjusted p", "Queries needed"),
+        ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
         tuple(_letters_row(ranking, name, found[name]) for name in ranking.values),
         notes=(LETTERS_NOTE,),
     )
@@ -211,7 +219,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
         return ()
     best = ranking.best
     domain = common_domain([*ranking.leads.values(), Estimate(0.0)])
-    hollow = (*ranking.tied, *ranking.untested)
+    hollow = (*ranking.tied, *ranking.untested(best))
     values = ", ".join(
         f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
         for name, one in ranking.leads.items()
@@ -219,7 +227,7 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
     return (
         Figure(
             "leads",
-            f"How far {best} is ahead of each other metric, with 95 % interval",
+            f"How far {best} is ahead of each other metric and baseline, with 95 % interval",
             f"{best} minus: {values}.",
             intervals(ranking.others, ranking.leads, domain=domain, hollow=hollow),
             "comparisons",

@@ -7,11 +7,9 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
-from clickassay.core.text import capital, listed, number, plural
-from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.core.text import capital, listed, number
 from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import heat_map
-from clickassay.report.findings import leaders
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, noise_corrected, other_samples_table
 
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
@@ -106,21 +104,14 @@ def _heat_map_text(run: Run, sample: SampleKey, found: Mapping[tuple[str, str], 
 
 
 def _correlations_reading(run: Run) -> tuple[str, ...]:
-    winners = leaders(run)
-    if winners.is_empty():
+    known = run.frames["correlations"].filter(pl.col("correlation").is_not_null(), split=EVERY)
+    if known.is_empty():
         return ("No correlation has a value; the reasons are under the table.", QCTR_NOTE)
-    wins = (
-        winners["editorial_metric"]
-        .value_counts()
-        .sort(["count", "editorial_metric"], descending=[True, False])
-    )
-    first = wins.row(0, named=True)
-    top = winners.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
-    where = SampleKey.of(top).label
+    top = known.sort("correlation", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{first['editorial_metric']} has the highest correlation in {first['count']} of "
-        f"{plural(winners.height, 'row')} (sample and click metric). The highest of all is "
-        f"{number(top['correlation'])}: {top['editorial_metric']} with {top['click_metric']} at {where}.",
+        f"The highest of these correlations is {number(top['correlation'])}: {top['editorial_metric']} with "
+        f"{top['click_metric']} at {SampleKey.of(top).label}. Rows share sessions and clicks: that a metric "
+        "is highest in many of them is no evidence by itself.",
         QCTR_NOTE,
     )
 
@@ -191,12 +182,12 @@ def _good_reading(run: Run, pairs: Sequence[tuple[str, str]], label: str) -> str
     found = {} if run.headline is None else by_pair(run.correlations(run.headline))
     changes = []
     for base, variant in pairs:
-        before, after = (found.get((HEADLINE_CLICK, name), not_computed()).value for name in (base, variant))
+        before, after = (found.get((run.click, name), not_computed()).value for name in (base, variant))
         if before is not None and after is not None:
             changes.append(f"{base} from {number(before)} to {number(after)}")
     if not changes or run.headline is None:
-        return f"There is nothing to compare: AP and RR have no correlation with {HEADLINE_CLICK}."
+        return f"There is nothing to compare: AP and RR have no correlation with {run.click}."
     return (
-        f"Counting “{label}” as relevant changes the correlation with {HEADLINE_CLICK} at "
+        f"Counting “{label}” as relevant changes the correlation with {run.click} at "
         f"{run.headline.label}: {listed(changes)}."
     )

@@ -6,17 +6,15 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.text import number, percent, plural, sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share
-from clickassay.report.findings import (
+from clickassay.report.model import Run, Section, Table, by_pair
+from clickassay.report.verdict.influence import (
     MAX_INFLUENTIAL_SHARE,
     N_INFLUENTIAL,
-    Ranking,
     influence_rows,
     influential_share,
-    rank,
 )
-from clickassay.report.model import Run, Section, Table, by_pair
+from clickassay.report.verdict.ranking import Ranking, rank
 
 HEADS = (
     "All queries",
@@ -34,7 +32,7 @@ def influence_section(run: Run) -> Section:
     ranking = None if run.headline is None else rank(run, run.headline)
     table = Table(
         "influence",
-        f"Correlation with {HEADLINE_CLICK} without the most influential "
+        f"Correlation with {run.click} without the most influential "
         f"queries{run.title_suffix(*run.headline_samples)}",
         "Editorial metric",
         HEADS,
@@ -59,7 +57,7 @@ def _queries_table(run: Run, metric: str | None) -> tuple[Table, ...]:
         for row in rows.iter_rows(named=True)
     )
     sample = run.title_suffix(*run.headline_samples)
-    title = f"Most influential queries in the correlation of {metric} with {HEADLINE_CLICK}{sample}"
+    title = f"Most influential queries in the correlation of {metric} with {run.click}{sample}"
     notes = (run.labels.rule,) if found else ()
     return (
         Table(
@@ -86,9 +84,9 @@ def _rows(run: Run) -> tuple[Row, ...]:
         return ()
     overall = by_pair(run.correlations(run.headline))
     return tuple(
-        Row("", name, (overall[HEADLINE_CLICK, name], *cells, _depends_mostly(cells[-1])))
+        Row("", name, (overall[run.click, name], *cells, _depends_mostly(cells[-1])))
         for name in run.editorial
-        if (HEADLINE_CLICK, name) in overall and (cells := _cells(influence_rows(run, name)))
+        if (run.click, name) in overall and (cells := _cells(influence_rows(run, name)))
     )
 
 
@@ -119,7 +117,7 @@ def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
     raising, influential = (min(N_INFLUENTIAL, part.height) for part in (rows.filter(side="raises"), rows))
     text = (
         f"Without the {raising} of {plural(queries, 'query', 'queries')} that raise it most, the "
-        f"correlation of {ranking.best} with {HEADLINE_CLICK} would be {number(raised.value)} instead of "
+        f"correlation of {ranking.best} with {run.click} would be {number(raised.value)} instead of "
         f"{number(ranking.top.value)}. The {influential} most influential account for "
         f"{percent(share.value)} of its squared error"
     )

@@ -8,11 +8,10 @@ import numpy as np
 
 from clickassay.core.records import Floats
 from clickassay.core.text import count, number, percent
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import histogram_2d
-from clickassay.report.findings import Ranking
 from clickassay.report.model import Figure, Run, Table
+from clickassay.report.verdict.ranking import Ranking
 
 N_BINS = 30
 """Bins along each side of a histogram."""
@@ -26,8 +25,8 @@ class DrawHistogram:
 
     Attributes
     ----------
-    metric
-        The editorial metric.
+    metric, click
+        The editorial metric and the click metric.
     points
         (iterations, 2) differences.
     edges
@@ -37,6 +36,7 @@ class DrawHistogram:
     """
 
     metric: str
+    click: str
     points: Floats
     edges: tuple[Floats, Floats]
     draws: Floats
@@ -47,25 +47,25 @@ class DrawHistogram:
             yield int(x), int(y), int(self.draws[x, y])
 
 
-def draw_histograms(run: Run, ranking: Ranking | None) -> tuple[DrawHistogram, ...]:
+def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
     """Return the draws of the best and the worst editorial metric of the headline sample."""
     draws = run.headline_rows("draws")
-    if ranking is None or not ranking.values or HEADLINE_CLICK not in draws.columns:
+    if not ranking.values or run.click not in draws.columns:
         return ()
-    metrics = [name for name in dict.fromkeys((ranking.best, *ranking.others[-1:])) if name in draws.columns]
-    pairs = {name: draws.select(name, HEADLINE_CLICK).drop_nulls().to_numpy() for name in metrics}
+    metrics = [name for name in dict.fromkeys((ranking.best, *ranking.metrics[-1:])) if name in draws.columns]
+    pairs = {name: draws.select(name, run.click).drop_nulls().to_numpy() for name in metrics}
     return tuple(
-        _histogram(name, points)
+        _histogram(name, run.click, points)
         for name, points in pairs.items()
         if len(points) and np.ptp(points, axis=0).all()
     )
 
 
-def _histogram(name: str, points: Floats) -> DrawHistogram:
+def _histogram(name: str, click: str, points: Floats) -> DrawHistogram:
     ends = np.abs(points).max(axis=0)
     across, up = (np.linspace(-end, end, N_BINS + 1) for end in ends)
     draws = np.histogram2d(points[:, 0], points[:, 1], bins=[across, up])[0]
-    return DrawHistogram(name, points, (across, up), draws)
+    return DrawHistogram(name, click, points, (across, up), draws)
 
 
 def draws_figures(histograms: tuple[DrawHistogram, ...]) -> tuple[Figure, ...]:
@@ -83,12 +83,12 @@ def _figure(place: int, found: DrawHistogram) -> Figure:
         }
         for x, y, draws in found.bins()
     ]  # fmt: skip
-    heads = (f"Difference in {found.metric}", f"Difference in {HEADLINE_CLICK}")
+    heads = (f"Difference in {found.metric}", f"Difference in {found.click}")
     same_sign = percent(float((found.points.prod(axis=1) > 0).mean()))
     total = count(len(found.points))
     alt = (
         f"Histogram of {total} draws of two rankers: difference in {found.metric} across, in "
-        f"{HEADLINE_CLICK} upwards; both prefer the same ranker in {same_sign} of the draws."
+        f"{found.click} upwards; both prefer the same ranker in {same_sign} of the draws."
     )
     drawing = histogram_2d(
         values,
@@ -96,7 +96,7 @@ def _figure(place: int, found: DrawHistogram) -> Figure:
         heads=heads,
         titles={"count": "Draws", "across": heads[0], "up": heads[1]},
     )
-    title = f"{total} draws: {found.metric} and {HEADLINE_CLICK}, {same_sign} with the same sign"
+    title = f"{total} draws: {found.metric} and {found.click}, {same_sign} with the same sign"
     return Figure(f"draws-{place}", title, alt, drawing, NAME)
 
 
@@ -127,6 +127,6 @@ def _quadrants(found: DrawHistogram) -> Iterator[Row]:
     ahead = found.points > 0
     for metric_higher, clicks_higher in product((True, False), repeat=2):
         draws = int(((ahead[:, 0] == metric_higher) & (ahead[:, 1] == clicks_higher)).sum())
-        sides = zip((found.metric, HEADLINE_CLICK), (metric_higher, clicks_higher), strict=True)
+        sides = zip((found.metric, found.click), (metric_higher, clicks_higher), strict=True)
         name = ", ".join(f"{metric} {'higher' if side else 'not higher'}" for metric, side in sides)
-        yield Row(f"{found.metric} and {HEADLINE_CLICK}", name, (draws, Share(draws / len(found.points))))
+        yield Row(f"{found.metric} and {found.click}", name, (draws, Share(draws / len(found.points))))

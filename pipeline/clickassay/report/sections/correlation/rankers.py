@@ -5,21 +5,24 @@ from typing import Any
 
 import polars as pl
 
+from clickassay.core.contracts.correlation import DIFFERENCE_COMPARISONS
 from clickassay.core.records import SampleKey
-from clickassay.core.text import count, listed, number, percent, plural, sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
+from clickassay.core.text import count, listed, number, plural, sentence, visible
 from clickassay.report.cells import Estimate, Row, Share, not_computed
 from clickassay.report.charts.marks import common_domain, intervals
-from clickassay.report.findings import Ranking, caution_sentence, interval_text, nothing_kept_reason
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
+from clickassay.report.sections.correlation.comparisons import pairs_table
 from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
+from clickassay.report.verdict.claims import Claim, Findings
+from clickassay.report.verdict.sentences import second_finding
+from clickassay.report.verdict.words import interval_text, nothing_kept_reason
 
 EXACT_HEADS = ("Closed form", "Monte Carlo", "Its standard error", "Noise-corrected", "Sign agreement")
 _MAX_ERRORS = 2.0
 """Standard errors within which a simulated value should lie about 95 times in 100."""
 
 
-def differences_section(run: Run, ranking: Ranking | None) -> Section:
+def differences_section(run: Run, found: Findings) -> Section:
     """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
     own = run.headline_rows("differences")
     tables = (
@@ -35,19 +38,25 @@ def differences_section(run: Run, ranking: Ranking | None) -> Section:
         ),
         Table(
             "table6_samples",
-            f"Closed form with {HEADLINE_CLICK}",
+            f"Closed form with {run.click}",
             "Sample",
             run.editorial,
             _sample_rows(run),
         ),
+        pairs_table(
+            run,
+            DIFFERENCE_COMPARISONS,
+            "table6_comparisons",
+            f"Differences between metrics in the closed form with {run.click}",
+        ),
     )
     known = own.filter(pl.col("exact").is_not_null())
-    histograms = draw_histograms(run, ranking)
+    histograms = draw_histograms(run, found.correlation.ranking)
     figures = (*draws_figures(histograms), *_figures(run, known))
     return Section(
         "differences",
         "Choosing between two rankings",
-        _reading(run, own, known),
+        _reading(run, own, known, found.differences),
         figures,
         legend=_legend(run) if figures else (),
         folded=(*tables, draws_table(run, histograms)),
@@ -108,7 +117,7 @@ def _ordered(run: Run, frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _sample_rows(run: Run) -> tuple[Row, ...]:
     def row(sample: SampleKey) -> Row:
         found = by_pair(sample.rows(run.frames["differences"]), "exact")
-        cells = tuple(found.get((HEADLINE_CLICK, name), not_computed()) for name in run.editorial)
+        cells = tuple(found.get((run.click, name), not_computed()) for name in run.editorial)
         return Row("", sample.label, cells)
 
     return tuple(row(sample) for sample in run.shown)
@@ -137,31 +146,25 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
     )
 
 
-def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame) -> tuple[str, ...]:
+def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
     if known.is_empty():
         none = nothing_kept_reason(run) if run.headline is None else "nothing was computed"
         why = listed(sorted(map(visible, own["reason"].drop_nulls().unique()))) or none
         return (sentence(f"There is nothing to show: {why}"),)
-    rows = _ordered(run, known.filter(click_metric=HEADLINE_CLICK)) or _ordered(run, known)
-    best = max(rows, key=lambda row: float(row["exact"]))
-    found = estimate(best, "exact")
-    text = (
-        f"Differences in {best['editorial_metric']} correlate best with differences in "
-        f"{best['click_metric']}: {number(found.value)} in the closed form "
-        f"({interval_text(found)}).{caution_sentence(found)} In the limit, both prefer the same ranker in "
-        f"{percent(best['sign_agreement'])} of the cases."
-    )
-    return (text, _noise_corrected_sentence(noise_corrected(best)), _simulation_sentence(run, known))
+    subject = known.filter(click_metric=run.click, editorial_metric=claim.subject or "")
+    noise = (_noise_corrected_sentence(claim.subject, row) for row in subject.iter_rows(named=True))
+    return (second_finding(claim).text, *noise, _simulation_sentence(run, known))
 
 
-def _noise_corrected_sentence(found: Estimate) -> str:
+def _noise_corrected_sentence(name: str | None, row: Mapping[str, Any]) -> str:
+    found = noise_corrected(row)
     if found.value is None or abs(found.value) > 1 or not found.has_interval:
         return (
-            "How much higher the correlation would be with infinitely many sessions cannot be estimated: "
-            "the log has too few sessions to separate the noise of clicks from real differences."
+            f"How much higher the correlation of {name} would be with infinitely many sessions cannot be "
+            "estimated: the log has too few sessions to separate the noise of clicks from real differences."
         )
     return (
-        f"With infinitely many sessions, the correlation would be {number(found.value)} "
+        f"With infinitely many sessions, the correlation of {name} would be {number(found.value)} "
         f"({interval_text(found)}; as an estimate, it may be above 1)."
     )
 

@@ -11,8 +11,8 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text import capital, count, listed, percent, plural, sentence, visible
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
-from clickassay.report.findings import nothing_kept_reason
 from clickassay.report.model import Figure, Run, Section, Table, in_order
+from clickassay.report.verdict.words import nothing_kept_reason
 
 STEPS = (
     "read", "formed", "rejected", "repeated", "unmatched", "out of time", "no query", "left out",

@@ -8,10 +8,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell
-from clickassay.report.findings import ALPHA, interval_text, queries_needed_cell, significance_text
 from clickassay.report.model import Run, Section, Table, estimate
+from clickassay.report.verdict.ranking import ALPHA
+from clickassay.report.verdict.words import interval_text, queries_needed_cell, significance_text
 
 TITLE = "Whose grades?"
 PAIR = ("judge_a", "judge_b")
@@ -49,7 +49,7 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
 
 
 def _own_comparisons(run: Run) -> pl.DataFrame:
-    rows = run.frames["judge_comparisons"].filter(click_metric=HEADLINE_CLICK)
+    rows = run.frames["judge_comparisons"].filter(click_metric=run.click)
     if run.headline is None:
         return rows.head(0)
     return rows.filter(market=run.headline.market, depth=run.headline.depth)
@@ -87,7 +87,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
     found.sort(key=lambda row: (row["judge_a"], row["judge_b"], place[row["editorial_metric"]]))
     return Table(
         "judge_comparisons",
-        f"Correlation with {HEADLINE_CLICK} by judge, on configurations that both judged{_where(run)}",
+        f"Correlation with {run.click} by judge, on configurations that both judged{_where(run)}",
         "Editorial metric",
         COMPARISON_HEADS,
         tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
@@ -154,19 +154,20 @@ def _comparison_reading(rows: pl.DataFrame) -> tuple[str, ...]:
 
 def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
     first, second = visible(rows[0]["judge_a"]), visible(rows[0]["judge_b"])
+    click = rows[0]["click_metric"]
     significant = [row for row in rows if row["p_adjusted"] < ALPHA]
     better = sum(row["difference"] > 0 for row in significant)
     widest = max(rows, key=lambda row: abs(row["difference"]))
     found = estimate(widest, "difference")
     if significant:
         text = (
-            f"{HEADLINE_CLICK} is predicted significantly better with the grades of {first} for {better} of "
+            f"{click} is predicted significantly better with the grades of {first} for {better} of "
             f"{plural(len(rows), 'metric')}, and with those of {second} for {len(significant) - better}; for "
             "the rest, the difference is not significant"
         )
     else:
         text = (
-            f"No metric predicts {HEADLINE_CLICK} significantly better with the grades of {first} than with "
+            f"No metric predicts {click} significantly better with the grades of {first} than with "
             f"those of {second}, or the other way round ({len(rows)} were tested)"
         )
     name, value = widest["editorial_metric"], number(found.value)

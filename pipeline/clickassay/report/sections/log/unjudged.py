@@ -7,7 +7,6 @@ import polars as pl
 
 from clickassay.core.records import SampleKey
 from clickassay.core.text import number, percent, sentence, span
-from clickassay.metrics.clicks import HEADLINE_CLICK
 from clickassay.report.cells import Cell, Row, Share, not_computed
 from clickassay.report.model import Run, Section, Table, estimate
 
@@ -48,7 +47,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
     notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", BOUNDS_NOTE)) if rule in rules)
     table = Table(
         "unjudged",
-        f"Correlation with {HEADLINE_CLICK} by treatment of results without a judgment",
+        f"Correlation with {run.click} by treatment of results without a judgment",
         "Treatment",
         (*HEADS, *run.editorial),
         rows,
@@ -60,7 +59,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
 
 
 def _rows(run: Run, sample: SampleKey) -> list[Row]:
-    own = sample.rows(run.frames["unjudged"]).filter(click_metric=HEADLINE_CLICK)
+    own = sample.rows(run.frames["unjudged"]).filter(click_metric=run.click)
     return [
         Row(sample.label, RULES[rule], _cells(run, own.filter(rule=rule)))
         for rule in RULES
@@ -78,7 +77,7 @@ def _cells(run: Run, rows: pl.DataFrame) -> tuple[Cell, ...]:
 def _reading(run: Run) -> tuple[str, ...]:
     if run.headline is None:
         return ("No configuration was kept under the rule of this run.",)
-    own = run.headline.rows(run.frames["unjudged"]).filter(click_metric=HEADLINE_CLICK)
+    own = run.headline.rows(run.frames["unjudged"]).filter(click_metric=run.click)
     rules = [rule for rule in RULES if own.filter(rule=rule).height]
     ranked = own.filter(rule=rules[0]).sort("correlation", descending=True, nulls_last=True)
     best = ranked["editorial_metric"][0]
@@ -91,5 +90,5 @@ def _rule_sentence(row: Mapping[str, Any]) -> str:
     value = found.reason if found.value is None else f"{number(found.value)} ({span(found.low, found.high)})"
     return sentence(
         f"{RULES[row['rule']]}: coverage {percent(row['coverage'])}, {percent(row['filled'])} of the grades "
-        f"filled in, correlation with {HEADLINE_CLICK} {value}"
+        f"filled in, correlation with {row['click_metric']} {value}"
     )

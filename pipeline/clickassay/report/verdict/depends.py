@@ -1,0 +1,97 @@
+"""Whether the best metric depends on the click metric, the market, the depth or the judge.
+
+The best are the highest metric or baseline and all that it is not significantly above. Each choice is varied
+alone, from the headline sample and click metric. The best metric depends on it when no metric is among
+the best whatever is chosen: then each has been found significantly worse than another somewhere.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.text import visible
+from clickassay.report.model import Run
+from clickassay.report.verdict.ranking import Ranking, rank
+
+NOT_COUNTED = ("SS", "QCTR")
+"""Click metrics that are compared only when asked for: SS uses the grades, QCTR counts every click."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of what is varied, and the best metrics and baselines there; none where nothing predicts."""
+
+    value: str
+    best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The best metrics for every value of one choice.
+
+    Attributes
+    ----------
+    by
+        What is varied: ``click metric``, ``market``, ``depth`` or ``judge``.
+    choices
+        Its values, that of the headline first.
+    """
+
+    by: str
+    choices: tuple[Choice, ...]
+
+    @property
+    def known(self) -> tuple[Choice, ...]:
+        """The choices for which something predicts clicks."""
+        return tuple(one for one in self.choices if one.best)
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The metrics and baselines that are among the best for each known choice."""
+        if not self.known:
+            return ()
+        first, *rest = self.known
+        return tuple(name for name in first.best if all(name in one.best for one in rest))
+
+    @property
+    def depends(self) -> bool:
+        """Whether no metric is among the best for all of two choices or more."""
+        return len(self.known) > 1 and not self.shared
+
+
+def by_click(run: Run) -> tuple[str, ...]:
+    """Return the click metrics to compare: those asked for if several are, else all but `NOT_COUNTED`."""
+    if len(run.counted) > 1:
+        return run.counted
+    return (run.click, *(one for one in run.clicks if one not in (run.click, *NOT_COUNTED)))
+
+
+def dependence_on_clicks(rankings: Sequence[Ranking]) -> Dependence:
+    """Return whether the best metric depends on the click metric."""
+    return Dependence("click metric", tuple(Choice(one.click, one.among_best) for one in rankings))
+
+
+def dependences(run: Run, clicks: Sequence[str]) -> tuple[Dependence, ...]:
+    """Vary click metric, market, depth and judge, each alone; those of a single value are left out."""
+    if run.headline is None:
+        return ()
+    found = [dependence_on_clicks([rank(run, run.headline, click) for click in clicks])]
+    for column in SAMPLE_COLUMNS:
+        samples = _varied(run, run.headline, column)
+        choices = (_choice(run, sample, column) for sample in samples)
+        found.append(Dependence(column, tuple(choices)))
+    return tuple(one for one in found if len(one.choices) > 1)
+
+
+def _varied(run: Run, headline: SampleKey, column: str) -> list[SampleKey]:
+    """Return the samples that differ from the headline one in this column at most; that one first."""
+    rows = run.frames["statistics"].filter(pl.col("n_sessions") > 0)
+    same = {name: value for name, value in headline.columns.items() if name != column}
+    keys = rows.filter(**same).sort(SAMPLE_COLUMNS).select(SAMPLE_COLUMNS).iter_rows()
+    return [headline, *(key for key in (SampleKey(*row) for row in keys) if key != headline)]
+
+
+def _choice(run: Run, sample: SampleKey, column: str) -> Choice:
+    return Choice(visible(sample.columns[column]), rank(run, sample).among_best)

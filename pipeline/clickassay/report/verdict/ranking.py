@@ -1,0 +1,258 @@
+"""Metrics and baselines by how well they predict a click metric, and the tests between them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.records import SampleKey
+from clickassay.core.text import listed
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.cells import Estimate
+from clickassay.report.model import Run, estimate, in_order
+
+ALPHA = 0.05
+"""A difference is significant when its adjusted p-value is below this."""
+
+Quantity = Literal["correlation", "correlation of differences"]
+"""What metrics are ranked by: their correlation with clicks, or that of differences between two rankings."""
+
+
+@dataclass(frozen=True)
+class Lead(Estimate):
+    """How much one metric is ahead of another, and whether that is significant.
+
+    Attributes
+    ----------
+    p_adjusted
+        Adjusted p-value of no difference; None when it was not tested.
+    queries_needed
+        Judged queries that detect such a difference with a power of 80 %; None when no number does.
+    n_queries
+        Judged queries of the run.
+    """
+
+    p_adjusted: float | None = None
+    queries_needed: float | None = None
+    n_queries: int = 0
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the two are significantly different."""
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the first is significantly above the second."""
+        return self.is_significant and self.value is not None and self.value > 0
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A metric or a baseline with a value.
+
+    Attributes
+    ----------
+    name
+        Name of the metric.
+    estimate
+        Its correlation.
+    null
+        The correlation if clicks ignored the grades.
+    p_adjusted
+        Adjusted p-value of no more than that; None when it was not tested.
+    """
+
+    name: str
+    estimate: Estimate
+    null: float = 0.0
+    p_adjusted: float | None = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a baseline."""
+        return self.name in BASELINES
+
+    @property
+    def value(self) -> float:
+        """The correlation, which a competitor has."""
+        return self.estimate.value or 0.0
+
+    @property
+    def is_above_nothing(self) -> bool:
+        """Whether it is significantly above what clicks that ignore the grades would give."""
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA and self.value > self.null
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The metrics and the baselines of one sample by how well they predict one click metric.
+
+    Attributes
+    ----------
+    quantity
+        What they are ranked by.
+    click
+        The click metric.
+    sample
+        Market, depth and judge; None where no session was kept.
+    competitors
+        By name, highest first; only those with a value, and none if no metric has one.
+    pairs
+        How much one is ahead of another, for each pair of the run's tests.
+    reason
+        Why there is no competitor; None when there is one.
+    """
+
+    quantity: Quantity
+    click: str
+    sample: SampleKey | None
+    competitors: Mapping[str, Competitor] = field(default_factory=dict)
+    pairs: Mapping[tuple[str, str], Lead] = field(default_factory=dict)
+    reason: str | None = None
+
+    @property
+    def values(self) -> dict[str, Estimate]:
+        """The estimates by name, highest first."""
+        return {name: one.estimate for name, one in self.competitors.items()}
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are no baselines, highest first."""
+        return tuple(name for name, one in self.competitors.items() if not one.is_baseline)
+
+    @property
+    def baselines(self) -> tuple[str, ...]:
+        """The baselines, highest first."""
+        return tuple(name for name, one in self.competitors.items() if one.is_baseline)
+
+    @property
+    def highest(self) -> str:
+        """The metric or baseline with the highest value."""
+        return next(iter(self.competitors))
+
+    @property
+    def best(self) -> str:
+        """The metric with the highest value, baselines aside."""
+        return self.metrics[0]
+
+    @property
+    def top(self) -> Estimate:
+        """The estimate of the best metric."""
+        return self.values[self.best]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """All but the best metric, highest first."""
+        return tuple(name for name in self.competitors if name not in self.metrics[:1])
+
+    @property
+    def leads(self) -> dict[str, Lead]:
+        """How much the best metric is ahead of each other one."""
+        return {name: self.lead(self.best, name) for name in self.others}
+
+    def lead(self, first: str, second: str) -> Lead:
+        """Return how much `first` is ahead of `second`; without a test if the run made none."""
+        if (first, second) in self.pairs:
+            return self.pairs[first, second]
+        if (second, first) in self.pairs:
+            return swap_sides(self.pairs[second, first])
+        return Lead(self.competitors[first].value - self.competitors[second].value)
+
+    def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the others that `first` is not significantly above."""
+        return tuple(name for name in others if name != first and not self.lead(first, name).is_ahead)
+
+    def untested(self, first: str) -> tuple[str, ...]:
+        """Return those whose difference from `first` was not tested."""
+        rest = (name for name in self.competitors if name != first)
+        return tuple(name for name in rest if self.lead(first, name).p_adjusted is None)
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """All that were tested and are not significantly different from the best metric."""
+        return tuple(
+            name
+            for name, lead in self.leads.items()
+            if lead.p_adjusted is not None and not lead.is_significant
+        )
+
+    @property
+    def proven(self) -> tuple[str, ...]:
+        """Metrics that are significantly above nothing and above each baseline, highest first."""
+        return tuple(
+            name
+            for name in self.metrics
+            if self.competitors[name].is_above_nothing and not self.not_above(name, self.baselines)
+        )
+
+    @property
+    def unbeaten(self) -> tuple[str, ...]:
+        """Baselines that no metric is significantly above, highest first."""
+        return tuple(
+            baseline
+            for baseline in self.baselines
+            if not any(self.lead(name, baseline).is_ahead for name in self.metrics)
+        )
+
+    @property
+    def among_best(self) -> tuple[str, ...]:
+        """The highest, and all that it is not significantly above; () where nothing is above nothing."""
+        if not any(one.is_above_nothing for one in self.competitors.values()):
+            return ()
+        return (self.highest, *self.not_above(self.highest, tuple(self.competitors)))
+
+
+def rank(run: Run, sample: SampleKey, click: str | None = None) -> Ranking:
+    """Rank by the overall correlation with a click metric; None = the headline one."""
+    rows = run.competing("correlations").filter(split=EVERY)
+    return _rank(run, "correlation", sample, click or run.click, rows, run.competing("comparisons"))
+
+
+def rank_differences(run: Run, sample: SampleKey, click: str | None = None) -> Ranking:
+    """Rank by the correlation of differences between two rankings (closed form of Algorithm 3)."""
+    rows = run.competing("differences").rename({"exact": "correlation"})
+    pairs = run.competing("difference_comparisons")
+    return _rank(run, "correlation of differences", sample, click or run.click, rows, pairs)
+
+
+def _rank(
+    run: Run, quantity: Quantity, sample: SampleKey, click: str, rows: pl.DataFrame, pairs: pl.DataFrame
+) -> Ranking:
+    own, tests = (sample.rows(frame).filter(click_metric=click) for frame in (rows, pairs))
+    found = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
+    ordered = [found[name] for name in in_order(tuple(found), (*run.editorial, *BASELINES))]
+    known = sorted((_competitor(row) for row in ordered if row["correlation"] is not None), key=_falling)
+    if all(one.is_baseline for one in known):
+        reasons = {estimate(row).reason or "no value" for row in ordered if row["correlation"] is None}
+        why = listed(sorted(reasons)) or f"{click} was not computed"
+        return Ranking(quantity, click, sample, reason=why)
+    leads = {(row["metric_a"], row["metric_b"]): lead_from_row(row) for row in tests.iter_rows(named=True)}
+    return Ranking(quantity, click, sample, {one.name: one for one in known}, leads)
+
+
+def _falling(one: Competitor) -> float:
+    return -one.value
+
+
+def _competitor(row: Mapping[str, Any]) -> Competitor:
+    return Competitor(
+        row["editorial_metric"], estimate(row), row.get("null_correlation") or 0.0, row["p_adjusted"]
+    )
+
+
+def lead_from_row(row: Mapping[str, Any]) -> Lead:
+    """Return how much `metric_a` is ahead of `metric_b` in a row of `comparisons`."""
+    found = estimate(row, "difference")
+    return Lead(
+        found.value, found.low, found.high, found.reason, found.caution,
+        p_adjusted=row["p_adjusted"], queries_needed=row["queries_needed"], n_queries=row["n_queries"],
+    )  # fmt: skip
+
+
+def swap_sides(found: Lead) -> Lead:
+    """Return a lead with its two sides exchanged."""
+    value, low, high = (None if end is None else -end for end in (found.value, found.high, found.low))
+    return replace(found, value=value, low=low, high=high)

@@ -1,0 +1,300 @@
+"""Claims as sentences: the headline and the three findings."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from clickassay.core.text import MISSING, capital, count, listed, number, percent, sentence, signed
+from clickassay.report.model import Run
+from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
+from clickassay.report.verdict.depends import Dependence
+from clickassay.report.verdict.influence import MAX_INFLUENTIAL_SHARE, N_INFLUENTIAL
+from clickassay.report.verdict.ranking import Lead
+from clickassay.report.verdict.words import (
+    BASELINE_MEANINGS,
+    MAX_QUERIES_NEEDED,
+    MOST_NAMES,
+    all_spoken,
+    approximate_count,
+    caution_sentence,
+    few_spoken,
+    interval_text,
+    spoken,
+    test_text,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One main finding: the number to remember, and its sentences with the uncertainty."""
+
+    key: str
+    text: str
+
+
+# ---- the headline ---------------------------------------------------------------------------------
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """Return the headline: what the tests allow to be said of the click metrics that count."""
+    titles = [claim_title(claim) for claim in verdict.claims]
+    clicks = [claim.ranking.click for claim in verdict.claims]
+    if len(titles) == 1:
+        return titles[0]
+    if verdict.kind == DEPENDS_ON_CLICK:
+        each = (f"{_in_short(claim)} by {claim.ranking.click}" for claim in verdict.claims)
+        return f"What predicts clicks best depends on the click metric: {', '.join(each)}"
+    if len(set(titles)) == 1:
+        return f"{titles[0]}, by {listed(clicks)} alike"
+    each = (f"by {click}, {_uncapital(title)}" for click, title in zip(clicks, titles, strict=True))
+    return capital("; ".join(each))
+
+
+def claim_title(claim: Claim) -> str:
+    """Return what is claimed of one click metric, in one line."""
+    return _TITLES[claim.kind](claim)
+
+
+def _tied_title(claim: Claim) -> str:
+    names = claim.rivals
+    others = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
+    than = "predicts clicks better than the baselines" if claim.ranking.baselines else "comes first"
+    return f"{claim.subject} {than}, but not significantly better than {others}"
+
+
+def _not_beaten_title(claim: Claim) -> str:
+    if not claim.ranking.unbeaten:
+        return "No metric is significantly better than nothing and than every baseline"
+    return f"No metric predicts clicks significantly better than {spoken(claim.ranking.unbeaten[0])} alone"
+
+
+def _baseline_title(claim: Claim) -> str:
+    return f"{capital(spoken(claim.winning_baseline or ''))} alone predicts clicks better than every metric"
+
+
+_TITLES: dict[str, Callable[[Claim], str]] = {
+    "metric_best": lambda claim: f"{claim.subject} predicts clicks best",
+    "metric_tied": _tied_title,
+    "baseline_best": _baseline_title,
+    "baseline_not_beaten": _not_beaten_title,
+    "nothing_predicts": lambda _: "No offline metric can be shown to predict clicks",
+    "not_tested": lambda _: "Whether any offline metric predicts clicks could not be tested",
+    "no_correlation": lambda _: "Nothing can be said about metrics and clicks",
+}
+
+
+def _in_short(claim: Claim) -> str:
+    """Return the best of one click metric, for a list of several."""
+    best = claim.ranking.among_best
+    return few_spoken(best, "or") if best else "none"
+
+
+def _uncapital(title: str) -> str:
+    """Return a title for the middle of a sentence; the names of metrics stay."""
+    begins_plainly = title.startswith(("No ", "Nothing ", "Whether ", "The "))
+    return title[0].lower() + title[1:] if begins_plainly else title
+
+
+# ---- findings 1 and 2 -----------------------------------------------------------------------------
+
+
+def write_findings(found: Findings) -> tuple[Finding, Finding, Finding]:
+    """Return the three main findings."""
+    return first_finding(found.correlation), second_finding(found.differences), third_finding(found.depends)
+
+
+def first_finding(claim: Claim) -> Finding:
+    """Say which metric correlates best with the headline click metric, and what it is better than."""
+    ranking = claim.ranking
+    if not ranking.competitors:
+        with_click = "" if ranking.sample is None else f" with {ranking.click}"
+        return Finding(MISSING, sentence(f"There is no correlation{with_click} to report: {ranking.reason}"))
+    found = ranking.values[ranking.highest]
+    opening = (
+        f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
+        f"{number(found.value)} ({interval_text(found)})"
+    )
+    return Finding(number(found.value), " ".join(_sentences(claim, opening)))
+
+
+def second_finding(claim: Claim) -> Finding:
+    """Say which metric's differences between two rankings predict those in clicks best."""
+    ranking = claim.ranking
+    if not ranking.competitors:
+        return Finding(
+            MISSING, sentence(f"The choice between two rankings cannot be evaluated: {ranking.reason}")
+        )
+    name = ranking.highest
+    found = ranking.values[name]
+    opening = (
+        f"Between two rankings of the same queries, differences in {_introduced(name)} and in "
+        f"{ranking.click} have the highest correlation, {number(found.value)} ({interval_text(found)})"
+    )
+    share = claim.sign_agreement.get(name)
+    agreement = (
+        f"{capital(spoken(name))} and {ranking.click} prefer the same ranking in {percent(share)} of the "
+        "cases (50 % is chance)."
+    )
+    return Finding(percent(share), " ".join((*_sentences(claim, opening), agreement)))
+
+
+def _introduced(name: str) -> str:
+    """Return the name of a metric; that of a baseline with what it measures."""
+    return f"{spoken(name)} (the baseline {name})" if name in BASELINE_MEANINGS else name
+
+
+def _sentences(claim: Claim, opening: str) -> Iterator[str]:
+    """Yield the opening, how sure it is, and what the subject is better than."""
+    highest = claim.ranking.competitors[claim.ranking.highest]
+    caution = caution_sentence(highest.estimate)
+    known = f"{number(highest.null)}, its value if clicks ignored the grades"
+    nothing = known if highest.null else "zero"
+    if claim.kind == "nothing_predicts":
+        yield f"{opening}, which is not significantly above {nothing}.{caution}"
+        yield "No other metric or baseline has a value significantly above that."
+        return
+    yield f"{opening}.{caution}"
+    if claim.kind == "not_tested":
+        yield f"Whether it is above {nothing} could not be tested."
+        return
+    yield from _subject_sentences(claim)
+    if (claim.influential_share or 0.0) > MAX_INFLUENTIAL_SHARE:
+        yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
+    yield from _baseline_sentences(claim)
+    yield from _metric_sentences(claim)
+
+
+def _subject_sentences(claim: Claim) -> Iterator[str]:
+    """Introduce the metric that the claim is about, where it is not the highest of all."""
+    subject, ranking = claim.subject, claim.ranking
+    if subject is None or subject == ranking.highest:
+        return
+    found = ranking.values[subject]
+    what = "the highest metric" if subject == ranking.best else "the highest that beats every baseline"
+    yield f"{subject}, {what}, has {number(found.value)} ({interval_text(found)}).{caution_sentence(found)}"
+
+
+def _baseline_sentences(claim: Claim) -> Iterator[str]:
+    """Say which baselines the subject is significantly above, with the lead over the nearest."""
+    subject, ranking = claim.subject, claim.ranking
+    if subject is None or not ranking.baselines:
+        return
+    level = ranking.not_above(subject, ranking.baselines)
+    nearest = claim.winning_baseline or (level or ranking.baselines)[0]
+    lead = _lead_text(subject, nearest, ranking.lead(subject, nearest))
+    if claim.winning_baseline is not None:
+        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}."
+    elif level:
+        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}."
+    else:
+        yield f"{subject} is significantly above every baseline: {lead}."
+
+
+def _lead_text(first: str, second: str, lead: Lead) -> str:
+    """Return a difference and its test, e.g. ``ERR minus the mean grade is +0.010 (95 % interval ...)``."""
+    if lead.p_adjusted is None:
+        return f"the difference from {spoken(second)} could not be tested"
+    return f"{first} minus {spoken(second)} is {signed(lead.value or 0.0)} ({test_text(lead)})"
+
+
+def _metric_sentences(claim: Claim) -> Iterator[str]:
+    """Say which other metrics the subject is significantly above."""
+    subject, ranking = claim.subject, claim.ranking
+    if subject is None:
+        return
+    others = tuple(name for name in ranking.metrics if name != subject)
+    untested = tuple(name for name in others if name in ranking.untested(subject))
+    tied = tuple(name for name in claim.rivals if name not in untested)
+    behind = tuple(name for name in others if name not in (*tied, *untested))
+    if not others:
+        yield "No other metric has a value."
+    if behind:
+        lead = ranking.lead(subject, behind[0])
+        yield _behind_sentence(subject, behind[0], lead, is_next=behind[0] == others[0])
+    if tied:
+        yield _tied_sentence(subject, tied, ranking.lead(subject, tied[0]))
+    elif others and not untested:
+        yield f"{subject} is significantly above all other metrics."
+    if untested:
+        yield f"Whether it differs from {listed(untested)} was not tested."
+
+
+def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> str:
+    which = "the next metric" if is_next else "the next that is significantly different"
+    text = f"{subject} is {number(lead.value)} above {other}, {which} ({test_text(lead)})."
+    return text + caution_sentence(lead)
+
+
+def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:
+    """List the tied metrics, and the judged queries needed to show a difference from the nearest."""
+    text = f"{subject} is not significantly above {listed(tied)}"
+    if nearest.queries_needed is None or nearest.queries_needed > MAX_QUERIES_NEEDED:
+        return sentence(text)
+    needed = approximate_count(nearest.queries_needed)
+    return (
+        f"{text}; to show a difference from {tied[0]} would take about {needed} judged queries, and there "
+        f"are {count(nearest.n_queries)}."
+    )
+
+
+# ---- finding 3 ------------------------------------------------------------------------------------
+
+
+def third_finding(claim: DependsClaim) -> Finding:
+    """Say whether the best metric depends on the click metric, the market, the depth or the judge."""
+    if claim.reason is not None:
+        return Finding(MISSING, sentence(claim.reason))
+    if not claim.varied:
+        return Finding(MISSING, "There is one sample and one click metric: nothing else to compare with.")
+    depending = [one for one in claim.varied if one.depends]
+    names = [f"the {one.by}" for one in claim.varied]
+    if depending:
+        on = listed(f"the {one.by}" for one in depending)
+        opening = f"What predicts clicks best depends significantly on {on}."
+    else:
+        opening = f"What predicts clicks best does not depend significantly on {listed(names, 'or')}."
+    texts = [opening, *(text for one in claim.varied for text in _dependence_sentences(one)), _counted(claim)]
+    return Finding(f"{len(depending)} of {len(claim.varied)}", " ".join(filter(None, texts)))
+
+
+_EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
+_EVERY = {
+    "click metric": "by every click metric",
+    "market": "in every market",
+    "depth": "at every depth",
+    "judge": "with every judge",
+}
+
+
+def _dependence_sentences(found: Dependence) -> Iterator[str]:
+    if found.depends:
+        each = (f"{few_spoken(one.best, 'or')} {_EACH[found.by].format(one.value)}" for one in found.known)
+        yield f"{capital('; '.join(each))}."
+    elif len(found.known) > 1:
+        verb = "is" if len(found.shared) == 1 else "are"
+        yield f"{capital(few_spoken(found.shared))} {verb} among the best {_EVERY[found.by]}."
+    unknown = [one.value for one in found.choices if not one.best]
+    if unknown:
+        yield f"Nothing can be shown to predict clicks {_EACH[found.by].format(listed(unknown))}."
+
+
+def _counted(claim: DependsClaim) -> str:
+    """Say what among the best means, and which click metrics were compared."""
+    clicks = f" (click metrics: {', '.join(claim.counted)})" if len(claim.counted) > 1 else ""
+    return (
+        "Among the best are the highest and all that it is not significantly above; each choice is varied "
+        f"alone{clicks}."
+    )
+
+
+def scope(run: Run) -> str:
+    """Say which sample and click metric the headline numbers are for, and why these."""
+    if run.headline is None:
+        return ""
+    several = {
+        "market": "the market with the most sessions kept",
+        "depth": "the smallest depth",
+        "judge": "the first judge",
+    }
+    why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
+    because = f" ({listed(why)})" if why else ""
+    return f"Headline numbers are for {run.headline.label}{because} and the click metric {run.click}."

@@ -1,0 +1,170 @@
+"""The verdict, the findings and the health of the log as the content of ``summary.json``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clickassay.core.errors import ReportError
+from clickassay.core.records import SampleKey
+from clickassay.core.text import listed
+from clickassay.report.cells import Estimate
+from clickassay.report.verdict.claims import Claim, DependsClaim, Findings, Verdict
+from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
+from clickassay.report.verdict.sentences import claim_title, verdict_sentence, write_findings
+
+SUMMARY_FILE = "summary.json"
+
+SCHEMA = 1
+"""Number of the form of ``summary.json``: one more when a key gets another name or meaning."""
+
+SEVERITIES = ("caution", "finding", "stop")
+"""How severe a check of the log is, the mildest first."""
+
+HEALTH_KEYS = ("check", "severity", "value", "threshold", "sentence", "remedy", "example")
+"""What every entry of ``health`` has."""
+
+METHOD = "leaving out one query at a time (jackknife), Student's t"
+FAMILY = "all pairs of editorial metrics of one market, depth, judge and click metric, baselines included"
+FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
+
+
+def summary(found: Findings, health: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
+
+    Parameters
+    ----------
+    found
+        Verdict and findings of a run.
+    health
+        What the checks of the log found, each with `HEALTH_KEYS`; () = nothing.
+
+    Raises
+    ------
+    ReportError
+        If an entry of `health` has other keys or an unknown severity.
+    """
+    for entry in health:
+        _check_health(entry)
+    texts = [one.text for one in write_findings(found)]
+    claims = (_claim(found.correlation), _claim(found.differences), _depends(found.depends))
+    return {
+        "schema": SCHEMA,
+        "log_status": _worst([str(entry["severity"]) for entry in health]),
+        "verdict": _verdict(found.verdict),
+        "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
+        "health": [dict(entry) for entry in health],
+    }
+
+
+def _check_health(entry: Mapping[str, Any]) -> None:
+    if set(entry) != set(HEALTH_KEYS):
+        raise ReportError(f"a check of health has the keys {listed(entry)}; it needs {listed(HEALTH_KEYS)}")
+    if entry["severity"] not in SEVERITIES:
+        raise ReportError(f"severity {entry['severity']!r} is none of {listed(SEVERITIES, 'or')}")
+
+
+def _worst(severities: Sequence[str]) -> str | None:
+    return max(severities, key=SEVERITIES.index, default=None)
+
+
+def _verdict(found: Verdict) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "sentence": verdict_sentence(found),
+        "sample": _sample(found.claims[0].ranking.sample),
+        "by_click": [
+            {
+                "click_metric": claim.ranking.click,
+                "kind": claim.kind,
+                "subject": claim.subject,
+                "among_best": list(claim.ranking.among_best),
+                "unbeaten_baselines": list(claim.ranking.unbeaten),
+                "sentence": claim_title(claim),
+            }
+            for claim in found.claims
+        ],
+    }
+
+
+def _sample(key: SampleKey | None) -> dict[str, str | int] | None:
+    return None if key is None else dict(key.columns)
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    ranking = claim.ranking
+    return {
+        "kind": claim.kind,
+        "quantity": ranking.quantity,
+        "sample": _sample(ranking.sample),
+        "click_metric": ranking.click,
+        "subject": claim.subject,
+        "among_best": list(ranking.among_best),
+        "unbeaten_baselines": list(ranking.unbeaten),
+        "numbers": [
+            {**_number(one), "sign_agreement": claim.sign_agreement.get(name)}
+            for name, one in ranking.competitors.items()
+        ],
+        "compared_with": [] if claim.subject is None else _compared(ranking, claim.subject),
+        "influential_share": claim.influential_share,
+        "test": _test(),
+        "reason": ranking.reason,
+    }
+
+
+def _test() -> dict[str, Any]:
+    return {
+        "method": METHOD,
+        "adjustment": "Holm",
+        "alpha": ALPHA,
+        "family": FAMILY,
+        "family_of_numbers": FAMILY_NOTHING,
+    }
+
+
+def _number(one: Competitor) -> dict[str, Any]:
+    return {
+        "metric": one.name,
+        "is_baseline": one.is_baseline,
+        **_estimate(one.estimate, "value"),
+        "null": one.null,
+        "p_adjusted": one.p_adjusted,
+        "above_null": one.is_above_nothing,
+    }
+
+
+def _estimate(found: Estimate, name: str) -> dict[str, Any]:
+    return {name: found.value, "ci_low": found.low, "ci_high": found.high, "caution": found.caution}
+
+
+def _compared(ranking: Ranking, subject: str) -> list[dict[str, Any]]:
+    """Return how far the subject is ahead of each other metric and baseline."""
+    leads = {name: ranking.lead(subject, name) for name in ranking.competitors if name != subject}
+    return [
+        {
+            "metric": name,
+            "is_baseline": ranking.competitors[name].is_baseline,
+            **_estimate(lead, "difference"),
+            "p_adjusted": lead.p_adjusted,
+            "significant": None if lead.p_adjusted is None else lead.is_significant,
+            "queries_needed": lead.queries_needed,
+            "n_queries": lead.n_queries,
+        }
+        for name, lead in leads.items()
+    ]
+
+
+def _depends(claim: DependsClaim) -> dict[str, Any]:
+    return {
+        "kind": claim.kind,
+        "click_metrics": list(claim.counted),
+        "varied": [
+            {
+                "by": one.by,
+                "depends": one.depends,
+                "shared": list(one.shared),
+                "choices": [{"value": each.value, "among_best": list(each.best)} for each in one.choices],
+            }
+            for one in claim.varied
+        ],
+        "test": _test(),
+        "reason": claim.reason,
+    }

@@ -1,0 +1,66 @@
+"""Runs of a few numbers that are written down: correlations, and which of their differences are significant."""
+
+import itertools
+
+import polars as pl
+
+from clickassay.report.model import read_run
+from support.reports.report_tables import empty_tables, frame_of, run_info
+
+KEY = {"market": "m", "depth": 5, "judge": "j"}
+SURE, UNSURE = 0.001, 0.4
+"""Adjusted p-values of a difference that is significant, and of one that is not."""
+
+
+def statistics(*samples):
+    """Rows of (market, depth, judge, kept sessions)."""
+    return frame_of("statistics", [(*key, 4, 9, kept, 1000, kept / 1000) for *key, kept in samples])
+
+
+def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None):
+    """One overall row per metric; its interval is 0.05 wide on both sides. `p` may be given by metric."""
+    by_metric = p if isinstance(p, dict) else dict.fromkeys(values, p)
+    rows = [
+        {
+            **key,
+            **{"split": "all", "class": "all", "click_metric": click, "editorial_metric": name},
+            **{"correlation": value, "ci_low": value - 0.05, "ci_high": value + 0.05},
+            **{"p_value": by_metric[name], "p_adjusted": by_metric[name]},
+            "null_correlation": (nulls or {}).get(name, 0.0),
+            **{"n_configurations": 9, "n_queries": 4, "n_sessions": 50},
+        }
+        for name, value in values.items()
+    ]
+    return frame_of("correlations", rows)
+
+
+def differences(values, click="MeanRR", key=KEY, p=SURE):
+    """One row per metric: (closed form, sign agreement)."""
+    rows = [
+        {
+            **key,
+            **{"click_metric": click, "editorial_metric": name, "exact": exact, "sign_agreement": sign},
+            **{"ci_low": exact - 0.1, "ci_high": exact + 0.1, "p_value": p, "p_adjusted": p},
+        }
+        for name, (exact, sign) in values.items()
+    ]
+    return frame_of("differences", rows)
+
+
+def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", untested=()):
+    """Every pair of metrics; those of `significant` (as sets) differ significantly; half of them swapped."""
+    rows = []
+    for place, (a, b) in enumerate(itertools.combinations(values, 2)):
+        first, second = (a, b) if place % 2 else (b, a)
+        ahead = values[first] - values[second]
+        p = None if {a, b} in untested else SURE if {a, b} in significant else UNSURE
+        rows.append((*key.values(), click, first, second, ahead, ahead - 0.01, ahead + 0.01, p, p, 1234, 4, None))
+    return frame_of(table, rows)
+
+
+def run_of(*, settings=None, **frames):
+    """The run of some tables; a list of frames is one table."""
+    whole = {name: pl.concat(frame) if isinstance(frame, list) else frame for name, frame in frames.items()}
+    tables = {**empty_tables(), "statistics": statistics((*KEY.values(), 50)), **whole}
+    info = run_info()
+    return read_run(tables, {**info, "settings": {**info["settings"], **(settings or {})}})

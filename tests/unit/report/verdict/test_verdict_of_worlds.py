@@ -1,0 +1,282 @@
+"""The verdict of worlds in which it is known: every case is worked out by hand."""
+
+import pytest
+
+from clickassay.core.text import MINUS
+from clickassay.report.verdict.claims import draw_findings
+from clickassay.report.verdict.sentences import verdict_sentence, write_findings
+from support.reports.verdict_world import KEY, UNSURE, correlations, differences, pairs, run_of, statistics
+
+VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
+BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
+
+
+def said(run):
+    """Kind, headline and findings of a run."""
+    found = draw_findings(run)
+    return found.verdict.kind, verdict_sentence(found.verdict), [one.text for one in write_findings(found)]
+
+
+def world(values, significant=(), **more):
+    return run_of(correlations=correlations(values, **more), comparisons=pairs(values, significant))
+
+
+def all_below(best, values=VALUES):
+    """The best differs significantly from all others."""
+    return [{best, other} for other in values if other != best]
+
+
+def test_where_one_metric_is_significantly_above_all_it_predicts_best():
+    kind, title, (first, _, _) = said(world(VALUES, all_below("ERR")))
+    assert (kind, title) == ("metric_best", "ERR predicts clicks best")
+    assert first == (
+        "ERR has the highest correlation with MeanRR, 0.400 (95 % interval 0.350 to 0.450). ERR is "
+        "significantly above every baseline: ERR minus the grade of the first result is +0.020 (95 % "
+        "interval 0.010 to 0.030, adjusted p 0.001). ERR is 0.040 above DCG, the next metric (95 % "
+        "interval 0.030 to 0.050, adjusted p 0.001). ERR is significantly above all other metrics."
+    )
+
+
+def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
+    kind, title, (first, _, _) = said(world(VALUES))
+    assert kind == "baseline_not_beaten"
+    assert title == "No metric predicts clicks significantly better than the grade of the first result alone"
+    assert (
+        "ERR is not significantly above the grade of the first result, the relevance of the first result or "
+        "the mean grade: ERR minus the grade of the first result is +0.020 (95 % interval 0.010 to 0.030, "
+        "adjusted p 0.400)."
+    ) in first
+    assert first.endswith(
+        "ERR is not significantly above DCG and AP; to show a difference from DCG would take about 1,200 "
+        "judged queries, and there are 4."
+    )
+
+
+def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins():
+    values = {**VALUES, "MeanGrade@1": 0.401}
+    kind, title, (first, _, _) = said(world(values, [{"ERR", "MeanGrade"}, {"ERR", "P@1"}]))
+    assert kind == "baseline_not_beaten"
+    assert title == "No metric predicts clicks significantly better than the grade of the first result alone"
+    assert first.startswith(
+        "The grade of the first result (the baseline MeanGrade@1) has the highest correlation with MeanRR, "
+        "0.401 (95 % interval 0.351 to 0.451). ERR, the highest metric, has 0.400 (95 % interval 0.350 to "
+        "0.450). ERR is not significantly above the grade of the first result: ERR minus the grade of the "
+        f"first result is {MINUS}0.001 ("
+    )
+
+
+def test_a_baseline_that_is_significantly_above_every_metric_wins():
+    values = {**VALUES, "MeanGrade": 0.6}
+    kind, title, (first, _, _) = said(world(values, all_below("MeanGrade", values)))
+    assert (kind, title) == ("baseline_best", "The mean grade alone predicts clicks better than every metric")
+    assert (
+        f"The mean grade is significantly above every metric: ERR minus the mean grade is {MINUS}0.200 ("
+        in first
+    )
+
+
+def test_where_clicks_ignore_grades_nothing_predicts_although_some_value_is_the_highest():
+    values = {name: value / 10 for name, value in VALUES.items()}
+    kind, title, (first, _, third) = said(world(values, p=UNSURE))
+    assert (kind, title) == ("nothing_predicts", "No offline metric can be shown to predict clicks")
+    assert first == (
+        f"ERR has the highest correlation with MeanRR, 0.040 (95 % interval {MINUS}0.010 to 0.090), which "
+        "is not significantly above zero. No other metric or baseline has a value significantly above that."
+    )
+    assert "best" not in third
+
+
+def test_a_correlation_significantly_below_zero_predicts_nothing():
+    kind, _, _ = said(world({name: -value for name, value in VALUES.items()}))
+    assert kind == "nothing_predicts"
+
+
+def test_without_any_value_there_is_no_correlation_and_the_reason_is_given():
+    run = run_of(statistics=statistics(("m", 5, "j", 0)))
+    kind, title, texts = said(run)
+    assert (kind, title) == ("no_correlation", "Nothing can be said about metrics and clicks")
+    assert texts[0].startswith("There is no correlation to report: no session was kept")
+    assert texts[1].startswith("The choice between two rankings cannot be evaluated: no session was kept")
+    assert texts[2] == "Of 1,000 sessions, none has a grade for every result down to the depth."
+
+
+def test_a_metric_above_the_baselines_that_ties_with_another_metric_is_not_the_best():
+    significant = [pair for pair in all_below("ERR") if pair != {"ERR", "DCG"}]
+    kind, title, (first, _, _) = said(world(VALUES, significant))
+    assert kind == "metric_tied"
+    assert title == "ERR predicts clicks better than the baselines, but not significantly better than DCG"
+    assert "ERR is 0.100 above AP, the next that is significantly different (" in first
+
+
+def test_the_highest_metric_does_not_hide_one_that_beats_every_baseline():
+    # ERR varies more: its lead over the first grade is not significant, that of DCG is
+    significant = [{"DCG", name} for name in BASELINES]
+    values = {**VALUES, "DCG": 0.395}
+    kind, title, (first, _, _) = said(world(values, significant))
+    assert kind == "metric_tied"
+    assert (
+        title == "DCG predicts clicks better than the baselines, but not significantly better than ERR and AP"
+    )
+    assert "DCG, the highest that beats every baseline, has 0.395 (" in first
+
+
+def test_a_metric_that_beats_one_baseline_and_not_the_other_beats_not_every_one():
+    significant = [{"ERR", "MeanGrade"}, {"ERR", "P@1"}, {"DCG", "MeanGrade@1"}]
+    kind, title, _ = said(world({**VALUES, "DCG": 0.39}, significant))
+    assert kind == "baseline_not_beaten"
+    assert title == "No metric is significantly better than nothing and than every baseline"
+
+
+def test_pairs_that_were_not_tested_are_neither_wins_nor_ties():
+    untested = [{"ERR", other} for other in VALUES]
+    values = correlations(VALUES)
+    run = run_of(correlations=values, comparisons=pairs(VALUES, untested=untested))
+    kind, _, (first, _, _) = said(run)
+    assert kind == "baseline_not_beaten"
+    assert "the difference from the grade of the first result could not be tested" in first
+    assert first.endswith("Whether it differs from DCG and AP was not tested.")
+
+
+def test_without_any_test_nothing_is_claimed():
+    kind, title, (first, _, _) = said(world(VALUES, p=None))
+    assert (kind, title) == ("not_tested", "Whether any offline metric predicts clicks could not be tested")
+    assert first.endswith("0.450). Whether it is above zero could not be tested.")
+
+
+def test_ss_must_be_above_what_clicks_that_ignore_grades_would_give():
+    nulls = dict.fromkeys(VALUES, 0.5)
+    values = correlations(VALUES, "SS", nulls=nulls)
+    run = run_of(correlations=values, settings={"click_metric": ["SS"]})
+    kind, _, (first, _, _) = said(run)
+    assert kind == "nothing_predicts"
+    assert "not significantly above 0.500, its value if clicks ignored the grades." in first
+
+
+# ---- several click metrics, and samples -------------------------------------------------------
+
+
+SWAPPED = {**VALUES, "DCG": 0.40, "ERR": 0.36}
+
+
+def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
+    return run_of(
+        correlations=[correlations(VALUES, clicks[0]), correlations(second, clicks[1])],
+        comparisons=[
+            pairs(VALUES, all_below("ERR"), clicks[0]),
+            pairs(second, significant, clicks[1]),
+        ],
+        settings={"click_metric": list(clicks)},
+    )
+
+
+def test_where_the_winner_depends_on_the_click_metric_the_verdict_says_so():
+    kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, all_below("DCG")))
+    assert kind == "depends_on_click"
+    assert title == "What predicts clicks best depends on the click metric: ERR by MeanRR, DCG by UCTR"
+    assert third.startswith(
+        "What predicts clicks best depends significantly on the click metric. ERR by MeanRR; DCG by UCTR."
+    )
+
+
+def test_an_order_that_changes_without_significance_is_no_dependence():
+    kind, title, (_, _, third) = said(by_two_clicks(SWAPPED, []))
+    assert kind == "metric_best"
+    assert title == (
+        "By MeanRR, ERR predicts clicks best; by UCTR, no metric predicts clicks significantly better than "
+        "the grade of the first result alone"
+    )
+    assert third.startswith(
+        "What predicts clicks best does not depend significantly on the click metric. ERR is"
+    )
+
+
+def test_the_same_verdict_by_every_click_metric_is_said_once():
+    assert said(by_two_clicks(VALUES, all_below("ERR")))[:2] == (
+        "metric_best",
+        "ERR predicts clicks best, by MeanRR and UCTR alike",
+    )
+
+
+def test_a_click_metric_that_nothing_predicts_is_named_and_decides_nothing():
+    run = run_of(
+        correlations=[correlations(VALUES), correlations(VALUES, "UCTR", p=UNSURE)],
+        comparisons=[pairs(VALUES, all_below("ERR")), pairs(VALUES, [], "UCTR")],
+    )
+    kind, title, (_, _, third) = said(run)
+    assert (kind, title) == ("metric_best", "ERR predicts clicks best")  # UCTR was not asked for
+    assert "Nothing can be shown to predict clicks by UCTR." in third
+    assert "depends significantly" not in third
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"market": "n"}, "depends significantly on the market. ERR in market m; DCG in market n."),
+        ({"depth": 10}, "depends significantly on the depth. ERR at depth 5; DCG at depth 10."),
+        ({"judge": "k"}, "depends significantly on the judge. ERR with judge j; DCG with judge k."),
+    ],
+)
+def test_the_third_finding_varies_market_depth_and_judge_each_alone(other, words):
+    key = {**KEY, **other}
+    everything_else = {"market": "z", "depth": 20, "judge": "z"}
+    run = run_of(
+        statistics=statistics((*KEY.values(), 50), (*key.values(), 40), (*everything_else.values(), 30)),
+        correlations=[correlations(VALUES), correlations(SWAPPED, key=key)],
+        comparisons=[pairs(VALUES, all_below("ERR")), pairs(SWAPPED, all_below("DCG"), key=key)],
+    )
+    found = draw_findings(run)
+    assert write_findings(found)[2].text.startswith(f"What predicts clicks best {words}")
+    assert write_findings(found)[2].key == "1 of 1"
+    assert found.depends.kind == "best_depends"
+
+
+def test_ss_and_qctr_are_not_compared_unless_asked_for():
+    frames = [correlations(VALUES), *(correlations(SWAPPED, click) for click in ("SS", "QCTR"))]
+    tests = [pairs(VALUES, all_below("ERR"))]
+    tests += [pairs(SWAPPED, all_below("DCG"), click) for click in ("SS", "QCTR")]
+    found = draw_findings(run_of(correlations=frames, comparisons=tests))
+    assert found.depends.kind == "nothing_to_vary"
+    asked = run_of(correlations=frames, comparisons=tests, settings={"click_metric": ["MeanRR", "QCTR"]})
+    assert draw_findings(asked).verdict.kind == "depends_on_click"
+
+
+# ---- differences between two rankings ---------------------------------------------------------
+
+
+def ranked(values, significant=(), p=0.001):
+    forms = {name: (value, 0.5 + value / 4) for name, value in values.items()}
+    return run_of(
+        correlations=correlations(VALUES),
+        differences=differences(forms, p=p),
+        difference_comparisons=pairs(values, significant, table="difference_comparisons"),
+    )
+
+
+def test_the_second_finding_names_the_winner_by_the_tests_of_differences():
+    values = {"DCG": 0.187, "AP": 0.361, "ERR": 0.3, "MeanGrade": 0.1}
+    text = said(ranked(values, all_below("AP", values)))[2][1]
+    assert text == (
+        "Between two rankings of the same queries, differences in AP and in MeanRR have the highest "
+        "correlation, 0.361 (95 % interval 0.261 to 0.461). AP is significantly above every baseline: AP "
+        "minus the mean grade is +0.261 (95 % interval 0.251 to 0.271, adjusted p 0.001). AP is 0.061 "
+        "above ERR, the next metric (95 % interval 0.051 to 0.071, adjusted p 0.001). AP is significantly "
+        "above all other metrics. AP and MeanRR prefer the same ranking in 59.0 % of the cases (50 % is "
+        "chance)."
+    )
+
+
+def test_the_second_finding_names_ties_with_baselines_and_metrics():
+    # the case that was published: "DCG, the highest of all metrics, 0.144", while a baseline had 0.148
+    values = {"DCG": 0.144, "ERR": 0.141, "MeanGrade@1": 0.148}
+    found = draw_findings(ranked(values))
+    assert found.differences.kind == "baseline_not_beaten"
+    text = write_findings(found)[1].text
+    assert "differences in the grade of the first result (the baseline MeanGrade@1) and in MeanRR" in text
+    assert "DCG is not significantly above the grade of the first result: DCG minus" in text
+    assert "DCG is not significantly above ERR; to show a difference" in text
+    assert "highest of all metrics" not in text
+
+
+def test_differences_that_predict_nothing_are_not_called_the_best():
+    text = said(ranked({"DCG": 0.02, "ERR": 0.01}, p=UNSURE))[2][1]
+    assert f"0.020 (95 % interval {MINUS}0.080 to 0.120), which is not significantly above zero." in text
