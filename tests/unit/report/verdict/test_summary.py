@@ -1,0 +1,143 @@
+"""summary.json: its documented form, and that it says what the report says."""
+
+import json
+import re
+from typing import get_args
+
+import pytest
+
+from clickassay.core.errors import ReportError
+from clickassay.report.build import write_report
+from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Kind, draw_findings
+from clickassay.report.verdict.summary import HEALTH_KEYS, summary
+from support.places import ROOT
+from support.reports.report_runs import RUNS
+from support.reports.report_tables import run_info, run_tables
+from support.reports.verdict_world import correlations, differences, pairs, run_of
+
+CHECK = {
+    "check": "clicks_without_a_search",
+    "severity": "finding",
+    "value": 0.6,
+    "threshold": 0.01,
+    "sentence": "60 % of the clicks have no search.",
+    "remedy": "Compare the ids.",
+    "example": "A1 beside a1",
+}
+
+
+def documented():
+    """Keys by heading of the page on the summary, in its order."""
+    page = (ROOT / "docs" / "reference" / "summary.md").read_text("utf-8")
+    parts = re.split(r"^#+ (.+)$", page, flags=re.MULTILINE)
+    tables = zip(parts[1::2], parts[2::2], strict=True)
+    return {head: re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) for head, text in tables}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The summary of a run with several markets, depths and judges, and with a check of the log."""
+    folder = tmp_path_factory.mktemp("run")
+    report = write_report(run_tables(), run_info(), folder, health=[CHECK])
+    return report, json.loads((folder / "summary.json").read_text("utf-8"))
+
+
+def test_the_documented_keys_are_the_written_ones(written):
+    _, found = written
+    first, second, third = found["findings"]
+    parts = {
+        "Top level": [found],
+        "verdict": [found["verdict"]],
+        "by_click": found["verdict"]["by_click"],
+        "Findings 1 and 2": [first, second],
+        "numbers": [*first["numbers"], *second["numbers"]],
+        "compared_with": [*first["compared_with"], *second["compared_with"]],
+        "test": [one["test"] for one in found["findings"]],
+        "Finding 3": [third],
+        "varied": third["varied"],
+        "choices": [choice for one in third["varied"] for choice in one["choices"]],
+        "health": found["health"],
+    }
+    keys = documented()
+    for head, entries in parts.items():
+        assert entries, head
+        assert {tuple(entry) for entry in entries} == {tuple(keys[head])}, head
+    assert set(keys) - set(parts) == {"The summary of a run", "Kinds"}
+    assert tuple(keys["health"]) == HEALTH_KEYS
+
+
+def test_the_documented_kinds_are_those_that_a_verdict_may_have():
+    assert documented()["Kinds"] == [*get_args(Kind), DEPENDS_ON_CLICK]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path):
+    tables, info = RUNS[name]
+    report = write_report(tables(), info(), tmp_path)
+    found = json.loads((tmp_path / "summary.json").read_text("utf-8"))
+    assert found["verdict"]["sentence"] == report.title
+    assert [one["sentence"] for one in found["findings"]] == [one.text for one in report.findings]
+    assert (found["health"], found["log_status"]) == ([], None)
+
+
+def test_the_numbers_are_those_of_the_tables(written):
+    _, found = written
+    first, second, _ = found["findings"]
+    tables = run_tables()
+    for claim, table, column in ((first, "correlations", "correlation"), (second, "differences", "exact")):
+        rows = tables[table].filter(**claim["sample"], click_metric="MeanRR")
+        rows = rows.filter(split="all") if "split" in rows.columns else rows
+        values = {row["editorial_metric"]: row for row in rows.to_dicts()}
+        assert len(claim["numbers"]) == len(values) == 11
+        for one in claim["numbers"]:
+            row = values[one["metric"]]
+            assert (one["value"], one["ci_low"], one["ci_high"], one["p_adjusted"]) == tuple(
+                row[name] for name in (column, "ci_low", "ci_high", "p_adjusted")
+            )
+        assert [one["value"] for one in claim["numbers"]] == sorted(rows[column], reverse=True)
+
+
+def test_comparisons_are_of_the_subject_with_each_other_metric_and_baseline():
+    values = {"DCG": 0.36, "ERR": 0.40, "MeanGrade": 0.25}
+    run = run_of(correlations=correlations(values), comparisons=pairs(values, [{"ERR", "DCG"}]))
+    first = summary(draw_findings(run))["findings"][0]
+    assert first["subject"] == "ERR"
+    found = [
+        (
+            one["metric"],
+            one["is_baseline"],
+            round(one["difference"], 9),
+            one["significant"],
+            one["p_adjusted"],
+        )
+        for one in first["compared_with"]
+    ]
+    assert found == [("DCG", False, 0.04, True, 0.001), ("MeanGrade", True, 0.15, False, 0.4)]
+    assert first["among_best"] == ["ERR", "MeanGrade"]
+    assert first["unbeaten_baselines"] == ["MeanGrade"]
+
+
+def test_sign_agreement_is_that_of_each_metric():
+    forms = {"DCG": (0.2, 0.55), "ERR": (0.3, 0.6)}
+    run = run_of(correlations=correlations({"DCG": 0.1}), differences=differences(forms))
+    found = summary(draw_findings(run))
+    shares = {one["metric"]: one["sign_agreement"] for one in found["findings"][1]["numbers"]}
+    assert shares == {"ERR": 0.6, "DCG": 0.55}
+
+
+@pytest.mark.parametrize(
+    ("severities", "status"),
+    [((), None), (("caution",), "caution"), (("caution", "stop", "finding"), "stop")],
+)
+def test_the_status_of_the_log_is_its_worst_severity(severities, status):
+    health = [{**CHECK, "severity": severity} for severity in severities]
+    found = summary(draw_findings(run_of()), health)
+    assert (found["log_status"], found["health"]) == (status, health)
+
+
+def test_a_check_without_a_remedy_or_of_an_unknown_severity_is_refused():
+    found = draw_findings(run_of())
+    with pytest.raises(ReportError, match="needs check, severity, value"):
+        summary(found, [{name: value for name, value in CHECK.items() if name != "remedy"}])
+    with pytest.raises(ReportError, match="severity 'bad' is none of caution, finding or stop"):
+        summary(found, [{**CHECK, "severity": "bad"}])
