@@ -86,9 +86,10 @@ def test_a_run_tells_where_the_report_is_and_three_findings(finished):
     out, printed = finished
     lines = printed.splitlines()
     assert lines[0] == f"Report: {out / 'report.html'}"
-    assert [line[:3] for line in lines[1:4]] == ["1. ", "2. ", "3. "]
-    assert all(line.startswith("Caution: ") for line in lines[4:])
-    told = [line[3:] for line in lines[1:4]] + [line.removeprefix("Caution: ") for line in lines[4:]]
+    assert [line[:3] for line in lines[2:5]] == ["1. ", "2. ", "3. "]
+    assert all(line.startswith("Caution: ") for line in lines[5:])
+    told = [lines[1].removesuffix("."), *(line[3:] for line in lines[2:5])]
+    told += [line.removeprefix("Caution: ") for line in lines[5:]]
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
     assert [finding for finding in told if finding not in report] == []
 
