@@ -37,9 +37,15 @@ def paths_of(command, path=()):
 
 
 COMMANDS = list(paths_of(typer.main.get_command(app)))
-RUN_FILES = {"report.html", "report.md", "tables", "run.duckdb", "settings.json", "health.json", "summary.json"} | {
-    f"{table.name}.parquet" for table in RUN_TABLES
-}
+RUN_FILES = {
+    "report.html",
+    "report.md",
+    "tables",
+    "run.duckdb",
+    "settings.json",
+    "health.json",
+    "summary.json",
+} | {f"{table.name}.parquet" for table in RUN_TABLES}
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
 
