@@ -124,7 +124,7 @@ SICK = {
     "a day came three times": (day_again(3), unchanged, {"double_days": "caution"}, ("1 day", "2025-06-20")),
     "a night without clicks": (unchanged, without_day(3), {"days_without_clicks": "finding"},
                                ("1 day has searches and no click", "2025-06-18")),
-    "one query": (one_query(0.3), unchanged, {"busy_query": "caution"}, ("“login”",)),
+    "one query": (one_query(0.3), unchanged, {"busy_query": "caution"}, ("are of one query",)),
     "lists of one result": (
         changed("results", pl.col("results").list.head(1)), unchanged,
         {"one_list_length": "caution", "clicks_elsewhere": "finding"}, ("Every list has 1 result",),

@@ -1,4 +1,7 @@
-"""The health of the log: what its checks found, and all of them with their numbers."""
+"""The health of the log: what its checks found, and all of them with their numbers.
+
+Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
+"""
 
 from clickassay.core.text import capital, plural
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired
@@ -12,7 +15,7 @@ def health_section(run: Run) -> Section:
     """Return the section on the health of the log: what is wrong, and all checks folded."""
     wrong = fired(run.frames["health"])
     checks = plural(run.frames["health"].height, "check")
-    said = tuple(f"{capital(one.status)}. {one.text}" for one in wrong)
+    said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in wrong)
     well = f"Nothing is wrong by {checks} of the log and its judgments."
     return Section(
         "health", "Health of the log", said or (well,), folded=(_table(run),), fold_words="All checks"
