@@ -37,6 +37,7 @@ def test_a_command_function_has_few_parameters(words):
 NARROWER = {
     "depth": {"diff", "power", "audit", "learn", "plan", "clicks compare", "clicks fit"},
     "metric": {"diff", "evaluate", "plan"},
+    "click_metric": {"diff", "power", "audit", "learn"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments"},
 }

@@ -295,9 +295,7 @@ def _signed(value: float) -> str:
 
 def _show_order(found: "RunComparison") -> None:
     if found.flips.is_empty() and found.highest.is_empty():
-        say(
-            "No comparison of two metrics flipped, and the same metrics have the highest correlations."
-        )
+        say("No comparison of two metrics flipped, and the same metrics have the highest correlations.")
     place = ("market", "depth", "judge", "click")
     if found.highest.height:
         rows = [(*row[:5], _digits(row[5]), row[6], _digits(row[7])) for row in found.highest.iter_rows()]
