@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -88,7 +89,7 @@ def test_the_version_is_told():
 # ---- run --------------------------------------------------------------------------------------
 
 
-def test_a_run_tells_where_the_report_is_and_three_findings(finished):
+def test_a_run_tells_where_the_report_is_its_verdict_and_three_findings(finished):
     out, printed = finished
     lines = printed.splitlines()
     assert lines[0] == f"Report: {out / 'report.html'}"
@@ -97,11 +98,44 @@ def test_a_run_tells_where_the_report_is_and_three_findings(finished):
     told = [lines[1].removesuffix("."), *(line[3:] for line in lines[2:5])]
     told += [line.removeprefix("Caution: ") for line in lines[5:]]
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert report.startswith(f"# {lines[1].removesuffix('.')}\n")
     assert [finding for finding in told if finding not in report] == []
 
 
 def test_a_run_folder_holds_the_files_that_are_promised_and_no_others(run):
     assert {path.name for path in run.iterdir()} == RUN_FILES
+
+
+@pytest.mark.parametrize("option", ["--click-metric", "--click"])
+def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_every_section(
+    option, log, tmp_path
+):
+    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
+    named = (option, "UCTR", option, "PLC")
+    ended = inside("run", *inputs, *named, "--out", tmp_path / "run", "--json", *QUICK)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    assert json.loads(ended.out)["verdict"] == summary["verdict"]["sentence"]
+    assert [one["click_metric"] for one in summary["verdict"]["by_click"]] == ["UCTR", "PLC"]
+    assert {one["click_metric"] for one in summary["findings"][:2]} == {"UCTR"}
+    assert summary["findings"][2]["click_metrics"] == ["UCTR", "PLC"]
+    conventions = pl.read_parquet(tmp_path / "run" / "conventions.parquet")
+    assert conventions["click_metric"].unique().to_list() == ["UCTR"]
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["settings"]["click_metric"] == ["UCTR", "PLC"]
+    report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert re.search(r"^Headline numbers are for .* and the click metric UCTR\.$", report, re.MULTILINE)
+    for words in ("Differences of correlations with", "Correlation of the baselines with"):
+        assert f"{words} UCTR" in report
+    assert "orrelation with MeanRR" not in report
+
+
+def test_an_unknown_click_metric_is_refused_with_the_known_ones_before_anything_is_read(tmp_path):
+    nowhere = tmp_path / "nothing"
+    inputs = [part for name in ("patterns", "judgments") for part in (f"--{name}", nowhere)]
+    ended = inside("report", *inputs, "--out", tmp_path / "run", "--click-metric", "MeanR")
+    assert ended.code == 2
+    assert "unknown click metric 'MeanR'; did you mean MeanRR" in ended.err
+    assert "known are UCTR, MaxRR, MeanRR, MinRR, PLC, SS, QCTR" in ended.err
 
 
 def test_every_table_of_the_report_is_there_as_csv_and_as_latex(run):

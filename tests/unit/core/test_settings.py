@@ -52,6 +52,13 @@ def test_depths_are_sorted_and_named_once_and_the_deepest_is_stored():
     assert chosen.stored_depth == 10
 
 
+def test_click_metrics_keep_their_order_and_are_named_once():
+    assert load_settings().click_metric == ("MeanRR",)
+    assert load_settings(click_metric=["UCTR, MeanRR", "UCTR"]).click_metric == ("UCTR", "MeanRR")
+    with pytest.raises(SettingsError, match="needs at least one click metric, such as MeanRR"):
+        load_settings(click_metric=[])
+
+
 def test_settings_cannot_be_changed():
     with pytest.raises(ValidationError, match="frozen"):
         load_settings().seed = 1
