@@ -105,17 +105,18 @@ pictures: $(VENV)/installed $(VENV)/tools
 truth: $(VENV)/installed
 	$(BIN)/python -m benchmarks.promises.truth
 
+# Extras stay in the pins: pip before 23.3 does not apply the pin of a package to the package with an extra.
 pins:
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml -o requirements/run.txt
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra docs \
+	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml -o requirements/run.txt
+	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra docs \
 	  -c requirements/run.txt -o requirements/docs.txt
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra explore \
+	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra explore \
 	  -c requirements/docs.txt -o requirements/explore.txt
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra spark \
+	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra spark \
 	  -c requirements/docs.txt -c requirements/explore.txt -o requirements/spark.txt
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 pyproject.toml --extra test \
+	uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 pyproject.toml --extra test \
 	  -c requirements/docs.txt -c requirements/explore.txt -c requirements/spark.txt -o requirements/test.txt
-	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --python-version 3.11 - \
+	echo 'hatchling>=1.27' | uv pip compile -q --universal --generate-hashes --no-strip-extras --python-version 3.11 - \
 	  -c requirements/test.txt -o requirements/build.txt
 
 clean:
