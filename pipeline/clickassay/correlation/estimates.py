@@ -9,6 +9,7 @@ from scipy.special import stdtr
 
 from clickassay.core.records import Floats
 from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
+from clickassay.correlation.multiplicity import together_confidence
 
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: where little is left, subtracting costs digits."""
@@ -34,6 +35,8 @@ class Estimates:
         Their 95 % interval; NaN where noise leaves too little for a bound, or `low` is NaN.
     p
         Two-sided p-values of the null values, 0..1; 0 for a correlation that is 1 whatever query is left out.
+    simultaneous_low, simultaneous_high
+        Intervals that cover all tested correlations of a row at once in 95 % of samples (Bonferroni).
     """
 
     low: Floats
@@ -43,6 +46,8 @@ class Estimates:
     corrected_low: Floats
     corrected_high: Floats
     p: Floats
+    simultaneous_low: Floats
+    simultaneous_high: Floats
 
 
 def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, null: Floats) -> Estimates:
@@ -80,7 +85,9 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
     ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     p = _p_values(z, spread, perfect, null)
-    return Estimates(low, high, spread.degrees, corrected, bottom, top, p)
+    together = fisher_interval(values, spread, together_confidence(p))
+    all_low, all_high = (np.where(perfect, values, end) for end in together)
+    return Estimates(low, high, spread.degrees, corrected, bottom, top, p, all_low, all_high)
 
 
 def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:

@@ -140,11 +140,13 @@ def _are_identical(differences: Floats, spread: Spread) -> NDArray[np.bool_]:
     return identical
 
 
-def fisher_interval(values: Floats, spread: Spread) -> tuple[Floats, Floats]:
+def fisher_interval(
+    values: Floats, spread: Spread, confidence: float | Floats = CONFIDENCE
+) -> tuple[Floats, Floats]:
     """Return the interval of correlations whose `spread` is that of artanh r; ends within -1..1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(values)
-        margin = stdtrit(spread.degrees, (1 + CONFIDENCE) / 2) * spread.error
+        margin = stdtrit(spread.degrees, (1 + np.asarray(confidence)) / 2) * spread.error
     return np.tanh(z - margin), np.tanh(z + margin)
 
 

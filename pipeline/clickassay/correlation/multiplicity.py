@@ -1,8 +1,11 @@
-"""Many tests at once: p-values corrected for their number."""
+"""Many tests at once: p-values and intervals corrected for their number."""
 
 import numpy as np
 
 from clickassay.core.records import Floats
+
+ALPHA = 0.05
+"""Level of all tests."""
 
 
 def holm(p_values: Floats) -> Floats:
@@ -25,3 +28,21 @@ def holm(p_values: Floats) -> Floats:
     adjusted = np.empty_like(raised)
     np.put_along_axis(adjusted, order, np.where(np.isnan(ordered), np.nan, raised), axis=-1)
     return adjusted
+
+
+def together_confidence(p_values: Floats) -> Floats:
+    """Return the confidence of single intervals that together cover a family in 95 % of samples (Bonferroni).
+
+    Parameters
+    ----------
+    p_values
+        (..., m) p-values, a family along the last axis; NaN = not tested, not counted.
+
+    Returns
+    -------
+    (..., 1) confidences, 0.95 or more. What `holm` leaves at 0.05 or more has an interval that contains the
+    null value: it multiplies the smallest p-value by as much, and the others by less.
+    """
+    tests = np.maximum(np.isfinite(p_values).sum(axis=-1, keepdims=True), 1)
+    confidence: Floats = 1 - ALPHA / tests
+    return confidence

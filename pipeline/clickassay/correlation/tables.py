@@ -137,6 +137,8 @@ def _intervals(known: Estimates) -> dict[str, Floats]:
         "noise_corrected_high": known.corrected_high,
         "p_value": known.p,
         "p_adjusted": holm(known.p),
+        "simultaneous_low": known.simultaneous_low,
+        "simultaneous_high": known.simultaneous_high,
     }
 
 
@@ -201,7 +203,7 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
     n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
     if not len(covariances):
-        return Estimates(*np.full((7, *exact.shape), np.nan))
+        return Estimates(*np.full((9, *exact.shape), np.nan))
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         squares_y = sums[..., :n_clicks]

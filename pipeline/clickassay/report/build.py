@@ -1,7 +1,7 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.health.checks import fired
 from clickassay.report.caveats import caveats
+from clickassay.report.charts.overview import Overview
+from clickassay.report.charts.vega import image
 from clickassay.report.glossary import linked, terms
-from clickassay.report.model import Run, Section, read_run
+from clickassay.report.model import Figure, Run, Section, Table, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
 from clickassay.report.sections.context.published import published_section
@@ -24,35 +26,97 @@ from clickassay.report.sections.correlation.correlations import correlations_sec
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_section, statistics_section
-from clickassay.report.sections.log.health import health_section
+from clickassay.report.sections.log.health import health_line, health_section
 from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
+from clickassay.report.sections.overview import (
+    LEGEND,
+    current_metric,
+    facts,
+    levels_table,
+    overview,
+    overview_figure,
+    scale_sentences,
+)
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
 from clickassay.report.sections.users.examination import examination_section
 from clickassay.report.verdict.claims import Findings, draw_findings
-from clickassay.report.verdict.sentences import Finding, scope, verdict_sentence, write_findings
+from clickassay.report.verdict.decision import Decision, decide
+from clickassay.report.verdict.sentences import Finding, scope, write_findings
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 
+MORE = "More on this: all sentences, pictures and tables"
+"""Line behind which the rest of a section is folded."""
+
 
 @dataclass(frozen=True)
 class Report:
-    """The content of the page, from headline to last section; `claims` are what the first two say."""
+    """The content of the page.
+
+    Attributes
+    ----------
+    title, reason
+        The decision, and why.
+    scope
+        Which sample and click metric the first screen is about.
+    overview
+        The picture of the first screen, if there is anything to show.
+    scale
+        What its values are to be compared with.
+    levels, facts
+        How high metrics and clicks are; the size and health of the log: name and text.
+    findings
+        The main findings, in words.
+    data, caveats
+        The sizes of the data; what is not shown.
+    main, record
+        Sections in view, and those that are folded: what is kept for the record.
+    command, rule
+        How the run was made; the rule by which queries are named.
+    shown
+        The samples on the page.
+    claims, decision
+        What the sentences are made of.
+    picture
+        What `overview` draws, for a picture of its own; None without it.
+    full
+        Whether everything is unfolded.
+    """
 
     title: str
+    reason: str
     scope: str
+    overview: tuple[Figure, ...]
+    scale: tuple[str, ...]
+    levels: Table
+    facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
     data: str
     caveats: tuple[str, ...]
-    sections: tuple[Section, ...]
+    main: tuple[Section, ...]
+    record: tuple[Section, ...]
     command: str
     rule: str
     shown: tuple[SampleKey, ...]
     claims: Findings
+    decision: Decision
+    picture: Overview | None
+    full: bool = False
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections, in their order on the page."""
+        return self.main + self.record
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, in their order on the page."""
+        return (self.levels, *(table for section in self.sections for table in section.every_table))
 
 
 def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Report:
@@ -60,33 +124,60 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     run = read_run(tables, info)
     claims = draw_findings(run)
     ranking = claims.correlation.ranking
-    health = health_section(run)
-    is_well = not fired(run.frames["health"])
+    wrong = fired(run.frames["health"])
+    current = current_metric(run, ranking)
+    decision = decide(claims.verdict, wrong, current)
+    picture = overview(run, ranking, current) if ranking.competitors else None
+    return Report(
+        decision.sentence, decision.reason, scope(run), overview_figure(ranking, picture),
+        tuple(scale_sentences(run, ranking)), levels_table(run, ranking), facts(run, health_line(run)),
+        write_findings(claims), data_line(run), caveats(run),
+        _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
+        command(run), run.labels.rule, run.shown, claims, decision, picture, full=bool(run.settings.get("full")),
+    )  # fmt: skip
+
+
+def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Section, ...]:
+    """Return what a reader decides by: each with its main picture, and all else folded."""
     sections = (
-        *(() if is_well else (health,)),
-        statistics_section(run),
-        funnel_section(run),
-        correlations_section(run),
-        comparisons_section(run, ranking),
-        good_section(run),
+        *(() if is_well else (health_section(run),)),
+        comparisons_section(run, claims),
+        differences_section(run, claims),
+        *judges_sections(run),
         classes_section(run),
         frequency_section(run),
+        funnel_section(run),
+        *unjudged_sections(run),
+        next_judgments_section(run),
+    )
+    return tuple(briefly(section) for section in sections)
+
+
+def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
+    """Return what is kept for the record: the tables and figures of the paper, and how it was computed."""
+    return (
+        statistics_section(run),
+        correlations_section(run),
+        good_section(run),
         cascade_effects_section(run),
-        differences_section(run, claims),
         baselines_section(run),
         influence_section(run),
-        *judges_sections(run),
         examination_section(run),
-        *unjudged_sections(run),
         conventions_section(run),
-        next_judgments_section(run),
         *_published(run),
-        *((health,) if is_well else ()),
+        *((health_section(run),) if is_well else ()),
         provenance_section(run),
     )
-    return Report(
-        verdict_sentence(claims.verdict), scope(run), write_findings(claims), data_line(run),
-        caveats(run), sections, command(run), run.labels.rule, run.shown, claims,
+
+
+def briefly(section: Section) -> Section:
+    """Keep the main sentence and the main picture of a section in view, or its first table; fold the rest."""
+    kept = () if section.figures else section.tables[:1]
+    rest = section.tables[len(kept) :]
+    return replace(
+        section, reading=section.reading[:1], folded_reading=section.reading[1:],
+        figures=section.figures[:1], folded_figures=section.figures[1:],
+        tables=kept, folded=(*rest, *section.folded), fold_words=MORE,
     )  # fmt: skip
 
 
@@ -133,17 +224,17 @@ def write_report(
     try:
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
-        write_table_files(folder / "tables", report.sections)
+        write_table_files(folder / "tables", report.tables)
         write_json(folder / SUMMARY_FILE, summary(report.claims, health), sort_keys=False)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return report
 
 
-def write_table_files(folder: Path, sections: tuple[Section, ...]) -> None:
+def write_table_files(folder: Path, tables: Iterable[Table]) -> None:
     """Write every table as CSV, and as LaTeX where a page can hold it."""
     folder.mkdir(exist_ok=True)
-    for table in (table for section in sections for table in section.every_table):
+    for table in tables:
         write_text(folder / f"{table.name}.csv", csv_text(table))
         if table.for_papers:
             write_text(folder / f"{table.name}.tex", latex_table(table))
@@ -160,6 +251,7 @@ def html_report(report: Report) -> str:
         "report.html.j2",
         mark=linked,
         report=report,
+        overview_legend=LEGEND,
         terms=terms(),
-        files=downloads(report.sections, report.shown),
+        files=downloads(report.tables, report.shown, full=report.full),
     )

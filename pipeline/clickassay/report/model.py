@@ -143,6 +143,8 @@ class Section:
         Tables behind a line to click.
     fold_words
         Text of that line.
+    folded_reading, folded_figures
+        Sentences and pictures behind that line.
     """
 
     name: str
@@ -153,11 +155,23 @@ class Section:
     legend: tuple[tuple[str, str], ...] = ()
     folded: tuple[Table, ...] = ()
     fold_words: str = "The numbers"
+    folded_reading: tuple[str, ...] = ()
+    folded_figures: tuple[Figure, ...] = ()
 
     @property
     def every_table(self) -> tuple[Table, ...]:
         """The tables in view and the folded ones."""
         return self.tables + self.folded
+
+    @property
+    def every_reading(self) -> tuple[str, ...]:
+        """The sentences in view and the folded ones."""
+        return self.reading + self.folded_reading
+
+    @property
+    def has_more(self) -> bool:
+        """Whether anything is folded."""
+        return bool(self.folded_reading or self.folded_figures or any(table.rows for table in self.folded))
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,11 @@ ABOVE_NOTHING = (
     Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the editorial metrics; 0..1"),
 )
 
+SIMULTANEOUS = (
+    Column("simultaneous_low", pl.Float64, "lower end of an interval that covers all of the family at once"),
+    Column("simultaneous_high", pl.Float64, "upper end of it (95 %, Bonferroni over the editorial metrics)"),
+)
+
 TESTED = (
     Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
     Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),

@@ -194,6 +194,16 @@ class Settings(BaseModel):
         le=64,
         metavar="N",
     )
+    current: str | None = _setting(
+        "Report",
+        None,
+        "The metric in use: the report says whether to keep it.",
+        unset="unknown",
+        metavar="NAME",
+    )
+    full: bool = _setting(
+        "Report", False, "Unfold every section of the page, and pack every table of it as CSV."
+    )
     published: Literal["chapelle2009"] | None = _setting(
         "Report", None, "Show the published numbers of another log next to those of the run.", unset="none"
     )

@@ -74,8 +74,24 @@ def picture(
     size, sides
         Width and height of the plot and the space around it, in pixels.
     """
+    spec = specification(layers, values, titles, size=size, sides=sides)
+    import vl_convert  # noqa: PLC0415 - tables as text need no pictures
+
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
+    return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
+
+
+def specification(
+    layers: Sequence[Spec],
+    values: Values,
+    titles: Mapping[str, str],
+    *,
+    size: tuple[float, float],
+    sides: Sides,
+) -> Spec:
+    """Return what `picture` draws, as Vega-Lite has it."""
     left, top, right, bottom = sides
-    spec = {
+    return {
         "data": {"values": [{**value, TIP: tip_text(value, titles)} for value in values]},
         "width": size[0],
         "height": size[1],
@@ -85,10 +101,31 @@ def picture(
         "config": _CONFIG,
         "layer": list(layers),
     }
+
+
+def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str], *, lift: float) -> bytes:
+    """Draw a specification as PNG on white, under a title, for where no page can be shown.
+
+    Parameters
+    ----------
+    spec
+        Of `specification`.
+    title, subtitle
+        Their lines.
+    lift
+        Pixels that they take above the picture.
+    """
     import vl_convert  # noqa: PLC0415 - tables as text need no pictures
 
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VERSION, allowed_base_urls=[])
-    return Drawing(Markup(svg), titles, values)  # noqa: S704 - Vega escapes what it draws
+    head = {
+        "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",
+        "fontSize": 19, "color": INK, "subtitleColor": MUTED, "subtitleFontSize": 13, "offset": 16,
+        "subtitlePadding": 6, "lineHeight": 24, "subtitleLineHeight": 18,
+    }  # fmt: skip
+    padding = {**spec["padding"], "top": spec["padding"]["top"] + lift}
+    own = {**spec, "title": head, "padding": padding, "background": "white"}
+    png: bytes = vl_convert.vegalite_to_png(own, vl_version=VERSION, scale=2, allowed_base_urls=[])
+    return png
 
 
 def tip_text(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:

@@ -69,27 +69,18 @@ async function download(name) {
 }
 
 document.querySelectorAll("button[data-file]").forEach((button) => {
-  button.hidden = false;
+  button.hidden = !(button.dataset.file in files);
   button.addEventListener("click", () => download(button.dataset.file));
 });
 
 // A link to the numbers of a picture opens what they are folded into.
 function unfold() {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-  const folded = target && target.closest("details");
-  if (folded && !folded.open) {
-    folded.open = true;
-    target.scrollIntoView();
-  }
+  let folded = target && target.closest("details:not([open])");
+  if (!folded) return;
+  for (; folded; folded = folded.parentElement.closest("details:not([open])")) folded.open = true;
+  target.scrollIntoView();
 }
 
 window.addEventListener("hashchange", unfold);
 unfold();
-
-let unfolded = [];
-
-window.addEventListener("beforeprint", () => {
-  unfolded = [...document.querySelectorAll("details:not([open])")];
-  unfolded.forEach((folded) => { folded.open = true; });
-});
-window.addEventListener("afterprint", () => unfolded.forEach((folded) => { folded.open = false; }));

@@ -6,7 +6,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from clickassay.core.escape import markdown
-from clickassay.report.model import Table
+from clickassay.report.model import Section, Table
 from clickassay.report.writers.numbers import MARKDOWN, cell_text
 from clickassay.report.writers.page import REPORT, template_options
 from clickassay.report.writers.tables import full_heads, is_number, row_groups
@@ -21,7 +21,7 @@ def markdown_page(template: str, *, home: str = REPORT, **content: object) -> st
 def _environment(home: str) -> Environment:
     # autoescape speaks HTML; for Markdown `finalize` does its work: every expression passes there
     environment = Environment(autoescape=False, finalize=_marked_down, **template_options(home))  # noqa: S701
-    environment.globals["pipe_table"] = _pipe_table
+    environment.globals.update(pipe_table=_pipe_table, section_part=_section_part)
     return environment
 
 
@@ -31,6 +31,16 @@ def _marked_down(value: object) -> object:
 
 def _pipe_table(table: Table) -> Markup:
     return Markup(markdown_table(table))  # noqa: S704 - its cells are escaped
+
+
+def _section_part(section: Section) -> Markup:
+    """Return a section: heading, sentences, tables."""
+    parts = [f"## {markdown(section.title)}", *(markdown(text) for text in section.every_reading)]
+    for table in section.every_table:
+        if table.rows:
+            parts += [f"### {markdown(table.title)}", markdown_table(table)]
+            parts += [markdown(remark) for remark in table.remarks]
+    return Markup("\n\n".join(parts) + "\n")  # noqa: S704 - every text is escaped
 
 
 def markdown_rows(table: Table) -> list[list[str]]:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -18,7 +18,7 @@ from markupsafe import Markup
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.escape import script_json
 from clickassay.core.records import SampleKey
-from clickassay.report.model import Section, Table
+from clickassay.report.model import Table
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.tables import html_table
 
@@ -50,15 +50,20 @@ def _safe(text: str) -> str:
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def downloads(sections: tuple[Section, ...], shown: tuple[SampleKey, ...]) -> Markup:
+MAX_PACKED = 40_000
+"""A larger packed file is in the page only if all is; else it is found in the folder ``tables``."""
+
+
+def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
     """Return the CSV files of all tables as one JSON object: names and compressed texts.
 
-    They have only the samples that are shown: a run can have hundreds.
+    They have only the samples that are shown: a run can have hundreds. Unless `full`, files above
+    `MAX_PACKED` stay out.
 
     Arrow's own gzip compresses them: its bytes do not depend on the machine.
     """
-    tables = (table for section in sections for table in section.every_table if table.rows)
-    packed = {table.name: _packed(csv_text(_only_samples(table, shown))) for table in tables}
+    texts = {table.name: _packed(csv_text(_only_samples(table, shown))) for table in tables if table.rows}
+    packed = {name: text for name, text in texts.items() if full or len(text) <= MAX_PACKED}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 

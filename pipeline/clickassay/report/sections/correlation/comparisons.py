@@ -13,7 +13,9 @@ from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Estimate, Row, p_cell
 from clickassay.report.charts.marks import common_domain, intervals
 from clickassay.report.model import Figure, Run, Section, Table, estimate
+from clickassay.report.verdict.claims import Findings
 from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
+from clickassay.report.verdict.sentences import first_finding
 from clickassay.report.verdict.words import (
     MAX_QUERIES_NEEDED,
     approximate_count,
@@ -40,9 +42,9 @@ FAMILY = (
 Group = tuple[str, ...]
 
 
-def comparisons_section(run: Run, ranking: Ranking) -> Section:
+def comparisons_section(run: Run, found: Findings) -> Section:
     """Compare the editorial metrics, for the headline click metric of the headline sample."""
-    title = "Which metrics are significantly different"
+    title, ranking = "Which metric predicts clicks", found.correlation.ranking
     rows = headline_pairs(run, "comparisons")
     table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")
     if rows.is_empty():
@@ -51,7 +53,7 @@ def comparisons_section(run: Run, ranking: Ranking) -> Section:
     return Section(
         "comparisons",
         title,
-        _reading(run, rows, ranking),
+        (first_finding(found.correlation).text, *_reading(run, rows, ranking)),
         figures,
         legend=LEAD_LEGEND if figures else (),
         tables=_letters_table(run, rows, ranking),

@@ -11,6 +11,15 @@ from clickassay.report.model import Run, Section, Table
 _HEADS = ("Status", "Number", "Fires from")
 
 
+def health_line(run: Run) -> str:
+    """Return the state of the log in a few words."""
+    frame = run.frames["health"]
+    wrong = fired(frame)
+    if not wrong:
+        return f"No fault found by {plural(frame.height, 'check')} of the log"
+    return f"{capital(wrong[0].status)}: {wrong[0].sentence}"
+
+
 def health_section(run: Run) -> Section:
     """Return the section on the health of the log: what is wrong, and all checks folded."""
     wrong = fired(run.frames["health"])

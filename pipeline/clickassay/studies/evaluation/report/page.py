@@ -177,10 +177,11 @@ def _per_query_section(frames: Mapping[str, pl.DataFrame]) -> Section:
 
 def write_evaluation_report(report: EvaluationReport, folder: Path) -> None:
     """Write ``report.html``, ``report.md``, ``tables/*.csv`` and ``tables/*.tex`` into an existing folder."""
-    files = downloads(report.sections, ())
+    tables = [table for section in report.sections for table in section.every_table]
+    files = downloads(tables, ())
     write_text(
         folder / "report.html",
         html_page("evaluation.html.j2", home=HOME, mark=html, report=report, files=files),
     )
     write_text(folder / "report.md", markdown_page("evaluation.md.j2", home=HOME, report=report))
-    write_table_files(folder / "tables", report.sections)
+    write_table_files(folder / "tables", tables)

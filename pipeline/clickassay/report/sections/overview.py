@@ -1,0 +1,166 @@
+"""The first screen's picture: every metric and baseline, what noise would give, and what can be reached."""
+
+import math
+from collections.abc import Iterator
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.text import count, number, percent
+from clickassay.correlation.levels import Level, levels
+from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.cells import Estimate, Row
+from clickassay.report.charts.overview import Bar, Overview
+from clickassay.report.model import Figure, Run, Table
+from clickassay.report.verdict.ranking import Competitor, Ranking
+from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
+
+LEGEND = (
+    ("dot", "among the best: the highest is not significantly above it"),
+    ("dot-quiet", "significantly below the highest"),
+    ("ring", "not significantly above what noise would give"),
+)
+
+ROOM_FOR_NOISE = 0.05
+"""Least reliability from which the highest possible correlation is told: below it, nothing reliable is left."""
+
+
+def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview:
+    """Return the picture of a ranking."""
+    bars = [_bar(ranking, one, _simultaneous(run, ranking), current) for one in ranking.competitors.values()]
+    axis = f"Correlation with {ranking.click}. The lines are intervals that hold for all rows at once (95 %)."
+    return Overview(bars, axis, highest_possible(run, ranking))
+
+
+def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, ...]:
+    """Return the picture with its text; none without a value."""
+    if drawn is None:
+        return ()
+    texts = (f"{bar.label} {number(bar.found.value)} ({bar.status})" for bar in drawn.bars)
+    alt = f"Correlation with {ranking.click}, highest first: {', '.join(texts)}."
+    return (
+        Figure("overview", f"How well each predicts clicks ({ranking.click})", alt, drawn.draw(), "letters"),
+    )
+
+
+def current_metric(run: Run, ranking: Ranking) -> str | None:
+    """Return the metric in use by its name in the run; None if the settings name none."""
+    given = run.settings.get("current")
+    names = {name.lower(): name for name in ranking.competitors}
+    return None if given is None else names.get(str(given).lower(), str(given))
+
+
+def levels_table(run: Run, ranking: Ranking) -> Table:
+    """Return the mean of each metric and each click metric over the sessions of the headline sample."""
+    title = "How high the metrics and the clicks are"
+    if ranking.sample is None or not ranking.competitors:
+        return Table("levels", title, "Mean over sessions", ("Value",), (), for_papers=False)
+    frame = run.headline_rows("configurations")
+    names = [name for name in (*run.editorial, *BASELINES, *run.clicks) if name in frame.columns]
+    found = levels(frame, names)
+    rows = tuple(
+        Row("clicks" if name in run.clicks else "grades", name, (_level(found[name]),)) for name in names
+    )
+    data = pl.DataFrame(
+        [{"metric": name, "mean": one.mean, "ci_low": one.low, "ci_high": one.high, "caution": one.caution}
+         for name, one in found.items()],
+        schema={"metric": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+                "caution": pl.String},
+    )  # fmt: skip
+    return Table(
+        "levels", title, "Mean over sessions", ("Value",), rows, data=data, group_head="Of", for_papers=False
+    )
+
+
+def _level(found: Level) -> Estimate:
+    return Estimate(found.mean, _known(found.low), _known(found.high), caution=found.caution)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def facts(run: Run, health: str) -> tuple[tuple[str, str], ...]:
+    """Return what else a reader needs on the first screen: the size of the data, and whether it is sound."""
+    if run.headline is None:
+        return (("Log", health),)
+    row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
+    sessions = (
+        f"{count(row['n_sessions'])} of {count(row['n_all_sessions'])} ({percent(row['coverage'])}) have a "
+        "grade for every result"
+    )
+    queries = f"{count(row['n_queries'])}, with {count(row['n_configurations'])} different lists of results"
+    return (("Sessions", sessions), ("Judged queries", queries), ("Log", health))
+
+
+def _simultaneous(run: Run, ranking: Ranking) -> dict[str, tuple[float | None, float | None]]:
+    if ranking.sample is None:
+        return {}
+    rows = ranking.sample.rows(run.competing("correlations")).filter(split=EVERY, click_metric=ranking.click)
+    ends = rows.select("editorial_metric", "simultaneous_low", "simultaneous_high")
+    return {name: (low, high) for name, low, high in ends.iter_rows()}
+
+
+def _bar(
+    ranking: Ranking,
+    one: Competitor,
+    ends: dict[str, tuple[float | None, float | None]],
+    current: str | None,
+) -> Bar:
+    low, high = ends.get(one.name, (None, None))
+    best = one.name in ranking.among_best
+    return Bar(
+        _label(one, current), Estimate(one.value, low, high), _status(ranking, one, best=best),
+        one.is_above_nothing, best,
+    )  # fmt: skip
+
+
+def _label(one: Competitor, current: str | None) -> str:
+    name = f"{BASELINE_MEANINGS[one.name]} alone" if one.name in BASELINE_MEANINGS else one.name
+    return f"{name} (in use)" if one.name == current else name
+
+
+def _status(ranking: Ranking, one: Competitor, *, best: bool) -> str:
+    if not one.is_above_nothing:
+        return "not significantly above noise"
+    if one.name == ranking.highest:
+        return "the highest"
+    return "not significantly below the highest" if best else "significantly below the highest"
+
+
+def highest_possible(run: Run, ranking: Ranking) -> float | None:
+    """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
+
+    It is the root of the reliability of the click metric: the noise-corrected correlation is the correlation
+    divided by it.
+    """
+    if ranking.sample is None:
+        return None
+    rows = ranking.sample.rows(run.competing("correlations")).filter(
+        pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
+        split=EVERY, click_metric=ranking.click,
+    )  # fmt: skip
+    if rows.is_empty():
+        return None
+    row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
+    root = row["correlation"] / row["noise_corrected"]
+    return root if root * root >= ROOM_FOR_NOISE else None
+
+
+def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
+    """Say what a value is to be compared with: noise, and the most that these clicks allow."""
+    if not ranking.competitors:
+        return
+    top = ranking.competitors[ranking.highest]
+    nothing = number(top.null, 2) if top.null else "0"
+    ceiling = highest_possible(run, ranking)
+    text = f"Clicks that ignore the grades would give {nothing}"
+    if ceiling is None:
+        yield f"{text}; the log has too few sessions to say how much could be reached."
+        return
+    share = percent(top.value / ceiling, 0)
+    yield (
+        f"{text}; with so few clicks for each list, even a metric that knew the true click rate of every list "
+        f"would reach about {number(ceiling, 2)}. {spoken(top.name).capitalize() if top.is_baseline else top.name} "
+        f"reaches {share} of that."
+    )

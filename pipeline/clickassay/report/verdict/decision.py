@@ -1,0 +1,192 @@
+"""What to do, in a sentence: the verdict, turned towards the metric that is in use."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from clickassay.core.text import capital, listed
+from clickassay.health.checks import HealthCheck
+from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Verdict
+from clickassay.report.verdict.ranking import Ranking
+from clickassay.report.verdict.sentences import claim_title, verdict_sentence
+from clickassay.report.verdict.words import MOST_NAMES, all_spoken, few_spoken, spoken
+
+Kind = Literal[
+    "log_at_fault",
+    "cannot_decide",
+    "choose_click_metric",
+    "switch",
+    "keep",
+    "baseline_better",
+    "use",
+    "no_metric_better",
+]
+"""What is advised; docs/reference/summary.md defines each."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do.
+
+    Attributes
+    ----------
+    kind
+        What is advised.
+    sentence
+        The advice, without a full stop: the title of the report.
+    reason
+        Why, in a sentence or two.
+    subject
+        The metric or baseline that the advice is about; None if it is about none.
+    current
+        The metric in use; None if it was not named.
+    """
+
+    kind: Kind
+    sentence: str
+    reason: str
+    subject: str | None = None
+    current: str | None = None
+
+
+def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None = None) -> Decision:
+    """Return what the verdict and the health of the log amount to.
+
+    Parameters
+    ----------
+    verdict
+        What the tests allow to be said, for each click metric that counts.
+    health
+        The checks that fire, findings first.
+    current
+        The metric in use; None = unknown.
+    """
+    claim = verdict.claims[0]
+    if health and health[0].is_finding:
+        sentence = f"The log has a fault: {_middle(health[0].sentence)}"
+        return Decision("log_at_fault", sentence, health[0].remedy, None, current)
+    undecided = _undecided(claim)
+    if undecided is not None:
+        return Decision("cannot_decide", f"This log cannot decide: {undecided}", _most(claim), None, current)
+    if current is None or current not in claim.ranking.competitors:
+        return _without_current(verdict, current)
+    return _about(verdict, current)
+
+
+def _middle(text: str) -> str:
+    """Return a sentence for the middle of another one."""
+    begins_plainly = text.startswith(("The ", "Of ", "One ", "Every "))
+    return (text[0].lower() + text[1:] if begins_plainly else text).removesuffix(".")
+
+
+def _undecided(claim: Claim) -> str | None:
+    """Return why the tests of the headline click metric decide nothing; None if they do."""
+    ranking = claim.ranking
+    if claim.kind == "no_correlation":
+        return ranking.reason or "there is no correlation"
+    if claim.kind == "not_tested":
+        return "no correlation could be tested"
+    if claim.kind == "nothing_predicts":
+        return f"no metric can be shown to predict {ranking.click}"
+    caution = ranking.competitors[ranking.highest].estimate.caution
+    return None if caution is None else f"its intervals are not reliable ({caution})"
+
+
+def _most(claim: Claim) -> str:
+    """Return what would help."""
+    if claim.kind == "no_correlation":
+        return "Judge results that users were shown: the report lists what to judge first."
+    return "More judged queries would make the intervals narrower: the report lists what to judge first."
+
+
+def _without_current(verdict: Verdict, current: str | None) -> Decision:
+    claim = verdict.claims[0]
+    if verdict.kind == DEPENDS_ON_CLICK:
+        reason = "No metric is among the best by every click metric that counts."
+        return Decision("choose_click_metric", verdict_sentence(verdict), reason, None, current)
+    if claim.kind in {"metric_best", "metric_tied"}:
+        return _use(claim, current)
+    if claim.kind == "baseline_best":
+        reason = "None of the metrics adds anything to it that these clicks show."
+        return Decision("baseline_better", claim_title(claim), reason, claim.winning_baseline, current)
+    reason = f"{_nearest(claim.ranking)} Nothing here is a reason to change the metric in use."
+    return Decision("no_metric_better", claim_title(claim), reason, claim.subject, current)
+
+
+def _use(claim: Claim, current: str | None) -> Decision:
+    if claim.kind == "metric_best":
+        sentence = f"Use {claim.subject}: it predicts clicks significantly better than all others"
+        return Decision(
+            "use", sentence, "It is above every metric and every baseline.", claim.subject, current
+        )
+    names = claim.rivals
+    level = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
+    sentence = f"Use {claim.subject}: it predicts clicks significantly better than the baselines"
+    are = "is" if len(names) == 1 else "are"
+    reason = f"{capital(level)} {are} not significantly worse than {claim.subject}."
+    return Decision("use", sentence, reason, claim.subject, current)
+
+
+def _nearest(ranking: Ranking) -> str:
+    """Return which metrics and baselines are among the best."""
+    best = ranking.among_best
+    if len(best) < 2:
+        return ""
+    return f"{capital(few_spoken(best))} are not significantly different from the highest, {spoken(best[0])}."
+
+
+# ---- a metric in use ------------------------------------------------------------------------------
+
+
+def _about(verdict: Verdict, current: str) -> Decision:
+    rankings = [claim.ranking for claim in verdict.claims if current in claim.ranking.competitors]
+    better = [_above(ranking, current, ranking.metrics) for ranking in rankings]
+    everywhere = [name for name in better[0] if all(name in names for names in better)]
+    if everywhere:
+        return _switch(rankings[0], everywhere, current)
+    if any(better):
+        return _choose(rankings, better, current)
+    baselines = _above(rankings[0], current, rankings[0].baselines)
+    if baselines:
+        sentence = (
+            f"{capital(spoken(baselines[0]))} alone predicts clicks significantly better than {current}"
+        )
+        reason = f"No other metric is significantly better than {current}."
+        return Decision("baseline_better", sentence, reason, baselines[0], current)
+    return _keep(rankings, current)
+
+
+def _above(ranking: Ranking, current: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return those that are significantly above the metric in use, highest first."""
+    return tuple(name for name in names if name != current and ranking.lead(name, current).is_ahead)
+
+
+def _switch(ranking: Ranking, better: Sequence[str], current: str) -> Decision:
+    best = better[0]
+    level = ranking.not_above(best, ranking.baselines)
+    sentence = f"Switch to {best}: it predicts clicks significantly better than {current}"
+    others = tuple(name for name in better if name != best)
+    reason = f"So {'does' if len(others) == 1 else 'do'} {few_spoken(others)}." if others else ""
+    if level:
+        reason += f" {best} is not significantly better than {all_spoken(level, 'or')} alone."
+    return Decision("switch", sentence, reason.strip(), best, current)
+
+
+def _choose(rankings: Sequence[Ranking], better: Sequence[tuple[str, ...]], current: str) -> Decision:
+    each = (
+        f"{few_spoken(names, 'or') if names else 'nothing'} by {ranking.click}"
+        for ranking, names in zip(rankings, better, strict=True)
+    )
+    sentence = f"Whether to leave {current} depends on the click metric"
+    reason = f"Significantly better than {current}: {', '.join(each)}."
+    return Decision("choose_click_metric", sentence, reason, None, current)
+
+
+def _keep(rankings: Sequence[Ranking], current: str) -> Decision:
+    clicks = listed(ranking.click for ranking in rankings)
+    sentence = f"Keep {current}: nothing here predicts clicks significantly better"
+    level = rankings[0].not_above(current, rankings[0].baselines)
+    reason = f"No metric or baseline is significantly above {current} by {clicks}."
+    if level:
+        reason += f" Nor is {current} significantly above {all_spoken(level, 'or')} alone."
+    return Decision("keep", sentence, reason, current, current)
