@@ -13,7 +13,6 @@ from clickassay.core.records import SampleKey
 from clickassay.health.checks import fired
 from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
-from clickassay.report.charts.vega import image
 from clickassay.report.glossary import linked, terms
 from clickassay.report.model import Figure, Run, Section, Table, read_run
 from clickassay.report.sections.context.conventions import conventions_section
@@ -52,6 +51,9 @@ from clickassay.report.writers.page import downloads, html_page, write_text
 
 MORE = "More on this: all sentences, pictures and tables"
 """Line behind which the rest of a section is folded."""
+
+MOST_ROWS = 10
+"""Rows of a table in view."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,8 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
         tuple(scale_sentences(run, ranking)), levels_table(run, ranking), facts(run, health_line(run)),
         write_findings(claims), data_line(run), caveats(run),
         _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
-        command(run), run.labels.rule, run.shown, claims, decision, picture, full=bool(run.settings.get("full")),
+        command(run), run.labels.rule, run.shown, claims, decision, picture,
+        full=bool(run.settings.get("full")),
     )  # fmt: skip
 
 
@@ -172,7 +175,7 @@ def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
 
 def briefly(section: Section) -> Section:
     """Keep the main sentence and the main picture of a section in view, or its first table; fold the rest."""
-    kept = () if section.figures else section.tables[:1]
+    kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
     rest = section.tables[len(kept) :]
     return replace(
         section, reading=section.reading[:1], folded_reading=section.reading[1:],

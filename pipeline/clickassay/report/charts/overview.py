@@ -30,7 +30,7 @@ from clickassay.report.model import Drawing
 STEP = 27
 """Height of a row."""
 _PLOT = 400
-_LABEL = 250
+_LABEL = 268
 _SIDE = 64
 """Width of the values beside the plot."""
 

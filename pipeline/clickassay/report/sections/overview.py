@@ -6,10 +6,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text import count, number, percent
+from clickassay.core.text import capital, count, number, percent, span
 from clickassay.correlation.levels import Level, levels
-from clickassay.metrics.catalogue import BASELINES
-from clickassay.report.cells import Estimate, Row
+from clickassay.report.cells import Estimate, Row, Spelled
 from clickassay.report.charts.overview import Bar, Overview
 from clickassay.report.model import Figure, Run, Table
 from clickassay.report.verdict.ranking import Competitor, Ranking
@@ -22,7 +21,7 @@ LEGEND = (
 )
 
 ROOM_FOR_NOISE = 0.05
-"""Least reliability from which the highest possible correlation is told: below it, nothing reliable is left."""
+"""Below this reliability the highest possible correlation is not given: too little is left to divide by."""
 
 
 def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview:
@@ -52,11 +51,11 @@ def current_metric(run: Run, ranking: Ranking) -> str | None:
 
 def levels_table(run: Run, ranking: Ranking) -> Table:
     """Return the mean of each metric and each click metric over the sessions of the headline sample."""
-    title = "How high the metrics and the clicks are"
+    title = "Levels: means over the sessions"
     if ranking.sample is None or not ranking.competitors:
-        return Table("levels", title, "Mean over sessions", ("Value",), (), for_papers=False)
+        return Table("levels", title, "Mean", ("Value",), (), for_papers=False)
     frame = run.headline_rows("configurations")
-    names = [name for name in (*run.editorial, *BASELINES, *run.clicks) if name in frame.columns]
+    names = [name for name in (*run.editorial, *run.clicks) if name in frame.columns]
     found = levels(frame, names)
     rows = tuple(
         Row("clicks" if name in run.clicks else "grades", name, (_level(found[name]),)) for name in names
@@ -68,16 +67,22 @@ def levels_table(run: Run, ranking: Ranking) -> Table:
                 "caution": pl.String},
     )  # fmt: skip
     return Table(
-        "levels", title, "Mean over sessions", ("Value",), rows, data=data, group_head="Of", for_papers=False
+        "levels",
+        title,
+        "Metric",
+        ("Mean (95 % interval)",),
+        rows,
+        data=data,
+        group_head="Of",
+        for_papers=False,
     )
 
 
-def _level(found: Level) -> Estimate:
-    return Estimate(found.mean, _known(found.low), _known(found.high), caution=found.caution)
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
+def _level(found: Level) -> Spelled:
+    mean, ends = number(found.mean), "no interval"
+    if not math.isnan(found.low):
+        ends = span(found.low, found.high)
+    return Spelled(f"{mean} ({ends})", found.mean)
 
 
 def facts(run: Run, health: str) -> tuple[tuple[str, str], ...]:
@@ -158,9 +163,8 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
     if ceiling is None:
         yield f"{text}; the log has too few sessions to say how much could be reached."
         return
-    share = percent(top.value / ceiling, 0)
     yield (
-        f"{text}; with so few clicks for each list, even a metric that knew the true click rate of every list "
-        f"would reach about {number(ceiling, 2)}. {spoken(top.name).capitalize() if top.is_baseline else top.name} "
-        f"reaches {share} of that."
+        f"{text}; with the few clicks that a list has, even a metric that knew its true click rate would "
+        f"reach about {number(ceiling, 2)}. {capital(spoken(top.name))} reaches {percent(top.value / ceiling, 0)} of "
+        "that."
     )

@@ -52,7 +52,7 @@ def differences_section(run: Run, found: Findings) -> Section:
     )
     known = own.filter(pl.col("exact").is_not_null())
     histograms = draw_histograms(run, found.correlation.ranking)
-    figures = (*draws_figures(histograms), *_figures(run, known))
+    figures = (*_figures(run, known), *draws_figures(histograms))
     return Section(
         "differences",
         "Choosing between two rankings",
@@ -128,8 +128,12 @@ def _figures(run: Run, known: pl.DataFrame) -> tuple[Figure, ...]:
     domain = common_domain([estimate(row, "exact") for row in rows], known["monte_carlo"].to_list())
     return tuple(
         _figure(place, click, [row for row in rows if row["click_metric"] == click], domain)
-        for place, click in enumerate(in_order(known["click_metric"].unique().to_list(), run.clicks))
+        for place, click in enumerate(_headline_first(run, known["click_metric"].unique().to_list()))
     )
+
+
+def _headline_first(run: Run, clicks: Sequence[str]) -> list[str]:
+    return sorted(in_order(clicks, run.clicks), key=lambda click: click != run.click)
 
 
 def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: tuple[float, float]) -> Figure:
