@@ -26,8 +26,10 @@ from support.oracle.messy_logs import seeded_log
 from support.tiers import first
 
 SEEDS = first(5, range(8))
-OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")
+OF_ALL_QUERIES = ("funnel", "health", "next_judgments", "queries")
 """Tables with queries without judgments, whose lists are not kept."""
+OF_LISTS = ("clicks_elsewhere", "busy_query", "one_list_length", "flat_clicks")
+"""Checks that look at lists."""
 
 
 def judged_part(judgments, seed):
@@ -74,6 +76,16 @@ def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
     for table in RUN_TABLES:
         if table.name not in OF_ALL_QUERIES:
             assert found[table.name].equals(expected[table.name]), table.name
+
+
+def test_checks_that_look_at_no_list_find_what_they_find_in_the_whole_log(world, halves):
+    paths, _ = world
+    expected, found = (
+        analyse(table, paths["judgments"], None, options)["health"].filter(~pl.col("check").is_in(OF_LISTS))
+        for table, options in halves
+    )
+    assert found.equals(expected)
+    assert found.height > 0
 
 
 def test_what_is_kept_is_that_part_of_the_whole_table(halves):

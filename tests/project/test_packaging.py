@@ -150,7 +150,9 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
 def pinned(text):
     """Return the versions of each package that a file of pins has, one for each marker."""
     found = {}
-    for name, version, marker in re.findall(r"^([a-z][\w.-]*)==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE):
+    for name, version, marker in re.findall(
+        r"^([a-z][\w.-]*)(?:\[[\w,-]+\])?==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE
+    ):
         found.setdefault(name, set()).add((version, marker))
     return found
 
