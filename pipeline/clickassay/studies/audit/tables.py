@@ -134,10 +134,10 @@ def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[
     """Return by name an earlier convention of the same quantity with the same values, where there is one."""
     names = sample.editorial_names
     found: dict[str, str] = {}
+    near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
     for place, name in enumerate(names):
         for before, other in enumerate(names[:place]):
-            near = np.isclose(means[before], means[place])  # whole columns are compared where it is likely
-            alike = quantities[other] == quantities[name] and near
+            alike = quantities[other] == quantities[name] and near[before, place]
             if alike and same_values(sample.editorial_values, before, place):
                 found[name] = other
                 break
