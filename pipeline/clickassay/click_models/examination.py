@@ -59,4 +59,5 @@ def best_persistence(examined: Floats) -> float | None:
 def _distances(persistence: Floats, relative: Floats, known: NDArray[np.bool_]) -> Floats:
     """Return for each p the sum of squares that `best_persistence` minimises."""
     discounts = persistence[:, None] ** np.arange(len(relative))
-    return np.asarray(((discounts - relative)[:, known] ** 2).sum(axis=1))
+    squares = np.ascontiguousarray((discounts - relative)[:, known] ** 2)  # else sums are added otherwise
+    return np.asarray(squares.sum(axis=1))

@@ -36,10 +36,10 @@ def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
     return replace(sample, editorial_names=tuple(columns), editorial_values=values)
 
 
-def lists_of(sample: Sample, grades: Integers, pool: Integers) -> Lists:
-    """Return the configurations of a sample as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
-    starts = np.arange(len(grades) + 1) * sample.key.depth
-    return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
+def lists_of(ids: pl.Series, grades: Integers, pool: Integers) -> Lists:
+    """Return configurations as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
+    starts = np.arange(len(grades) + 1) * grades.shape[1]
+    return Lists(tuple(ids), grades.astype(np.int16).ravel(), starts, pool)
 
 
 def scale_of(sample: Sample, settings: Settings) -> AuditScale:
