@@ -26,7 +26,7 @@ QUERIES_AT_ONCE = 2**12
 """Queries whose products are in memory at once."""
 
 VALUES_AT_ONCE = 2**17
-"""Values of metrics that are worked on at once: of a large sample one metric, as more would leave the caches."""
+"""Values that are worked on at once: of a large sample one metric, as more would leave the caches."""
 
 TOO_FEW = "fewer than two configurations"
 CLICKS_SAME = "the click metric is the same in every configuration"
