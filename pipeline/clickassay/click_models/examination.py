@@ -47,15 +47,19 @@ def best_persistence(examined: Floats) -> float | None:
         return None
     relative = examined / examined[0]
 
-    def distance(persistence: float) -> float:
-        return float(np.sum((rbp_discount(persistence, len(relative)) - relative)[known] ** 2))
-
     # the sum may have more than one dip: the whole range first, then finer around the lowest value
     near = 0.5
     for width in (0.5, 1e-2, 2e-4):
-        low, high = max(near - width, 0.0), min(near + width, 1.0)
-        near = min((near, *np.linspace(low, high, 101).tolist()), key=distance)
+        grid = np.linspace(max(near - width, 0.0), min(near + width, 1.0), 101)
+        tried = np.append(near, grid)
+        near = float(tried[_distances(tried, relative, known).argmin()])
     return _where_flat(relative, known, near, 4e-6)
+
+
+def _distances(persistence: Floats, relative: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return for each p the sum of squares that `best_persistence` minimises."""
+    discounts = persistence[:, None] ** np.arange(len(relative))
+    return np.asarray(((discounts - relative)[:, known] ** 2).sum(axis=1))
 
 
 def _where_flat(relative: Floats, known: NDArray[np.bool_], near: float, width: float) -> float:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.jackknife import (
     Deviations,
     Spread,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr
 from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
 
 PERFECT = 1e-9

@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr, stdtrit
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, ROUNDING, without_rounding
 
 Values = TypeVar("Values")

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats, Sample
+from clickassay.core.special import ndtri
 from clickassay.correlation.comparisons import difference_spread
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.noise import session_variances, weighted_noise, weighted_reliability

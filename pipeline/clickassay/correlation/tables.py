@@ -31,8 +31,9 @@ from clickassay.correlation.rankers import (
 )
 from clickassay.correlation.weighted import (
     centred_sums,
-    correlation_matrix,
-    null_correlations,
+    correlations_of_deviations,
+    deviations,
+    null_of_deviations,
     sample_moments,
 )
 
@@ -98,12 +99,16 @@ def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
 
 def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
     chosen = split.labels == label
-    kept, n_queries = chosen[sample.query_index], int(chosen.sum())
-    editorial, sessions = sample.editorial_values[kept], sample.sessions[kept]
-    found = correlation_matrix(sample.click_values[kept], editorial, sessions)
-    own = contributions[chosen]
-    null = null_correlations(sample.null_success[kept], editorial, sessions)
-    nulls = np.where(_uses_grades(sample), null, 0.0)
+    n_queries = int(chosen.sum())
+    kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
+    sessions = sample.sessions[kept]
+    editorial = deviations(sample.editorial_values[kept], sessions)
+    found = correlations_of_deviations(deviations(sample.click_values[kept], sessions), editorial, sessions)
+    own = contributions if chosen.all() else contributions[chosen]
+    nulls = np.zeros(found.values.shape)
+    if (of_grades := _uses_grades(sample)).any():
+        null = null_of_deviations(sample.null_success[kept], editorial, sessions)
+        nulls = np.where(of_grades, null, 0.0)
     statistic = _weighted_statistic(sample, own.sum(axis=0))
     known = estimates(found.values, own, statistic, null=nulls)
     columns = {

@@ -27,7 +27,7 @@ from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
 from clickassay.health.checks import health_table, refuse_stops
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import log_health, run_health
@@ -188,8 +188,7 @@ def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
         return None
     table = read_input("queries", queries, QUERIES, keep_others=True)
     rows = collected(table).drop_nulls("query")
-    normal = pl.Series("query", [normalise_query(query) for query in rows["query"]], dtype=pl.String)
-    rows = rows.with_columns(normal)
+    rows = rows.with_columns(normalise_queries(rows["query"]))
     return rows if "market" in table.columns else rows.drop("market")
 
 

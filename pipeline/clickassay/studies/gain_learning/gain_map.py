@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import expit
 from clickassay.metrics.editorial import expected_utility, satisfaction
 from clickassay.studies.gain_learning.agreement import Agreement, Grades
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtrit
 from clickassay.studies.gain_learning.agreement import OBJECTIVES, Observations
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, learn
 

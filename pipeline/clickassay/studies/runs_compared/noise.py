@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from clickassay.core.records import Floats, Sample
+from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.jackknife import (
     CONFIDENCE,
     Deviations,
