@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_frame
-from clickassay.cli.options import (
-    CLICK_METRIC,
-    QUIET,
-    Format,
-    SampleOptions,
-    TablesOut,
-    settings_of,
-)
+from clickassay.cli.options import CLICK_METRIC, QUIET, Format, SampleOptions, TablesOut
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.core.text import did_you_mean

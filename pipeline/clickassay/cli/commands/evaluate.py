@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_out
-from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names, settings_of
+from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clickassay.cli.console import say, show_table, write_json
-from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions, settings_of
+from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
