@@ -79,8 +79,8 @@ def alike_queries(wanted: pl.Series, known: pl.Series) -> Alike | None:
 
     Both are in normal form, and no wanted query is known.
     """
-    frames = (texts.alias("text").to_frame() for texts in (wanted, known))
-    return _most(_by_forms(*frames, (), QUERY_FORMS))
+    ours, theirs = (texts.alias("text").to_frame() for texts in (wanted, known))
+    return _most(_by_forms(ours, theirs, (), QUERY_FORMS))
 
 
 def alike_urls(

@@ -80,14 +80,14 @@ def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     )  # fmt: skip
     found = 0 if alike is None else alike.pairs.height
     yield Measured(
-        "queries_in_another_form", found / judged.height,
+        "queries_alike", found / judged.height,
         f"{plural(found, 'judged query', 'judged queries')} of {count(judged.height)} "
         f"{'is' if found == 1 else 'are'} in the log in another form only.",
         "Write queries alike in log and judgments, then judge what is still missing.",
         _query_example(unseen, alike, lists),
     )  # fmt: skip
     total = sum(lists.sessions_by_market().values())
-    of_judged = lists.configurations.join(judged, on=key, how="semi")["sessions"].sum()
+    of_judged = int(lists.configurations.join(judged, on=key, how="semi")["sessions"].sum())
     if total:
         yield Measured(
             "unjudged_queries", 1 - of_judged / total,
@@ -117,7 +117,7 @@ def _url_checks(pairs: JudgedLog) -> Iterator[Measured]:
     found = 0 if alike is None else alike.pairs.height
     example = _url_example(pairs, alike)
     yield Measured(
-        "urls_in_another_form", found / pairs.shown.height,
+        "urls_alike", found / pairs.shown.height,
         f"{percent(found / pairs.shown.height)} of the results shown for judged queries ({count(found)} of "
         f"{count(pairs.shown.height)}) have a judgment in another form only.",
         "Write URLs alike in log and judgments, then judge what is still missing.",

@@ -247,7 +247,8 @@ def _counted(
     problems, funnel, lists = [], table.funnel, log_lists(table)
     queries = pl.concat(table.queries)
     try:
-        check_log(funnel, settings.max_rejected)
+        with files_named(log.searches, log.clicks):
+            check_log(funnel, settings.max_rejected)
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
