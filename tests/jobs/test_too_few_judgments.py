@@ -184,3 +184,23 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)
     assert f"  clicked   {100 * clicked:.1f} %" in found.out
+
+
+def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in(tmp_path):
+    searches = [
+        search(n, n * 60, [f"P{n}-{place}" for place in range(5)], query=f"word {n}", user=n)
+        for n in range(1, 9)
+    ]
+    judged = [
+        {"query": f"word {n}", "url": f"p{n}-{place}", "grade": place}
+        for n in range(1, 9)
+        for place in range(5)
+    ]
+    code, lines = ended(tmp_path, judged, "--depth", "5", searches=searches)
+    said = "\n".join(lines)
+    assert code == 1
+    assert "“p1-0” is judged, and “P1-0” is shown: they differ in case" in said
+    assert "Finding: 100.0 % of the results shown for judged queries (40 of 40)" in said
+    for misleading in ("--unjudged zero", "To judge first", "judging these results"):
+        assert misleading not in said
+    assert "only then judge more" in said

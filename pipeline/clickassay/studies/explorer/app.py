@@ -54,7 +54,7 @@ def head(run: Shown) -> tuple[Shown, ...]:
     tabs = mo.ui.tabs({markup.tab(name): mo.Html("") for name in ("Configurations", "SQL")})
     _title = markup.heading(f"clickassay explore · {run.finished.folder.name}", 1)
     _hiding = markup.line(pieces.hiding_words(run), style="ca-small")
-    mo.hstack([mo.Html(f"<div>{_title}{_hiding}</div>"), tabs], align="start")
+    mo.hstack([mo.Html(f"<div>{_title}{_hiding}{pieces.health_html(run)}</div>"), tabs], align="start")
     return (tabs,)
 
 

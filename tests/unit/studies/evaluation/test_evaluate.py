@@ -15,6 +15,7 @@ from clickassay import evaluate, measures
 from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.measures import AP, ERR, NDCG, RBP, RR, P, nDCG
 from clickassay.metrics.names import MEASURES, parse_measure
+from clickassay.studies.evaluation.job import EvaluationOptions, evaluate_files
 
 QRELS = {"q1": {"a": 3, "b": 0, "c": 1}, "q2": {"a": 2}, "q3": {"z": 4, "y": -1}}
 RUN = {"q1": {"b": 0.9, "a": 0.5, "x": 0.5, "c": 0.1}, "q2": {"b": 2.0, "a": 1.0}, "q9": {"a": 1.0}}
@@ -300,3 +301,22 @@ def test_rbp_and_p_take_lists_of_gains_in_python():
     found = evaluate(QRELS, RUN, [RBP(p=0.5, gains=[0, 0.25, 0.5, 0.75, 1]), P(rel=3) @ 1])
     expected = (0.5 * (0.75 * 0.25 + 0.25 * 0.125) + 0.5 * 0.5 * 0.5) / 3
     assert found.means["mean"].to_list() == pytest.approx([expected, 0])
+
+
+@pytest.mark.parametrize(
+    ("top", "metric", "says"),
+    [(2, "ERR", True), (4, "ERR", False), (2, "nDCG", False), (2, "ERR(max_rel=2)", False), (2, "RBP", True)],
+)
+def test_a_highest_grade_that_is_not_seen_is_said_where_a_measure_is_told_the_scale(
+    tmp_path, top, metric, says
+):
+    grades = [min(number % 5, top) for number in range(25)]
+    lines = "".join(f"q 0 d{number} {grade}\n" for number, grade in enumerate(grades))
+    (tmp_path / "qrels").write_text(lines)
+    (tmp_path / "run").write_text("q Q0 d1 1 1 x\n")
+    found = evaluate_files(tmp_path / "qrels", [tmp_path / "run"], EvaluationOptions(metric))
+    cautions = [text for what, text in found.conventions if what == "Caution"]
+    assert len(cautions) == says
+    if says:
+        assert cautions[0].startswith("The grades seen are 0, 1 and 2; the scale goes up to 4.")
+        assert "set --max-grade 2" in cautions[0]
