@@ -151,31 +151,6 @@ def test_what_is_not_judged_counts_as_grade_0_unless_it_is_left_out_or_given_ano
 RULES = ("judged_only=True", "unjudged=2")
 
 
-@given(
-    shown=st.lists(st.sampled_from([-2, 0, 1]), min_size=1, max_size=7),
-    others=st.lists(st.integers(0, 1), max_size=3),
-    cut=st.sampled_from(["", "@4"]),
-)
-def test_bounds_of_two_grades_are_the_extremes_over_every_way_to_judge(shown, others, cut):
-    names = [f"{name}{cut}" for name in ("AP", "nDCG", "P", "R", "Rprec", "F", "RR", "Inversions", "NCG")]
-    names += [f"RBP(rel=1){cut}", f"DCG(gains='0 1'){cut}"]
-    found = evaluate(*one_list(shown, others), names, bounds=True, max_grade=1)
-    unjudged = [place for place, grade in enumerate(shown) if grade == -2 and (not cut or place < 4)]
-    seen = np.array([
-        [evaluate(*one_list(ways(shown, unjudged, way), others), names, max_grade=1)[name] for name in names]
-        for way in range(2 ** len(unjudged))
-    ])  # fmt: skip
-    ends = found.means.select("low", "high").to_numpy().T
-    np.testing.assert_allclose([seen.min(axis=0), seen.max(axis=0)], ends, atol=1e-12)
-
-
-def ways(shown, unjudged, way):
-    judged = list(shown)
-    for number, place in enumerate(unjudged):
-        judged[place] = way >> number & 1
-    return judged
-
-
 def test_intervals_and_tests_are_those_of_scipy_and_holm_those_of_statsmodels():
     rng = np.random.default_rng(0)
     judged = {f"q{n}": {f"d{d}": int(rng.integers(0, 5)) for d in range(9)} for n in range(40)}
