@@ -81,14 +81,14 @@ def _given(measure: Measure) -> dict[str, Any]:
 
 def _gain(measure: Measure) -> str | None:
     given = _given(measure)
-    if measure.metric.name not in ("DCG", "nDCG", "CG", "NCG"):
+    if measure.metric.name not in ("DCG", "NDCG", "CG", "NCG"):
         return None
     words = _DISCOUNTS[given.get("dcg", "none")]
     return words if given["gains"] is None else words.replace("(2^g - 1)", "g") + ", g by the gains named"
 
 
 def _ideal(measure: Measure) -> str | None:
-    if measure.metric.name not in ("nDCG", "NCG"):
+    if measure.metric.name not in ("NDCG", "NCG"):
         return None
     return _IDEALS[_given(measure).get("ideal", "judged")]
 

@@ -152,7 +152,7 @@ _UNCHANGED = ("Judged", "RecallEffort")
 
 _BOUNDS: dict[str, Callable[[_Asked], Bounds]] = {
     **dict.fromkeys((*_SUMS, *_UNCHANGED), _by_side),
-    **dict.fromkeys(("NDCG", "nDCG", "NCG"), _of_ideal),
+    **dict.fromkeys(("NDCG", "NCG"), _of_ideal),
     "ERR": _err,
     "Novelty": _novelty,
     "Inversions": _inversions,

@@ -95,7 +95,7 @@ def per_query_table(frame: pl.DataFrame) -> Table:
         )
         for row in frame.sort("run", "measure", maintain_order=True).iter_rows(named=True)
     )
-    heads = ("Value", "worst", "best")[: 1 + len(bounds)]
+    heads = ("Value", "least", "largest")[: 1 + len(bounds)]
     return Table(
         "per_query", "Values by query", "Query", heads, rows,
         data=frame, for_papers=False, group_head="Run and measure", explained=False,
