@@ -178,6 +178,12 @@ def test_text_says_the_conventions_before_the_numbers(files):
         assert words in head
 
 
+def test_a_scale_that_no_grade_reaches_is_pointed_out(files):
+    said = "Top of the scale: 5, and no judgment is above 4: a scale that ends there needs --max-grade 4"
+    assert said in printed(*files[:2], "-m", "ERR P@2", "--max-grade", 5).replace("\n", " ")
+    assert "Top of the scale" not in printed(*files[:2], "-m", "ERR P@2")
+
+
 def test_a_name_that_says_otherwise_changes_the_conventions(files):
     head = printed(*files[:2], "-m", "nDCG(dcg='jk-log2',ideal='uncut') P(judged_only=True) RBP(rel=2)")
     for words in ("gain g / max(1, log2(rank))", "not cut", "P(rel=1,judged_only=True): left out",
