@@ -119,7 +119,7 @@ def test_the_runs_own_conventions_have_the_correlations_and_intervals_of_the_run
 def test_the_gap_between_two_metrics_of_the_run_is_that_of_its_comparisons(run, audited):
     found = audited.audited.filter(click_metric="UCTR")
     compared = pl.read_parquet(run / "comparisons.parquet").filter(click_metric="UCTR", market="north")
-    for name in ("nDCG@5", "nDCG(dcg='log2',ideal='uncut')@5"):
+    for name in ("nDCG(dcg='log2')@5", "nDCG(dcg='log2',ideal='uncut')@5"):
         (ours,) = found.filter(convention=name).iter_rows(named=True)
         (theirs,) = compared.filter(metric_a="NDCG", metric_b=name).iter_rows(named=True)
         assert ours["gap"] == pytest.approx(-theirs["difference"], abs=1e-9)
@@ -182,6 +182,7 @@ def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_i
     assert values[uncut].to_list() == values["NDCG"].to_list()
     assert values[linear].max() == pytest.approx((4 + 4 / np.log2(3) + 2 / 2) / (4 + 2 / np.log2(3)))
     means = means_of(audit_run(log.out, judgments=log.judgments))
+    uncut = "nDCG(dcg='exp-log2',ideal='uncut')@3"
     assert means["nDCG(dcg='exp-log2')@3"] == pytest.approx(means[uncut])
     assert means[uncut] > 1
 
@@ -337,3 +338,10 @@ def test_one_list_shows_which_conventions_give_a_number():
 )
 def test_what_cannot_be_audited_is_one_line(arguments, message):
     assert message in tiny.refusal("audit", *arguments, "--quiet")
+
+
+def test_a_value_that_most_conventions_give_is_said_to_tell_nothing():
+    out = " ".join(said("--grades", "4,3,2", "--value", "1").split())
+    assert "36 of 45 conventions give this value, of 9 metrics: it does not tell which" in out
+    only = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339")
+    assert "conventions give this value" not in only
