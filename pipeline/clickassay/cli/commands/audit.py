@@ -75,8 +75,14 @@ def audit(
     if run_folder is None and output.out is not None:
         raise SettingsError("--out is for a run; of one list, keep what --csv prints")
     if run_folder is None:
-        rows = _with_value(_of_list(one_list, sample.depth, settings), "value", value)
-        write_frame(rows, csv=form.csv) if form.for_programs else _show_list(rows)
+        all_rows = _of_list(one_list, sample.depth, settings)
+        rows = _with_value(all_rows, "value", value)
+        if form.for_programs:
+            write_frame(rows, csv=form.csv)
+            return
+        _show_list(rows)
+        if value is not None:
+            _say_how_telling(rows, all_rows)
         return
     with shown_progress(quiet=quiet) as progress:
         found = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
@@ -86,6 +92,8 @@ def audit(
         write_frame(rows, csv=form.csv)
         return
     _show_run(run_folder, found, rows, click_metric)
+    if value is not None:
+        _say_how_telling(rows, every.filter(every["mean"].is_not_null()))
     _say_left_out(every)
     _say_changed(found.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
     if output.out is not None:
@@ -144,6 +152,18 @@ def _with_value(table: "pl.DataFrame", column: str, wanted: str | None) -> "pl.D
     low, high = float(number - half), float(number + 2 * half)
     kept = [value is not None and low <= value < high for value in table[column]]
     return table.filter(kept)
+
+
+def _say_how_telling(rows: "pl.DataFrame", every: "pl.DataFrame") -> None:
+    """Say how many conventions give a value: one that many give does not tell which one a tool has."""
+    quantities = rows["quantity"].n_unique()
+    if rows.height > 1:
+        say(
+            f"{rows.height} of {every.height} conventions give this value, of {quantities} "
+            f"metric{'' if quantities == 1 else 's'}: it does not tell which of them a tool has. Look only "
+            "at the metric that the tool names, give more digits, or take a list with other grades: a list "
+            "whose order is ideal has 1 by most conventions, and one without a relevant result 0."
+        )
 
 
 def _show_list(rows: "pl.DataFrame") -> None:

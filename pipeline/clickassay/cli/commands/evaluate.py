@@ -54,7 +54,10 @@ class MetricOptions:
         typer.Option(help="Means over all judged queries, or over those that the ranking has too."),
     ] = "judged"
     bounds: Annotated[
-        bool, typer.Option("--bounds", help="Also the worst and the best case over results without a grade.")
+        bool,
+        typer.Option(
+            "--bounds", help="Also the least and the largest value over all grades of results without one."
+        ),
     ] = False
     known: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What users know already: lines `query doc`.")
