@@ -175,7 +175,8 @@ def _disagreement_reading(row: Mapping[str, Any]) -> str:
     return (
         f"Where {first} and {second} order two neighbouring results oppositely ({pairs}, {clicks} that "
         f"clicked one of both), the upper one gets {percent(row['upper_a'])} of these clicks if {first} puts "
-        f"it first, and {percent(row['upper_b'])} if {second} does: {verdict} ({test}).{caution_sentence(found)}"
+        f"it first, and {percent(row['upper_b'])} if {second} does: {verdict} ({test})."
+        f"{caution_sentence(found)}"
     )
 
 
