@@ -60,7 +60,7 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
     moved = shared.filter(pl.col("change") != 0)
     if moved.is_empty():
         if shared.height:
-            yield f"No change in {plural(shared.height, _ONE[family])}."
+            yield f"No change in {plural(shared.height, *_NOUNS[family])}."
         return
     beyond = moved.filter(status=BEYOND)
     clearest = (beyond if beyond.height else moved).sort(
@@ -80,16 +80,17 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
     ]
     what = f"{' and '.join(parts)} beyond noise" if parts else "none changed beyond noise"
     words = change_words(clearest.row(0, named=True))
-    yield f"Of {plural(shared.height, _ONE[family])}, {what}; the clearest: {words}."
+    yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
 
 
-_ONE = {
-    MEANS_OF_METRICS: "mean of editorial metrics",
-    MEANS_OF_CLICKS: "mean of click metrics",
-    WEIGHTED: "weighted correlation",
-    CLOSED_FORMS: "closed-form correlation",
-    BY_CLASS: "correlation by class",
+_NOUNS = {
+    MEANS_OF_METRICS: ("mean of editorial metrics", MEANS_OF_METRICS),
+    MEANS_OF_CLICKS: ("mean of click metrics", MEANS_OF_CLICKS),
+    WEIGHTED: ("weighted correlation", WEIGHTED),
+    CLOSED_FORMS: ("closed-form correlation", "closed-form correlations"),
+    BY_CLASS: ("correlation by class", BY_CLASS),
 }
+"""What a number of a family is called, alone and in the plural."""
 
 
 def uneven_words(sizes: pl.DataFrame) -> str | None:
