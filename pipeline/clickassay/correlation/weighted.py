@@ -148,7 +148,11 @@ def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: 
     -------
     (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
     """
-    y, x = deviations(clicks, weights), deviations(editorial, weights)
+    return moments_of(deviations(clicks, weights), deviations(editorial, weights), weights, starts)
+
+
+def moments_of(y: Floats, x: Floats, weights: Integers, starts: Integers) -> Floats:
+    """Compute `query_moments` of (C, N) and (E, N) deviations from values of the caller's choice."""
     moments = np.empty((len(starts), 1 + 2 * (len(y) + len(x)) + len(y) * len(x)))
     ends = np.append(starts[1:], len(weights))
     for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches

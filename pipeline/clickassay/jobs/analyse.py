@@ -21,6 +21,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
+from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
 from clickassay.correlation.tables import correlations, differences
@@ -122,7 +123,8 @@ def analyse_tables(
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(main.samples),
-        # fitted on lists that were judged in full: none of their grades is made from clicks
+        # on lists that were judged in full: none of their grades is made from clicks
+        "judge_disagreements": judge_disagreements(in_full.configurations, in_full.patterns),
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
         "conventions": pl.concat(main.conventions),

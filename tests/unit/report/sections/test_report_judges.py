@@ -34,6 +34,22 @@ def compared(name, difference, p, **more):
     return row | more
 
 
+def disputed(**more):
+    row = {
+        "market": "m1", "depth": 5, **JUDGES, "upper_a": 0.64, "upper_b": 0.52, "difference": 0.12,
+        "ci_low": 0.03, "ci_high": 0.22, "p_value": 0.007, "p_adjusted": 0.007, "queries_needed": 88.0,
+        "n_queries": 82, "caution": None, "n_pairs": 259, "n_clicks": 889, "supported": "editor",
+    }  # fmt: skip
+    return row | more
+
+
+UNDECIDED = {"p_adjusted": 0.3, "supported": None}
+UNTESTED = dict.fromkeys(
+    ("upper_a", "upper_b", "difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")
+)
+UNTESTED |= {"supported": None, "n_pairs": 0, "n_clicks": 0, "n_queries": 0}
+
+
 def influential(metric, side, rank, query, without, share):
     return {
         "market": "m1", "depth": 5, "judge": "editor", "click_metric": "MeanRR", "editorial_metric": metric,
@@ -91,20 +107,70 @@ def test_agreement_is_shown_with_kappa_and_its_interval(section):
 
 
 def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_baselines(section):
-    table = section.tables[1]
+    table = section.tables[2]
     assert [row.name for row in table.rows] == ["DCG", "RR", "ERR"]  # in the order of reports
     assert [cell.value for cell in shown(table, "ERR")[:3]] == pytest.approx([0.32, 0.4, -0.08])
-    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200", 1234.0))
-    assert shown(table, "RR")[4] == "no"
+    assert shown(table, "ERR")[4:] == ("llm", Spelled("1,200", 1234.0))
+    assert shown(table, "DCG")[4] == "editor"
+    assert shown(table, "RR")[4] == "neither, significantly"
+    assert table.heads[:2] == ("Grades of editor", "Grades of llm")
 
 
 def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(section):
     assert section.reading[1] == (
         "MeanRR is predicted significantly better with the grades of editor for 1 of 3 metrics, and with "
-        "those of llm for 1; for the rest, the difference is not significant. The largest difference is "
-        "that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to \N{MINUS SIGN}0.050)."
+        "those of llm for 1; for the rest, the difference is not significant. The largest difference, "
+        "editor less llm, is that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to "
+        "\N{MINUS SIGN}0.050)."
     )
     assert section.reading[2].startswith("SS is left out")
+
+
+def of_disputes(*rows):
+    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_disagreements=rows)))
+    return section
+
+
+def test_the_judge_whom_clicks_support_is_named_with_both_shares():
+    section = of_disputes(disputed(), disputed(depth=10))
+    assert section.reading[1] == (
+        "Where editor and llm order two neighbouring results oppositely (259 pairs, 889 sessions that "
+        "clicked one of both), the upper one gets 64.0 % of these clicks if editor puts it first, and 52.0 % "
+        "if llm does: clicks support the order of editor (95 % interval 0.030 to 0.220 of the difference, "
+        "adjusted p 0.007)."
+    )
+    table = section.tables[1]
+    cells = shown(table, "editor and llm")
+    assert cells[:4] == (259, 889, Share(0.64), Share(0.52))
+    assert cells[6:] == ("editor", Spelled("88", 88.0))
+    assert table.heads[2:4] == (
+        "On the upper, where editor puts it first",
+        "On the upper, where llm puts it first",
+    )
+    assert table.data.height == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (disputed(supported="llm", difference=-0.1), "clicks support the order of llm ("),
+        (disputed(**UNDECIDED), "clicks do not significantly support the order of editor or of llm ("),
+        (disputed(caution="fewer than 50 queries"), "Do not rely on this interval: fewer than 50 queries."),
+        (disputed(**UNTESTED), "Clicks cannot decide between editor and llm: no two neighbours"),
+    ],
+)
+def test_what_clicks_do_not_decide_is_said(row, words):
+    assert words in of_disputes(row).reading[1]
+
+
+def test_three_judges_are_named_row_by_row():
+    third = disputed(judge_b="other", supported="other", difference=-0.1)
+    table = of_disputes(disputed(), third).tables[1]
+    assert table.heads[2] == "On the upper, where the first judge puts it first"
+    assert [(row.name, row.cells[6]) for row in table.rows] == [
+        ("editor and llm", "editor"),
+        ("editor and other", "other"),
+    ]
 
 
 def test_when_no_difference_is_significant_the_reading_says_so():
@@ -112,7 +178,7 @@ def test_when_no_difference_is_significant_the_reading_says_so():
     (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_comparisons=rows)))
     assert section.reading[1].startswith(
         "No metric predicts MeanRR significantly better with the grades of editor than with those of llm, or "
-        "the other way round (2 were tested). The largest difference is that of DCG, 0.050 "
+        "the other way round (2 were tested). The largest difference, editor less llm, is that of DCG, 0.050 "
     )
 
 
@@ -123,7 +189,7 @@ def test_the_confusion_has_a_row_for_each_grade_of_the_first_judge(section):
 
 
 def test_the_file_of_judge_comparisons_holds_every_row_that_is_no_baseline(section):
-    assert section.tables[1].data.height == 4
+    assert section.tables[2].data.height == 4
 
 
 def test_one_source_of_judgments_gives_no_section():
@@ -138,7 +204,11 @@ def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
 
 def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
     hostile = {**AGREEMENT, "judge_a": HOSTILE, "kappa": None, "kappa_quadratic": None, "ci_low": None}
-    tables = run_with(agreement=[hostile], judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)])
+    tables = run_with(
+        agreement=[hostile],
+        judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)],
+        judge_disagreements=[disputed(judge_a=HOSTILE, supported=HOSTILE)],
+    )
     page = html_report(build_report(tables, run_info()))
     assert "<script>alert" not in page
     write_report(tables, run_info(), tmp_path)

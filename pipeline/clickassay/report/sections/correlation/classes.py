@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 
@@ -167,7 +168,26 @@ def _reading(run: Run, split: str) -> str:
         f"{name} for {listed(labels.get(label, visible(label)) for label in best if best[label] == name)}"
         for name in names
     ]
-    return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+    if _leader_changes(found, best):
+        return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+    return sentence(
+        f"By {_kind(split)}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so "
+        "that this is no evidence that the best metric changes"
+    )
+
+
+def _leader_changes(found: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str]) -> bool:
+    """Whether two classes have leaders, each with its interval above that of the other's leader."""
+    return any(
+        _is_above(found[one], best[one], best[other]) and _is_above(found[other], best[other], best[one])
+        for one, other in combinations(best, 2)
+        if best[one] != best[other]
+    )
+
+
+def _is_above(line: Mapping[str, Estimate], name: str, rival: str) -> bool:
+    low, high = (line[each] if each in line else not_computed() for each in (name, rival))
+    return low.low is not None and high.high is not None and low.low > high.high
 
 
 def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
