@@ -33,8 +33,8 @@ NONE = (
 POINT = (
     "A click model that knows only the position cannot explain this cascade effect, and neither can a "
     "metric that discounts by position alone. A model in which a satisfied user stops looking can; ERR is "
-    "based on one. That there is such an effect is tested over all queries together. The ratio of one example "
-    "takes sessions as independent and lists as alike in how much they are clicked."
+    "based on one. That there is such an effect is tested over all queries together. The "
+    "ratio of an example takes sessions as independent and lists as alike in how much they are clicked."
 )
 
 Example = Mapping[str, Any]
