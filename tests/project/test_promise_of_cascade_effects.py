@@ -14,9 +14,10 @@ def test_the_method_states_the_rates_of_the_committed_result():
     none, there = (found.filter(effect=effect) for effect in (False, True))
     text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
     (stated,) = re.findall(
-        r"Of ([\d,]+) simulated logs without the effect, ([\d.]+) % have a row, at most ([\d.]+) % of a kind; "
-        r"pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+) %\. "
-        r"With the effect, ([\d.]+) to ([\d.]+) % of logs of 100 queries have one, ([\d.]+) to ([\d.]+) % of 20\.",
+        r"Of ([\d,]+) simulated logs without the effect, ([\d.]+) % have a row, at most "
+        r"([\d.]+) % of a kind; pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+) %\. "
+        r"With the effect, ([\d.]+) to ([\d.]+) % of logs of 100 queries have one, "
+        r"([\d.]+) to ([\d.]+) % of 20\.",
         text,
     )
     large, small = (there.filter(queries=size)["any_example"] for size in (100, 20))
