@@ -15,7 +15,8 @@ def test_the_method_states_the_rates_of_the_committed_result():
     text = " ".join((ROOT / "docs/explanation/method.md").read_text(encoding="utf-8").split())
     (stated,) = re.findall(
         r"Of ([\d,]+) simulated logs without the effect, ([\d.]+) % have a row, at most "
-        r"([\d.]+) % of a kind; pairs without the test of all queries would give one in ([\d.]+) to ([\d.]+) %\. "
+        r"([\d.]+) % of a kind; pairs without the test of all queries would give one in "
+        r"([\d.]+) to ([\d.]+) %\. "
         r"With the effect, ([\d.]+) to ([\d.]+) % of logs of 100 queries have one, "
         r"([\d.]+) to ([\d.]+) % of 20\.",
         text,
