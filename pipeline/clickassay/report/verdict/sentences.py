@@ -7,7 +7,7 @@ from clickassay.core.text import MISSING, capital, count, listed, number, percen
 from clickassay.report.model import Run
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
 from clickassay.report.verdict.depends import Dependence
-from clickassay.report.verdict.influence import MAX_INFLUENTIAL_SHARE, N_INFLUENTIAL
+from clickassay.report.verdict.influence import N_INFLUENTIAL
 from clickassay.report.verdict.ranking import Lead
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
@@ -157,7 +157,7 @@ def _sentences(claim: Claim, opening: str) -> Iterator[str]:
         yield f"Whether it is above {nothing} could not be tested."
         return
     yield from _subject_sentences(claim)
-    if (claim.influential_share or 0.0) > MAX_INFLUENTIAL_SHARE:
+    if claim.depends_on_few:
         yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
     yield from _baseline_sentences(claim)
     yield from _metric_sentences(claim)

@@ -1,5 +1,9 @@
 """The sections on judges and on influential queries, against tables written down here."""
 
+import re
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -9,6 +13,7 @@ from clickassay.report.build import build_report, html_report, write_report
 from clickassay.report.cells import Estimate, Share, Spelled
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.log.judges import judges_sections
+from clickassay.report.verdict.influence import chance_shares, depends_mostly
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
@@ -231,7 +236,7 @@ def test_a_correlation_without_its_most_influential_queries_is_shown_with_their_
     cells = shown(section.folded[0], "ERR")
     assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
     assert cells[4] == "no"
-    marked = influence_section(run_of(run_with(influence=influenced(0.2))))
+    marked = influence_section(run_of(run_with(influence=influenced(0.28))))
     assert shown(marked.folded[0], "ERR")[4] == "yes"  # it depends mostly on a few
 
 
@@ -243,15 +248,37 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
         .filter(~pl.col("editorial_metric").is_in(BASELINES))
         .sort("correlation", descending=True)["editorial_metric"][0]
     )
-    rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
+    rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.196) for rank in range(1, 6)]
     marked = run_with(influence=rows)
-    (reading,) = influence_section(run_of(marked)).reading
+    reading, selected, chance = influence_section(run_of(marked)).reading
     text = build_report(marked, run_info()).findings[0].text
     assert f"The correlation of {best} depends mostly on 5 queries." in text
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
     assert "depends mostly" not in build_report(fewer, run_info()).findings[0].text
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
-    assert reading.endswith("account for 75.0 % of its squared error: it depends mostly on a few queries.")
+    assert reading.endswith("account for 98.0 % of its squared error: it depends mostly on a few queries.")
+    assert "chosen for that" in selected
+    assert re.search(r"account for \d+\.\d % on average .* more than \d+\.\d % in one case of 20", chance)
+
+
+def test_a_share_that_uneven_sessions_alone_would_give_is_no_dependence_on_a_few_queries():
+    # one query has nearly all sessions: any five with it make up nearly all of the squared error
+    sessions = [100_000, *[1] * 99]
+    frame = run_tables()["configurations"].filter(market="m1", depth=5, judge="editor").head(1)
+    rows = [frame.with_columns(query=pl.lit(f"q{n}"), n_sessions=pl.lit(count, pl.Int64))
+            for n, count in enumerate(sessions)]  # fmt: skip
+    run = run_of(run_with())
+    uneven = replace(run, frames={**run.frames, "configurations": pl.concat(rows)})
+    mean, limit = chance_shares(uneven)
+    assert mean > 0.95
+    assert depends_mostly(0.9, (0.4, 0.6))
+    assert not depends_mostly(0.9, (mean, limit))
+    even = replace(run, frames={**run.frames, "configurations": pl.concat(
+        row.with_columns(n_sessions=pl.lit(5, pl.Int64)) for row in rows)})  # fmt: skip
+    # five largest of 100 squared products of normal deviates, drawn apart from the code
+    draws = np.random.default_rng(5).normal(size=(2, 4000, 100)).prod(axis=0) ** 2
+    plain = np.sort(draws, axis=1)[:, -5:].sum(axis=1) / draws.sum(axis=1)
+    assert chance_shares(even) == pytest.approx((plain.mean(), np.quantile(plain, 0.95)), abs=0.03)
 
 
 def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_effect():
