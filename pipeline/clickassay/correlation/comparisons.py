@@ -21,6 +21,7 @@ from clickassay.correlation.jackknife import (
 from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -51,7 +52,8 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     # two metrics that are equal up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
-    return COMPARISONS.canonical(_rows(sample, difference, spread))
+    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    return COMPARISONS.canonical(_rows(sample, difference, spread, heavy_tail=heavy))
 
 
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
@@ -83,10 +85,10 @@ def _pairs(sample: Sample) -> Pairs:
     return a, b
 
 
-def _rows(sample: Sample, difference: Floats, spread: Spread) -> pl.DataFrame:
+def _rows(sample: Sample, difference: Floats, spread: Spread, *, heavy_tail: bool = False) -> pl.DataFrame:
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
-    columns, caution_texts = comparison_columns(difference, spread)
+    columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],
@@ -101,7 +103,9 @@ def _rows(sample: Sample, difference: Floats, spread: Spread) -> pl.DataFrame:
     )
 
 
-def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
+def comparison_columns(
+    difference: Floats, spread: Spread, *, heavy_tail: bool = False
+) -> tuple[dict[str, Floats], list[str | None]]:
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     Parameters
@@ -110,6 +114,8 @@ def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Fl
         (C, P) differences of two correlations.
     spread
         Their spread over queries.
+    heavy_tail
+        Whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
     """
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)
@@ -122,7 +128,7 @@ def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Fl
         "p_adjusted": holm(p),
         "queries_needed": queries_needed(difference, spread, spread.queries, tests=tests),
     }
-    return columns, cautions(difference, low, spread.degrees, spread.queries)
+    return columns, cautions(difference, low, spread.queries, heavy_tail=heavy_tail)
 
 
 def queries_needed(

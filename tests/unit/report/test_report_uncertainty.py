@@ -204,7 +204,7 @@ def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables)
 
 def test_every_table_with_doubtful_intervals_says_so(tables):
     doubtful = {
-        name: frame.with_columns(caution=pl.lit("a few influential queries decide"))
+        name: frame.with_columns(caution=pl.lit("heavy-tailed sessions"))
         if "caution" in frame.columns
         else frame
         for name, frame in tables.items()
@@ -224,7 +224,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
     }
     for table in with_intervals:
         assert any(text.startswith("Interval not to be relied on for ") for text in table.remarks), table.name
-        assert any(text.endswith("a few influential queries decide.") for text in table.remarks), table.name
+        assert any(text.endswith("heavy-tailed sessions.") for text in table.remarks), table.name
 
 
 def test_a_table_counts_its_doubtful_intervals(tables, run):

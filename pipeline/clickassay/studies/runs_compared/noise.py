@@ -22,6 +22,7 @@ from clickassay.correlation.jackknife import (
     p_value,
 )
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import centred_sums, sample_moments
 
 Pairwise = Callable[[Floats], Floats]
@@ -59,6 +60,7 @@ class _Contributions:
     queries: tuple[str, ...]
     contributions: Floats  # (Q, K)
     correlations: Pairwise
+    heavy_tail: bool = False  # whether its sessions are spread too unevenly for intervals
 
 
 def weighted_changes(a: Sample, b: Sample) -> CorrelationChanges:
@@ -85,7 +87,10 @@ def _weighted(sample: Sample) -> _Contributions:
     moments = sample_moments(sample)
     total, shape = moments.sum(axis=0), (len(sample.click_names), len(sample.editorial_names))
     return _Contributions(
-        sample.queries, moments, lambda sums: centred_sums(sums, *shape, total).correlations
+        sample.queries,
+        moments,
+        lambda sums: centred_sums(sums, *shape, total).correlations,
+        is_heavy(moments[:, 0], DIFFERENCE_INDEX),
     )
 
 
@@ -111,7 +116,7 @@ def _changes(a: _Contributions, b: _Contributions) -> CorrelationChanges:
         deviations.add(no_rounding((without_b - value_b) - (without_a - value_a)))
     change, spread = no_rounding(value_b - value_a), deviations.spread().of_shape(value_a.shape)
     low, high = difference_interval(change, spread)
-    reasons = cautions(change, low, spread.degrees, spread.queries)
+    reasons = cautions(change, low, spread.queries, heavy_tail=a.heavy_tail or b.heavy_tail)
     return CorrelationChanges(
         value_a.ravel(),
         value_b.ravel(),
