@@ -42,7 +42,8 @@ def _options() -> argparse.Namespace:
         "--worlds",
         type=int,
         default=1000,
-        help="of each kind and size; alarms take 3 times as many, methods 0.3 times, tails 0.2 times, recovery 0.1 times",
+        help="of each kind and size; alarms take 3 times as many, methods 0.3 times, tails 0.3 times, "
+        "recovery 0.1 times",
     )
     parser.add_argument("--only", choices=QUESTIONS)
     parser.add_argument("--seed", type=int, default=0)

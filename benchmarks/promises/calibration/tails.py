@@ -15,7 +15,7 @@ LAWS = (
     Nature("pareto", 1.2, many=True),
 )
 SIZES = (200, 1000)
-SELDOM = 0.2
+SELDOM = 0.3
 """Share of the worlds of other questions."""
 
 OF_A_POOL = 25

@@ -26,6 +26,9 @@ from clickassay.correlation.weighted import centred_sums, correlation_matrix, sa
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
+ALPHA = 0.05
+"""Significance level of a family of comparisons, in `queries_needed`."""
+
 POWER = 0.8
 """Power of `queries_needed`: the chance to detect a difference of the size seen."""
 
@@ -132,29 +135,45 @@ def comparison_columns(
 
 
 def queries_needed(
-    difference: Floats, spread: Spread, queries: int, *, tests: Integers, power: float = POWER
+    difference: Floats,
+    spread: Spread,
+    queries: int,
+    *,
+    tests: Integers,
+    alpha: float = ALPHA,
+    power: float = POWER,
 ) -> Floats:
-    """Return how many queries it takes to detect differences of the sizes seen.
+    """Return how many queries it takes to detect differences: for tables, reports and `clickassay power`.
 
     The error shrinks with the root of the number of queries; a difference is detected with the given
-    power when it is t(1 - 0.05/2/tests) + z(power) errors wide.
+    power when it is `detectable_errors` wide.
 
     Parameters
     ----------
     difference, spread
         (C, P) differences, and their spread at `queries` queries.
     tests
-        (C,) comparisons in the family; each is then comparison_columns at 0.05 / tests (Bonferroni).
+        (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
+    alpha, power
+        Significance level of the two-sided tests together, and the chance to detect the difference.
 
     Returns
     -------
     (C, P) whole numbers; NaN where there is no difference to detect.
     """
-    probability = 1 - 0.025 / np.maximum(tests, 1)[..., None]
+    errors = detectable_errors(spread, alpha / np.maximum(tests, 1)[..., None], power)
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = stdtrit(spread.degrees_of_differences, probability) + ndtri(power)
         needed: Floats = np.ceil(queries * (errors * spread.error / difference) ** 2)
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
+
+
+def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
+    """Return how many errors wide a difference is that a test detects: t(1 - alpha/2) + z(power).
+
+    The degrees of freedom of t are those of the spread.
+    """
+    errors: Floats = stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
+    return errors
 
 
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:

@@ -60,14 +60,13 @@ def estimate(whole: Found, left_out: list[Found], pair: Pair) -> dict[str, Any]:
             [None if part is None else math.sqrt(part) for part in roots],
         )
         ends = ends if low is not None else intervals.NONE
-    columns = {
+    return {
         "ci_low": low,
         "ci_high": high,
         "noise_corrected": corrected,
         "noise_corrected_low": ends[0],
         "noise_corrected_high": ends[1],
     }
-    return columns
 
 
 def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
