@@ -48,7 +48,9 @@ def with_p(tables, different, p=0.04, q=0.06):
 
 
 def noise_corrected_ends(row):
-    return tuple(row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    """What is shown: nothing without an interval."""
+    found = tuple(row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    return (None,) * 3 if found[1] is None else found
 
 
 def correlations_of(tables, click, **key):
@@ -76,8 +78,12 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
         for cell, value in ((p, row["p_value"]), (adjusted, row["p_adjusted"])):
             assert cell == Spelled("< 0.001" if value < 0.001 else f"{value:.3f}", value)
         assert verdict == ("yes" if row["p_adjusted"] < 0.05 else "no")
-        shown_queries = float(needed.text.replace("over ", "").replace(",", ""))
-        assert shown_queries == pytest.approx(min(row["queries_needed"], 10_000_000), rel=0.05)
+        far = max(abs(row["ci_low"]), abs(row["ci_high"]))
+        if row["queries_needed"] > 100 * row["n_queries"]:
+            assert needed.text == "out of reach"
+        else:
+            fewest = max(2, row["queries_needed"] * (row["difference"] / far) ** 2)
+            assert float(needed.text.split()[0].replace(",", "")) == pytest.approx(fewest, rel=0.06)
         assert needed.value == row["queries_needed"]
 
 
