@@ -148,7 +148,7 @@ def _show(source: str, found: PowerAnalysis) -> None:
     say(
         f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}. "
         "Further queries are assumed to be like those of the pilot. What more sessions of the same "
-        "configurations save is an estimate, and rather too much: count on the row of the pilot."
+        "configurations save is less certain than the row of the pilot."
     )
     if pilot.queries < MIN_QUERIES:
         say(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
