@@ -44,7 +44,7 @@ def test_calibration_writes_a_row_for_each_kind_of_world_size_and_statistic(cove
 def test_the_page_of_calibration_has_the_tables_made_and_says_which_are_not(coverage_of_two_worlds):
     page = (coverage_of_two_worlds / "README.md").read_text(encoding="utf-8")
     assert page.count("\n| lognormal 1.15 | few | 50 | 2 |") == 6
-    assert page.count("Not made yet.") == 7
+    assert page.count("Not made yet.") == 8
     assert "$" not in page
 
 
@@ -257,3 +257,14 @@ def test_the_cost_is_of_all_tables_at_both_depths(benchmark_module):
     assert rows["table"].to_list() == ["correlations", "differences", "comparisons"] * 2
     # 7 click metrics, 11 editorial: by all, 4 lengths, 10 tenths and 3 thirds; once; 55 pairs
     assert rows["rows"].to_list() == [77 * 18, 77, 7 * 55] * 2
+
+
+def test_cautions_find_the_worlds_whose_intervals_are_too_short():
+    rows = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
+    short = rows.filter(pl.col("coverage") < 0.9)
+    assert short.height > 0
+    assert (short["labelled"] > 0.8).all()
+    lognormal = rows.filter(pl.col("weights").str.starts_with("lognormal"))
+    assert (lognormal["labelled"] < 0.1).all()
+    trusted = rows.filter(pl.col("labelled") < 0.5)["coverage_unlabelled"]
+    assert ((trusted > 0.93) & (trusted < 0.981)).all()

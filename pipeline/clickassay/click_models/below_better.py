@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr
 
 from clickassay.core.records import Floats, Integers
+from clickassay.core.special import stdtr
 
 ALPHA = 0.025
 """One-sided: the largest chance that a market passes in which clicks do not depend on better results."""

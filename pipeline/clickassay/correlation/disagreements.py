@@ -229,7 +229,7 @@ def _row(judges: tuple[str, str], found: _Tested, p_adjusted: float, *, tests: i
         "queries_needed": _needed(found, tests),
     }
     difference, queries = np.array([found.difference]), found.spread.queries
-    (caution,) = cautions(difference, np.array([found.low]), found.spread.degrees, queries)
+    (caution,) = cautions(difference, np.array([found.low]), queries)
     return {
         **dict(zip(("judge_a", "judge_b"), judges, strict=True)),
         **{name: None if np.isnan(value) else value for name, value in values.items()},

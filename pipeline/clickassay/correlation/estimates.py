@@ -25,8 +25,6 @@ class Estimates:
     ----------
     low, high
         95 % interval, within -1..1.
-    degrees
-        Degrees of freedom behind it.
     corrected
         The correlations with infinitely many sessions: divided by the root of the reliability. May lie
         beyond -1 or 1.
@@ -38,7 +36,6 @@ class Estimates:
 
     low: Floats
     high: Floats
-    degrees: Floats
     corrected: Floats
     corrected_low: Floats
     corrected_high: Floats
@@ -80,7 +77,7 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
     ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     p = _p_values(z, spread, perfect, null)
-    return Estimates(low, high, spread.degrees, corrected, bottom, top, p)
+    return Estimates(low, high, corrected, bottom, top, p)
 
 
 def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:

@@ -29,6 +29,7 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
+from clickassay.correlation.tails import CORRELATION_INDEX, is_heavy
 from clickassay.correlation.weighted import (
     centred_sums,
     correlations_of_deviations,
@@ -124,7 +125,8 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
         "n_sessions": int(sessions.sum()),
     }
     reasons = [reason for row in found.reasons for reason in row]
-    caution_texts = cautions(found.values, known.low, known.degrees, n_queries)
+    heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
+    caution_texts = cautions(found.values, known.low, n_queries, heavy_tail=heavy)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
@@ -197,7 +199,7 @@ def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame
         pl.lit(n_queries, pl.Int64).alias("n_queries"),
         pl.lit(len(within.rows), pl.Int64).alias("n_configurations"),
         pl.Series("reason", no_value_reasons(within, total, drawn), dtype=pl.String),
-        pl.Series("caution", cautions(exact, known.low, known.degrees, n_queries), dtype=pl.String),
+        pl.Series("caution", cautions(exact, known.low, n_queries), dtype=pl.String),
     )
     return DIFFERENCES.canonical(frame)
 
@@ -206,7 +208,7 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
     n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
     if not len(covariances):
-        return Estimates(*np.full((7, *exact.shape), np.nan))
+        return Estimates(*np.full((6, *exact.shape), np.nan))
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         squares_y = sums[..., :n_clicks]

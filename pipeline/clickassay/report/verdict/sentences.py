@@ -11,13 +11,12 @@ from clickassay.report.verdict.influence import N_INFLUENTIAL
 from clickassay.report.verdict.ranking import Lead
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
-    MAX_QUERIES_NEEDED,
     MOST_NAMES,
     all_spoken,
-    approximate_count,
     caution_sentence,
     few_spoken,
     interval_text,
+    needed_text,
     spoken,
     test_text,
 )
@@ -227,11 +226,11 @@ def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> 
 def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:
     """List the tied metrics, and the judged queries needed to show a difference from the nearest."""
     text = f"{subject} is not significantly above {listed(tied)}"
-    if nearest.queries_needed is None or nearest.queries_needed > MAX_QUERIES_NEEDED:
+    needed = needed_text(nearest)
+    if needed is None:
         return sentence(text)
-    needed = approximate_count(nearest.queries_needed)
     return (
-        f"{text}; to show a difference from {tied[0]} would take about {needed} judged queries, and there "
+        f"{text}; to show a difference from {tied[0]} would take {needed} judged queries, and there "
         f"are {count(nearest.n_queries)}."
     )
 

@@ -28,6 +28,7 @@ from clickassay.correlation.jackknife import (
     p_value,
 )
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
 
 Statistic = Callable[[Floats], Floats]
@@ -67,6 +68,7 @@ class _Contributions:
 
     queries: tuple[str, ...]
     values: Floats
+    heavy_tail: bool = False  # whether its sessions are spread too unevenly for intervals
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def _means(sample: Sample) -> _Kind:
 
     def contributions(part: Sample) -> _Contributions:
         found = _moments(part, centre)
-        return _Contributions(found.queries, found.values[:, : 1 + metrics])
+        return _Contributions(found.queries, found.values[:, : 1 + metrics], found.heavy_tail)
 
     def statistic(sums: Floats) -> Floats:
         sessions = np.where(sums[..., :1] > 0, sums[..., :1], np.nan)
@@ -159,7 +161,8 @@ def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)
     )
-    return _Contributions(sample.queries, moments_of(y, x, sample.sessions, sample.starts))
+    found = moments_of(y, x, sample.sessions, sample.starts)
+    return _Contributions(sample.queries, found, is_heavy(found[:, 0], DIFFERENCE_INDEX))
 
 
 def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers) -> Changes:
@@ -169,9 +172,9 @@ def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: 
     error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together, and what users add.
     """
     queries = sorted({*samples[0].queries, *samples[1].queries})
+    parts_of = [kind.contributions(sample) for kind, sample in zip(kinds, samples, strict=True)]
     halves = [
-        _Half(kind.statistic, _spread_out(kind.contributions(sample), queries))
-        for kind, sample in zip(kinds, samples, strict=True)
+        _Half(kind.statistic, _spread_out(part, queries)) for kind, part in zip(kinds, parts_of, strict=True)
     ]
     value_a, value_b = (half.statistic(half.total) for half in halves)
     change = no_rounding(value_b - value_a)
@@ -180,7 +183,8 @@ def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: 
         deviations.add(no_rounding((without_b - without_a) - change))
     spread = deviations.spread().of_shape(change.shape)
     low, _ = difference_interval(change, spread)
-    reasons = cautions(change, low, spread.degrees, spread.queries)
+    heavy_tail = any(part.heavy_tail for part in parts_of)
+    reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)
     if folds:
         parts = [
             tuple(

@@ -10,7 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
 from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell, p_text
 from clickassay.report.model import Run, Section, Table, estimate
-from clickassay.report.verdict.ranking import ALPHA
+from clickassay.report.verdict.ranking import ALPHA, lead_from_row
 from clickassay.report.verdict.words import caution_sentence, interval_text, queries_needed_cell
 
 TITLE = "Whose grades?"
@@ -120,7 +120,7 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         estimate(row, "difference", reason="no difference"),
         p_cell(p),
         _better(row, p),
-        queries_needed_cell(row["queries_needed"], "no difference to detect"),
+        queries_needed_cell(lead_from_row(row), "no difference to detect"),
     )
 
 
@@ -156,7 +156,7 @@ def _disagreement_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         estimate(row, "difference", reason=NO_PAIR),
         p_cell(p),
         "not tested" if p is None else supported,
-        queries_needed_cell(row["queries_needed"], "no difference to detect"),
+        queries_needed_cell(lead_from_row(row), "no difference to detect"),
     )
 
 
