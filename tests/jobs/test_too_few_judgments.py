@@ -61,7 +61,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
         "What helps:",
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
-        "  --unjudged zero (or bounds, model): grades by rule, in 3 sessions of queries with some judgment",
+        "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
     ]
 
@@ -125,7 +125,7 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
     assert ended(tmp_path, judged, "--depth", "2", searches=queries)[0] == 1
     assert ended(tmp_path, judged, "--depth", "2", "--unjudged", "zero", searches=queries, out="zero")[0] == 0
     assert (
-        ended(tmp_path, judged, "--depth", "2", "--unjudged", "bounds", searches=queries, out="bounds")[0]
+        ended(tmp_path, judged, "--depth", "2", "--unjudged", "extremes", searches=queries, out="extremes")[0]
         == 0
     )
 

@@ -181,7 +181,8 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
     asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:
         lines.append(
-            f"  --unjudged zero (or bounds, model): grades by rule, in {plural(asked, 'session')} of queries "
+            "  --unjudged zero (or extremes, model): grades by rule, in "
+            f"{plural(asked, 'session')} of queries "
             "with some judgment"
         )
     if graded.grades.is_empty():

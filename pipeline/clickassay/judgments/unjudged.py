@@ -20,7 +20,7 @@ from clickassay.judgments.prepare import KEY, Judgments
 from clickassay.judgments.shown import results_shown
 from clickassay.patterns.lists import LogLists
 
-RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "bounds": ("zero", "best")}
+RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "extremes": ("zero", "best")}
 """By setting: the rules that are computed besides leaving out lists with an unjudged result."""
 
 NEIGHBOURS = 10
