@@ -205,7 +205,7 @@ def test_a_pipeline_of_the_users_own_breaks_nothing(installed, elsewhere, comman
     (elsewhere / "pipeline.py").write_text("raise SystemExit('a file of the user')\n")
     code = "from clickassay import evaluate, measures; from clickassay.measures import nDCG; print(nDCG @ 5)"
     assert run(installed / command[0], *command[1:], "--version", cwd=elsewhere).startswith("clickassay ")
-    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG@5"
+    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG(dcg='exp-log2')@5"
 
 
 def test_nothing_that_is_installed_is_called_pipeline(installed, elsewhere):

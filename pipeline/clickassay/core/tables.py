@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from clickassay.core import escape
 from clickassay.core.errors import ClickassayError, OutputError
 from clickassay.core.output import SETTINGS_FILE, is_disk_full, published_folder, write_json
 from clickassay.core.text import first_line
@@ -130,3 +131,31 @@ def _errors_of_writing() -> tuple[type[Exception], ...]:
     """Return the errors of Polars, and those of DuckDB if it was imported."""
     duckdb: Any = sys.modules.get("duckdb")
     return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))
+
+
+_EMPTY_LINE = '""'
+
+
+def as_csv(frame: pl.DataFrame) -> str:
+    r"""Return `frame` as CSV that neither a spreadsheet nor a parser misreads; lines end with ``\n``."""
+    columns = [_cells(frame[name]) for name in frame.columns]
+    lines = [map(escape.csv, frame.columns), *zip(*columns, strict=True)]
+    # parsers would skip a line that is all empty
+    return "".join([f"{','.join(cells) or _EMPTY_LINE}\n" for cells in lines])
+
+
+def _cells(column: pl.Series) -> list[str]:
+    """Return the cells of a column; of equal texts, one is escaped."""
+    values = column.to_list()
+    if column.dtype.is_numeric():
+        return ["" if value is None else str(value) for value in values]
+    if column.dtype == pl.String:
+        cells = {value: escape.csv(value) for value in dict.fromkeys(values)}
+        return [cells[value] for value in values]
+    return [escape.csv(value) for value in values]
+
+
+def as_json(frame: pl.DataFrame) -> str:
+    """Return `frame` as a JSON array of records, a record a line."""
+    body = ",\n".join(f"  {escape.json(row)}" for row in frame.iter_rows(named=True))
+    return f"[\n{body}\n]\n" if body else "[]\n"

@@ -8,9 +8,9 @@ import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.escape import html
-from clickassay.core.frames import as_csv, as_json
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
+from clickassay.core.tables import as_csv, as_json
 from clickassay.core.text import capital
 from clickassay.health.checks import fired
 from clickassay.metrics.clicks import good_masks

@@ -147,7 +147,7 @@ def test_the_judge_whom_clicks_support_is_named_with_both_shares():
     table = section.tables[1]
     cells = shown(table, "editor and llm")
     assert cells[:4] == (259, 889, Share(0.64), Share(0.52))
-    assert cells[6:] == ("editor", Spelled("88", 88.0))
+    assert cells[6:] == ("editor", Spelled("26 to 1,400", 88.0))
     assert table.heads[2:4] == (
         "On the upper, where editor puts it first",
         "On the upper, where llm puts it first",
