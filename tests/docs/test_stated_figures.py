@@ -28,7 +28,7 @@ def numbers(pattern, text):
 @pytest.mark.parametrize("name", ["README.md", "docs/explanation/trust.md"])
 def test_what_intervals_hold_is_what_the_calibration_found(name):
     pattern = (
-        r"In (\d+,\d+) simulated samples.*?(\d+)–(\d+) % of the time at (\d+) and (\d+) queries"
+        r"In (\d+,\d+) simulated samples.*?(\d+)\u2013(\d+) % of the time at (\d+) and (\d+) queries"
         r".*?in (\d+) of (\d+) kinds of samples; (?:in )?the others (?:have )?(\d+\.\d) and (\d+\.\d)"
     )
     samples, low, high, fewer, more, inside, kinds, lowest, highest = numbers(pattern, page(name))
