@@ -3,7 +3,7 @@
     python -m benchmarks.promises.calibration [--only NAME] [--worlds N] [--seed N] [--processes N] …
 
 Coverage of the intervals, other intervals beside them (methods), false alarms, planted metrics found again
-(recovery), judges told apart by clicks (judges), runs compared when users
+(recovery), judges compared by clicks (judges), runs compared when users
 have habits (users), Algorithm 3 against its closed form (rankers), and cost.
 Writes a table for each, pictures, and a README.md.
 """

@@ -38,7 +38,7 @@ MIN_QUERIES = 50
 
 NO_INTERVAL = "no interval: too few queries vary"
 FEW_QUERIES = f"fewer than {MIN_QUERIES} queries"
-HEAVY_TAIL = "heavy-tailed sessions per query: queries that decide may be missing"
+HEAVY_TAIL = "sessions per query are heavy-tailed, so queries that decide may be missing"
 
 
 def left_out(contributions: Floats, statistic: Callable[[Floats], Values]) -> Iterator[Values]:

@@ -270,7 +270,9 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
         If it is a name for which trec_eval has another measure.
     """
     if text in _OTHERS_OF_TREC:
-        raise SettingsError(f"metric {text} is not {text} of trec_eval: {_OTHERS_OF_TREC[text]}")
+        raise SettingsError(
+            f"metric {text!r} is a name of another measure in trec_eval: {_OTHERS_OF_TREC[text]}"
+        )
     for pattern, name in TREC:
         match = re.fullmatch(pattern, text, re.IGNORECASE)
         if match is not None:

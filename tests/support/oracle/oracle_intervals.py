@@ -178,7 +178,7 @@ def caution(value: float | None, low: float | None, queries: int, *, heavy: bool
         return "no interval: too few queries vary"
     if queries < MIN_QUERIES:
         return f"fewer than {MIN_QUERIES} queries"
-    return "heavy-tailed sessions per query: queries that decide may be missing" if heavy else None
+    return "sessions per query are heavy-tailed, so queries that decide may be missing" if heavy else None
 
 
 def is_heavy(sessions: Sequence[int], least: float) -> bool:

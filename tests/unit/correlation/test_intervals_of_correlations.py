@@ -206,7 +206,10 @@ def test_where_one_query_has_nearly_all_sessions_the_interval_has_a_caution(make
     sample = make_sample(8, queries=80, configurations=200)
     heavy = np.where(sample.query_index == 7, 10**6, sample.sessions)
     table = overall(dataclasses.replace(sample, sessions=heavy))
-    assert "heavy-tailed sessions per query: queries that decide may be missing" in table["caution"].to_list()
+    assert (
+        "sessions per query are heavy-tailed, so queries that decide may be missing"
+        in table["caution"].to_list()
+    )
     assert overall(sample)["caution"].null_count() == 6
     assert finite(table)
 

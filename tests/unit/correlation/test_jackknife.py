@@ -209,7 +209,7 @@ def test_cautions_name_the_first_trouble():
     values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
     low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
     none, few = "no interval: too few queries vary", "fewer than 50 queries"
-    heavy = "heavy-tailed sessions per query: queries that decide may be missing"
+    heavy = "sessions per query are heavy-tailed, so queries that decide may be missing"
     assert cautions(values, low, 50) == [None, none, *[None] * 4]
     assert cautions(values, low, 50, heavy_tail=True) == [None, none, *[heavy] * 4]
     assert cautions(values, low, 49, heavy_tail=True) == [None, none, *[few] * 4]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.tails import CORRELATION_INDEX, DIFFERENCE_INDEX, is_heavy, tail_index
 
-HEAVY = "heavy-tailed sessions per query: queries that decide may be missing"
+HEAVY = "sessions per query are heavy-tailed, so queries that decide may be missing"
 
 
 def drawn(rng, law, spread, queries, mean=60):

@@ -75,14 +75,7 @@ def audit(
     if run_folder is None and output.out is not None:
         raise SettingsError("--out is for a run; of one list, keep what --csv prints")
     if run_folder is None:
-        all_rows = _of_list(one_list, sample.depth, settings)
-        rows = _with_value(all_rows, "value", value)
-        if form.for_programs:
-            write_frame(rows, csv=form.csv)
-            return
-        _show_list(rows)
-        if value is not None:
-            _say_how_telling(rows, all_rows)
+        _audit_list(_of_list(one_list, sample.depth, settings), value, form)
         return
     with shown_progress(quiet=quiet) as progress:
         found = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
@@ -98,6 +91,16 @@ def audit(
     _say_changed(found.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
     if output.out is not None:
         say(f"Tables: {output.out}")
+
+
+def _audit_list(every: "pl.DataFrame", value: str | None, form: Format) -> None:
+    rows = _with_value(every, "value", value)
+    if form.for_programs:
+        write_frame(rows, csv=form.csv)
+        return
+    _show_list(rows)
+    if value is not None:
+        _say_how_telling(rows, every)
 
 
 def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFrame":

@@ -35,7 +35,9 @@ def inspect(
     tables: CanonicalTables,
     settings: Annotated[
         Settings,
-        settings_of("depth", "normalise_urls", "max_rejected", *GRADE_SETTINGS, *MACHINE_SETTINGS),
+        settings_of(
+            *("depth", "normalise_urls", "max_rejected", "health_limit"), *GRADE_SETTINGS, *MACHINE_SETTINGS
+        ),
     ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     quick: Annotated[

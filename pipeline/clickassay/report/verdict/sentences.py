@@ -1,5 +1,6 @@
 """Claims as sentences: the headline and the three findings."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,9 @@ from clickassay.report.verdict.words import (
     spoken,
     test_text,
 )
+
+_CAUTION = re.compile(r" Do not rely on this interval: [^.]*\.")
+"""What `words.caution_sentence` says of an interval."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def first_finding(claim: Claim) -> Finding:
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
         f"{number(found.value)} ({interval_text(found)})"
     )
-    return Finding(number(found.value), " ".join(_sentences(claim, opening)))
+    return Finding(number(found.value), _with_one_caution(" ".join(_sentences(claim, opening))))
 
 
 def second_finding(claim: Claim) -> Finding:
@@ -133,7 +137,15 @@ def second_finding(claim: Claim) -> Finding:
         f"{capital(spoken(name))} and {ranking.click} prefer the same ranking in {percent(share)} of the "
         "cases (50 % is chance)."
     )
-    return Finding(percent(share), " ".join((*_sentences(claim, opening), agreement)))
+    return Finding(percent(share), _with_one_caution(" ".join((*_sentences(claim, opening), agreement))))
+
+
+def _with_one_caution(text: str) -> str:
+    """Say a caution that all intervals of a finding share once, at its end."""
+    for caution in set(_CAUTION.findall(text)):
+        if 1 < text.count(caution) == text.count("95 % interval"):
+            text = text.replace(caution, "") + caution.replace("this interval", "these intervals")
+    return text
 
 
 def _introduced(name: str) -> str:
@@ -180,12 +192,13 @@ def _baseline_sentences(claim: Claim) -> Iterator[str]:
     level = ranking.not_above(subject, ranking.baselines)
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
     lead = _lead_text(subject, nearest, ranking.lead(subject, nearest))
+    caution = caution_sentence(ranking.lead(subject, nearest))
     if claim.winning_baseline is not None:
-        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}."
+        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}.{caution}"
     elif level:
-        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}."
+        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}.{caution}"
     else:
-        yield f"{subject} is significantly above every baseline: {lead}."
+        yield f"{subject} is significantly above every baseline: {lead}.{caution}"
 
 
 def _lead_text(first: str, second: str, lead: Lead) -> str:
