@@ -2,7 +2,9 @@
 
 import glob
 import itertools
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +20,33 @@ from clickassay.core.output import SETTINGS_FILE, is_disk_full, published_folder
 from clickassay.core.text import first_line
 
 
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of a block: inside the import of DuckDB it would abort the process.
+
+    Python hears signals in its main thread alone, so elsewhere nothing is held back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
+    if heard:
+        signal.raise_signal(signal.SIGINT)
+
+
 def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
     """Write Parquet files of a folder, `<name>.parquet`, as tables of these names into a new DuckDB database.
 
     With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
     With one compression of text (numbers keep theirs): the search for the best one takes longer.
     """
-    import duckdb  # noqa: PLC0415 - most commands write no database
+    with interrupts_later():
+        import duckdb  # noqa: PLC0415 - most commands write no database
 
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
