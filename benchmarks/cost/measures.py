@@ -23,7 +23,8 @@ import polars as pl
 from benchmarks.lib.measuring import machine
 from clickassay import evaluate
 
-OURS = "AP nDCG nDCG@10 RR P@10 R@100 Rprec Success@10 P@100 nDCG@100"
+LINEAR = "nDCG(dcg='log2')"
+OURS = f"AP {LINEAR} {LINEAR}@10 RR P@10 R@100 Rprec Success@10 P@100 {LINEAR}@100"
 TREC = (
     "map",
     "ndcg",
@@ -163,7 +164,7 @@ def _like_ranx(qrels: Dicts, run: Dicts, values: Mapping[str, Mapping[str, float
     from ranx import evaluate as by_ranx  # noqa: PLC0415
 
     pairs = {
-        "AP(rel=1)": "map", "nDCG": "ndcg", "nDCG@10": "ndcg@10", "RR(rel=1)": "mrr",
+        "AP(rel=1)": "map", LINEAR: "ndcg", f"{LINEAR}@10": "ndcg@10", "RR(rel=1)": "mrr",
         "P(rel=1)@10": "precision@10",
         "R(rel=1)@100": "recall@100", "Rprec(rel=1)": "r-precision", "Success(rel=1)@10": "hit_rate@10",
         "DCG(dcg='log2')@10": "dcg@10", "DCG(dcg='exp-log2')@10": "dcg_burges@10",

@@ -149,9 +149,9 @@ def cut_patterns(whole: Path, cut: Path, configurations: int) -> None:
 def write(
     like: Path, folder: Path, configurations: pl.DataFrame, patterns: pl.DataFrame, queries: pl.DataFrame
 ) -> None:
-    """Write a pattern table with the funnel and settings of another one."""
+    """Write a pattern table with the funnel, health and settings of another one."""
     folder.mkdir()
-    for name in ("funnel.parquet", "settings.json"):
+    for name in ("funnel.parquet", "health.parquet", "settings.json"):
         (folder / name).write_bytes((like / name).read_bytes())
     configurations.write_parquet(folder / "configurations.parquet")
     patterns.write_parquet(folder / "patterns.parquet")

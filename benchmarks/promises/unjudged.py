@@ -63,8 +63,8 @@ def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.Dat
     truth = correlations(table, whole, log, "model").filter(rule="drop")  # nothing is left to fill
     truth = truth.select(*KEY, truth="correlation")
     for kind, some in with_holes(whole, table, np.random.default_rng(seed)).items():
-        rules = [correlations(table, some, log, rule) for rule in ("model", "bounds")]
-        # `bounds` is measured over all users; the others over those that fill nothing
+        rules = [correlations(table, some, log, rule) for rule in ("model", "extremes")]
+        # `extremes` is measured over all users; the others over those that fill nothing
         every = pl.concat(rules).unique(["rule", *KEY], keep="first", maintain_order=True)
         yield every.join(truth, on=KEY).with_columns(kind=pl.lit(kind), seed=pl.lit(seed))
 

@@ -22,6 +22,7 @@ NO_ROWS = {
     "[report.md](report.md#examples-of-figure-2).",
     "judges_and_clicks": "The sample judgments have one judge.",
     "judges_apart": "The sample judgments have one judge.",
+    "judges_and_their_order": "The sample judgments have one judge.",
     "missing_values": "Every correlation of the sample run has a value.",
 }
 """Why a question has no answer on the sample run."""

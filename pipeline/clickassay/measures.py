@@ -6,14 +6,22 @@
     evaluate("qrels.txt", "run.txt", [nDCG @ 10, AP(rel=2), "ERR@10"])
 
 The module has every name of the catalogue, and the other names of ir_measures and trec_eval for them:
-``measures.names()`` lists all.
+``measures.names()`` lists all. A name means what it means in text, in every command: nDCG has the gain
+2^g - 1, whereas that of ir_measures has the gain g, which is ``nDCG(dcg="log2")`` here.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from clickassay.metrics.definition import Measure
-from clickassay.metrics.names import ALIASES, MEASURES, RULES, parse_measure, parse_measures
+from clickassay.metrics.names import (
+    MEASURES,
+    OTHER_NAMES,
+    RULES,
+    parse_measure,
+    parse_measures,
+    spell_gains,
+)
 
 __all__ = ["Name", "describe", "names", "parse"]
 
@@ -39,15 +47,19 @@ class Name:
             If the measure has no such parameter, or a value is not allowed.
         """
         spelled = ",".join(f"{name}={_spelled(value)}" for name, value in parameters.items())
-        return Name(str(parse_measure(f"{self.text}({spelled})")))
+        return _named(f"{self.text}({spelled})")
 
     def __matmul__(self, after: float) -> "Name":
         """Return the measure cut at a depth (IPrec: at a recall)."""
-        return Name(str(parse_measure(f"{self.text}@{after}")))
+        return _named(f"{self.text}@{after}")
 
     def __str__(self) -> str:
-        """Return the canonical name, which parses back."""
-        return str(parse_measure(self.text))
+        """Return the name with the form of its gains, which parses back: ``nDCG(dcg='exp-log2')@10``."""
+        return _named(self.text).text
+
+
+def _named(text: str) -> Name:
+    return Name(str(spell_gains(parse_measure(text))))
 
 
 def _spelled(value: object) -> str:
@@ -60,7 +72,8 @@ def _spelled(value: object) -> str:
 
 def names() -> tuple[str, ...]:
     """Return the names of all measures: first those of the catalogue, then those of other tools."""
-    return (*(metric.name for metric in MEASURES), *ALIASES)
+    ours = [name for metric in MEASURES for name in (metric.name, metric.with_parameters) if name]
+    return (*ours, *OTHER_NAMES)
 
 
 def parse(text: str) -> tuple[Measure, ...]:

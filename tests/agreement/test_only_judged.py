@@ -26,8 +26,14 @@ from support.oracle.messy_logs import seeded_log
 from support.tiers import first
 
 SEEDS = first(5, range(8))
-OF_ALL_QUERIES = ("funnel", "next_judgments", "queries")
+OF_ALL_QUERIES = ("funnel", "health", "next_judgments", "queries")
 """Tables with queries without judgments, whose lists are not kept."""
+OF_ROWS = (
+    *("lost_clicks", "no_clicks", "unmatched_clicks", "late_clicks", "ambiguous_clicks"),
+    *("positions_from_zero", "same_minute", "busy_minute", "busy_user", "one_search_each"),
+    *("missing_days", "double_days", "days_without_clicks"),
+)
+"""Checks that look at searches and clicks alone, and at no list."""
 
 
 def judged_part(judgments, seed):
@@ -74,6 +80,16 @@ def test_the_tables_of_a_run_are_those_of_the_whole_log(world, halves):
     for table in RUN_TABLES:
         if table.name not in OF_ALL_QUERIES:
             assert found[table.name].equals(expected[table.name]), table.name
+
+
+def test_checks_that_look_at_no_list_find_what_they_find_in_the_whole_log(world, halves):
+    paths, _ = world
+    expected, found = (
+        analyse(table, paths["judgments"], None, options)["health"].filter(pl.col("check").is_in(OF_ROWS))
+        for table, options in halves
+    )
+    assert found.equals(expected)
+    assert found.height > 0
 
 
 def test_what_is_kept_is_that_part_of_the_whole_table(halves):

@@ -174,11 +174,12 @@ def test_p_values_holm_and_queries_needed_as_worked_by_hand():
 
 
 def test_cautions_name_the_first_trouble():
-    assert caution(None, None, None, 3) is None
-    assert caution(0.5, None, 9, 80) == "no interval: too few queries vary"
-    assert caution(0.5, 0.1, 3, 49) == "fewer than 50 queries"
-    assert caution(0.5, 0.1, 3.9, 50) == "a few influential queries decide"
-    assert caution(0.5, 0.1, 4, 50) is None
+    assert caution(None, None, 3) is None
+    assert caution(0.5, None, 80) == "no interval: too few queries vary"
+    assert caution(0.5, 0.1, 49, heavy=True) == "fewer than 50 queries"
+    heavy = "sessions per query are heavy-tailed, so queries that decide may be missing"
+    assert caution(0.5, 0.1, 50, heavy=True) == heavy
+    assert caution(0.5, 0.1, 50) is None
 
 
 def test_click_entropy_is_over_the_urls_of_all_configurations_of_a_query():

@@ -23,6 +23,7 @@ from support.logs.small_logs import (
 from support.logs.stores import assert_same
 from support.logs.tiny import files_of
 from support.logs.tiny_table import judged_at, judgment_rows
+from support.logs.written_sql import differing
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 DAY = 24 * 3_600_000
@@ -99,7 +100,8 @@ def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, th
 def test_shifting_all_times_changes_nothing(log, by_ms):
     searches, clicks = log
     assume(631_152_000_000 + DAY < searches[0]["timestamp"] + by_ms < 4_133_980_800_000 - DAY)
-    assert_same(patterns_of(searches, clicks), patterns_of(later(searches, by_ms), later(clicks, by_ms)))
+    moved = patterns_of(later(searches, by_ms), later(clicks, by_ms))
+    assert set(differing(patterns_of(searches, clicks), moved)) <= {"health"}  # which counts days and minutes
 
 
 @few

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.sqlfiles import sql_text
-from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_query, normalise_url
+from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_queries, normalise_query, normalise_url
 from clickassay.patterns.identity import configuration_id
 from support.logs.odd_texts import (
     BY_THEMSELVES_AND_IN_RUNS,
@@ -85,6 +85,32 @@ def test_white_space_is_what_unicode_says_it_is():
 @given(st.lists(st.one_of(urls, st.text(), st.text("hHtTpPsS:/?#@80.4 \n")), min_size=20, max_size=60))
 def test_python_and_sql_agree_about_drawn_urls(sql, texts):
     assert differing(texts, map(normalise_url, texts), sql("normalise_url", texts)) == []
+
+
+def test_a_column_of_queries_gets_the_normal_form_of_each_code_point_and_blank():
+    texts = [f"a{sign}b" for sign in CODE_POINTS] + [
+        "",
+        " ",
+        "a  b",
+        " a",
+        "a ",
+        "a b",
+        "a\n",
+        "\na",
+        "A",
+        "Ä b",
+    ]
+    expected = [normalise_query(text) for text in texts]
+    assert normalise_queries(pl.Series(texts, dtype=pl.String)).to_list() == expected
+    # none of them looks odd, and nothing is to be done
+    plain = ["a b", "", "x-1.5 'y' ~{}"]
+    assert normalise_queries(pl.Series(plain)).to_list() == [normalise_query(text) for text in plain] == plain
+
+
+@given(st.lists(st.one_of(st.none(), st.text(), st.text("aZ .~\t\x7f\u00a0")), max_size=30))
+def test_a_column_of_drawn_queries_gets_the_normal_form_of_each(texts):
+    expected = [None if text is None else normalise_query(text) for text in texts]
+    assert normalise_queries(pl.Series(texts, dtype=pl.String)).to_list() == expected
 
 
 def missed(texts):

@@ -79,7 +79,10 @@ def test_a_mark_shows_its_numbers_and_a_term_its_meaning(opened, sample_run):
         tip.wait_for()
         assert tip.locator("p").all_inner_texts() == mark.get_attribute("aria-label").split("\n")
         assert "95 % interval: " in tip.inner_text()
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
         term = page.locator("#correlations a.term", has_text="ERR").first
+        term.scroll_into_view_if_needed()
+        page.wait_for_timeout(1000)
         term.hover()
         page.wait_for_function("() => document.querySelectorAll('.tip.visible p').length === 1")
         assert tip.inner_text().startswith("Expected reciprocal rank")

@@ -37,7 +37,7 @@ def made(log, name, *options, judgments="log/judgments.parquet"):
 
 @pytest.fixture(scope="module")
 def run(log):
-    return made(log, "run", "--metric=nDCG@5", "--metric=nDCG(ideal='uncut')@5")
+    return made(log, "run", "--metric=nDCG(dcg='log2')@5", "--metric=nDCG(dcg='log2',ideal='uncut')@5")
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +71,16 @@ def plain_values(run, judgments):
     )
     own = judgments.group_by("query").agg(pl.col("grade"))
     pools = dict(own.iter_rows())
-    found = {"AP(rel=1)@5": [], "nDCG(ideal='uncut')@5": [], "RBP(p=0.8)@5 of grades": []}
+    found = {"AP(rel=1)@5": [], "nDCG(dcg='log2',ideal='uncut')@5": [], "RBP(p=0.8)@5 of grades": []}
     for query, grades in rows.select("query", "grades").iter_rows():
         hits = np.array(grades) >= 1
         precision = np.cumsum(hits) / np.arange(1, 6)
         found["AP(rel=1)@5"].append((precision * hits).sum() / max(1, sum(g >= 1 for g in pools[query])))
         discounts = np.log2(np.arange(2, 2 + len(pools[query])))
         ideal = (np.array(sorted(pools[query], reverse=True)) / discounts).sum()
-        found["nDCG(ideal='uncut')@5"].append((np.array(grades) / discounts[:5]).sum() / max(ideal, 1e-9))
+        found["nDCG(dcg='log2',ideal='uncut')@5"].append(
+            (np.array(grades) / discounts[:5]).sum() / max(ideal, 1e-9)
+        )
         found["RBP(p=0.8)@5 of grades"].append(0.2 * (np.array(grades) * 0.8 ** np.arange(5)).sum())
     return rows, found
 
@@ -117,7 +119,7 @@ def test_the_runs_own_conventions_have_the_correlations_and_intervals_of_the_run
 def test_the_gap_between_two_metrics_of_the_run_is_that_of_its_comparisons(run, audited):
     found = audited.audited.filter(click_metric="UCTR")
     compared = pl.read_parquet(run / "comparisons.parquet").filter(click_metric="UCTR", market="north")
-    for name in ("nDCG@5", "nDCG(ideal='uncut')@5"):
+    for name in ("nDCG(dcg='log2')@5", "nDCG(dcg='log2',ideal='uncut')@5"):
         (ours,) = found.filter(convention=name).iter_rows(named=True)
         (theirs,) = compared.filter(metric_a="NDCG", metric_b=name).iter_rows(named=True)
         assert ours["gap"] == pytest.approx(-theirs["difference"], abs=1e-9)
@@ -149,7 +151,7 @@ def test_rows_name_the_first_convention_with_the_same_values(audited):
     same = dict(audited.audited.filter(click_metric="UCTR").select("convention", "same_as").iter_rows())
     assert same["ERR(max_rel=4,judged_only=True)@5"] == "ERR(max_rel=4)@5"
     assert same["nDCG(dcg='exp-log2')@5 to the hits"] == "nDCG(dcg='exp-log2')@5"
-    assert same["nDCG@5"] is None
+    assert same["nDCG(dcg='log2')@5"] is None
     assert audited.n_unjudged == 0
 
 
@@ -164,7 +166,7 @@ def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(
     assert kept.select((pl.col("mean") - pl.col("mean_with")).abs().max()).item() < 1e-12
     left = both.filter(pl.col("mean").is_null())
     assert set(left["reason"]) == {NEEDS_POOL}
-    assert {"nDCG@5", "AP(rel=1)@5"} <= set(left["convention"])
+    assert {"nDCG(dcg='log2')@5", "AP(rel=1)@5"} <= set(left["convention"])
     assert left["correlation"].null_count() == left.height
     assert "nDCG(dcg='exp-log2')@5" in kept["convention"]
 
@@ -172,7 +174,7 @@ def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(
 def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_its_audit(tmp_path):
     twice = pl.concat_list(pl.col("results").list.first(), pl.col("results").list.head(2))
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(results=twice))
-    linear, uncut = "nDCG@3", "nDCG(dcg='exp-log2',ideal='uncut')@3"
+    linear, uncut = "nDCG(dcg='log2')@3", "nDCG(ideal='uncut')@3"
     tiny.said_by(*log.options(), "--metric", linear, "--metric", uncut)
     values = pl.read_parquet(log.out / "configurations.parquet").select("NDCG", linear, uncut)
     best_first = 15 + 15 / np.log2(3) + 3 / 2  # grades 4 4 2; the three judged results have 4 2 0
@@ -180,6 +182,7 @@ def test_a_list_that_shows_a_result_twice_has_one_ndcg_above_1_in_a_run_and_in_i
     assert values[uncut].to_list() == values["NDCG"].to_list()
     assert values[linear].max() == pytest.approx((4 + 4 / np.log2(3) + 2 / 2) / (4 + 2 / np.log2(3)))
     means = means_of(audit_run(log.out, judgments=log.judgments))
+    uncut = "nDCG(dcg='exp-log2',ideal='uncut')@3"
     assert means["nDCG(dcg='exp-log2')@3"] == pytest.approx(means[uncut])
     assert means[uncut] > 1
 
@@ -208,7 +211,7 @@ def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_t
     means = means_of(seeing)
     assert means[name] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["ERR(max_rel=4,unjudged=2)@5"] > means["ERR(max_rel=4)@5"] + 1e-4
-    assert means["nDCG(judged_only=True)@5"] > means["nDCG@5"] + 1e-4
+    assert means["nDCG(dcg='log2',judged_only=True)@5"] > means["nDCG(dcg='log2')@5"] + 1e-4
 
 
 def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
@@ -272,7 +275,7 @@ def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log
 def test_the_report_has_the_section(run):
     text = (run / "report.md").read_text(encoding="utf-8")
     section = text.partition("## The same metric in other tools")[2].partition("\n## ")[0]
-    assert "nDCG(ideal='uncut')@5 |" in section
+    assert "nDCG(dcg='log2',ideal='uncut')@5 |" in section
     assert "excludes 0" in section
 
 
@@ -312,7 +315,7 @@ def test_one_list_shows_which_conventions_give_a_number():
     out = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.75", "--csv")
     assert names_of(out) == ["nDCG(dcg='exp-log2',ideal='shown')@5"]
     cut = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339", "--json")
-    assert [row["convention"] for row in json.loads(cut)] == ["nDCG@5"]
+    assert [row["convention"] for row in json.loads(cut)] == ["nDCG(dcg='log2')@5"]
     assert "No convention gives this value." in said("--grades", "3", "--value", "77")
     assert "RBP(p=0.5" in said("--grades", "3 0 1", "--persistence", "0.5", "--relevant-grade", "1")
 
@@ -335,3 +338,10 @@ def test_one_list_shows_which_conventions_give_a_number():
 )
 def test_what_cannot_be_audited_is_one_line(arguments, message):
     assert message in tiny.refusal("audit", *arguments, "--quiet")
+
+
+def test_a_value_that_most_conventions_give_is_said_to_tell_nothing():
+    out = " ".join(said("--grades", "4,3,2", "--value", "1").split())
+    assert "36 of 45 conventions give this value, of 9 metrics: it does not tell which" in out
+    only = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339")
+    assert "conventions give this value" not in only

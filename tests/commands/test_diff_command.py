@@ -53,13 +53,15 @@ def test_a_run_and_itself_pass_the_strictest_watch():
     rows += pl.read_parquet(COMMITTED / "differences.parquet").height
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("Nothing changed; ")
-    assert f"No finding: none of {rows:,} numbers is gone or changed by more than 1e-09." in ended.out
+    assert f"No finding: none of {rows:,} correlations is gone or changed by more than 1e-09." in ended.out
 
 
 def test_without_a_threshold_nothing_fails(whole, turned):
     ended = compared(whole, turned)
     assert ended.code == 0
-    assert "beyond noise" in ended.out.splitlines()[0]
+    first = ended.out.splitlines()[0]
+    assert first.startswith("Of 22 means of editorial metrics, ")
+    assert "fell beyond noise; the clearest: the correlation of " in first
     assert "FINDING" not in ended.out
 
 
@@ -70,7 +72,8 @@ def test_a_fall_of_0_05_passes_a_threshold_below_and_not_one_above(whole, tmp_pa
     assert ended.code == code
     findings = [line for line in ended.out.splitlines() if line.startswith("FINDING")]
     assert len(findings) == code
-    assert all("ERR with MeanRR (market north, depth 5) fell by 0.05 [" in line for line in findings)
+    words = "FINDING the correlation of ERR with MeanRR (market north, depth 5) fell from "
+    assert all(line.startswith(words) and ", by 0.05 [" in line for line in findings)
 
 
 def test_a_fall_within_noise_is_no_finding_where_more_is_asked(whole, turned, tmp_path):
@@ -105,7 +108,7 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
     assert compared(*runs, "--fail-above", "0.5").code == 0
     ended = compared(*runs, "--fail-above", "0.5", "--splits", "--click-metric", "MeanRR", "--metric", "ERR")
     assert ended.code == 1
-    assert "FINDING ERR with MeanRR (market north, depth 5, length 2) fell by " in ended.out
+    assert "FINDING the correlation of ERR with MeanRR (market north, depth 5, length 2) fell " in ended.out
 
 
 def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
@@ -115,7 +118,7 @@ def test_a_depth_that_is_gone_is_one_line_and_a_finding(whole):
     assert "FINDING 4 numbers only in A: depth 10" in ended.out
     back = compared(whole, COMMITTED, *options)
     assert back.code == 0
-    assert "4 numbers only in B: depth 10" in back.out
+    assert "8 numbers only in B: depth 10" in back.out
 
 
 # ---- what is shown ----------------------------------------------------------------------------
@@ -130,7 +133,7 @@ def test_the_tables_show_values_change_and_verdict_of_what_changed_and_nothing_e
     (line,) = [line for line in ended.out.splitlines() if "MeanRR" in line and "-0.250 " in line]
     words = line.split()
     assert words[:6] == ["north", "5", "MeanRR", "ERR", f"{before:.4f}", f"{before - 0.25:.4f}"]
-    assert line.rstrip().endswith("beyond noise   from intervals")
+    assert "beyond noise   from intervals" in line
     assert "Weighted correlations: 1 of 154 changed" in ended.out
     assert "1 judged from the intervals of both runs alone" in ended.out
     assert "Closed form of the virtual rankers: none of 154 in both runs changed" in ended.out
@@ -146,15 +149,14 @@ def test_csv_and_json_have_every_row_in_full_precision_and_findings_go_to_stderr
     as_csv, as_json = (compared(*options, form) for form in ("--csv", "--json"))
     assert as_csv.code == as_json.code == 1
     assert as_csv.err == as_json.err
-    assert as_csv.err.count("FINDING ERR with ") == min(
-        20, sum(row["finding"] for row in json.loads(as_json.out))
-    )
+    assert as_csv.err.count("FINDING the ") == min(20, sum(row["finding"] for row in json.loads(as_json.out)))
     rows = list(csv.DictReader(io.StringIO(as_csv.out)))
     parsed = json.loads(as_json.out)
-    assert len(rows) == len(parsed) == 2 * 2 * 7
+    assert len(rows) == len(parsed) == 2 * (1 + 7) + 2 * 2 * 7  # means first, then correlations
+    assert [row["table"] for row in parsed][: 2 * 8] == ["means"] * 16
     for text, row in zip(rows, parsed, strict=True):
         for name in NUMBERS:
-            assert float(text[name]) == row[name]
+            assert (float(text[name]) if text[name] else None) == row[name]
     stated = pl.read_parquet(turned / "correlations.parquet").filter(editorial_metric="ERR", split="all")
     values = {
         (row["market"], row["click_metric"]): row["correlation"] for row in stated.iter_rows(named=True)
@@ -226,8 +228,37 @@ def test_a_watch_over_nothing_is_refused(whole, tmp_path):
         file = none / f"{name}.parquet"
         pl.read_parquet(file).clear().write_parquet(file)
     assert compared(none, none).code == 0
-    line = tiny.refusal("diff", none, none, "--fail-above", "0.1")
-    assert "--fail-above has nothing to watch" in line
+    for runs in ((none, none), (none, whole)):
+        line = tiny.refusal("diff", *runs, "--fail-above", "0.1")
+        assert (
+            "--fail-above has nothing to watch: the run to compare with, A, has no such correlation" in line
+        )
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "option"),
+    [
+        ("editorial_metric", "ERR", "--metric"),
+        ("click_metric", "MeanRR", "--click-metric"),
+        ("market", "north", "--market"),
+    ],
+)
+def test_a_watch_over_what_only_b_has_is_refused_since_it_could_never_fire(
+    whole, tmp_path, column, value, option
+):
+    less = shutil.copytree(whole, tmp_path / "less")
+    for name in ("correlations", "differences"):
+        file = less / f"{name}.parquet"
+        pl.read_parquet(file).filter(pl.col(column) != value).write_parquet(file)
+    watch = (option, value, "--fail-above", "0.1")
+    assert f"--fail-above cannot watch {option} {value}: the run to compare with" in tiny.refusal(
+        "diff", less, whole, *watch, *([option, "south"] if option == "--market" else [option, OTHER[column]])
+    )
+    assert compared(whole, less, *watch).code == 1  # it is gone from B: that is a finding
+    assert compared(less, whole, option, value).code == 0  # without a watch, a look
+
+
+OTHER = {"editorial_metric": "DCG", "click_metric": "UCTR"}
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -17,7 +17,7 @@ from support.logs import tiny
 from support.pages import parts
 from support.reports.report_runs import page_of
 
-MEASURE = "P@2 AP nDCG@3 DCG"
+MEASURE = "P@2 AP nDCG(dcg='log2')@3 DCG"
 QRELS = {
     "q1": {"a": 3, "b": 0, "c": 1, "d": 2},
     "q2": {"a": 1, "b": 2},
@@ -178,6 +178,12 @@ def test_text_says_the_conventions_before_the_numbers(files):
         assert words in head
 
 
+def test_a_scale_that_no_grade_reaches_is_pointed_out(files):
+    said = "Top of the scale: 5, and no judgment is above 4: a scale that ends there needs --max-grade 4"
+    assert said in printed(*files[:2], "-m", "ERR P@2", "--max-grade", 5).replace("\n", " ")
+    assert "Top of the scale" not in printed(*files[:2], "-m", "ERR P@2")
+
+
 def test_a_name_that_says_otherwise_changes_the_conventions(files):
     head = printed(*files[:2], "-m", "nDCG(dcg='jk-log2',ideal='uncut') P(judged_only=True) RBP(rel=2)")
     for words in ("gain g / max(1, log2(rank))", "not cut", "P(rel=1,judged_only=True): left out",
@@ -202,12 +208,13 @@ def test_bounds_are_shown_and_hold_the_value(files):
     held = [row for row in rows if row["record"] == "mean"]
     assert all(row["low"] <= row["mean"] <= row["high"] for row in held)
     assert any(row["low"] < row["high"] for row in held)
-    assert "Bounds, worst" in printed(*files, "--bounds", "--format", "markdown")
+    assert "Bounds, least" in printed(*files, "--bounds", "--format", "markdown")
 
 
 def test_the_list_of_measures_has_all_of_them_and_needs_no_file():
     text = printed("--list-metrics")
-    assert [metric.name for metric in MEASURES if f"\n  {metric.name} " not in text] == []
+    names = [metric.with_parameters or metric.name for metric in MEASURES]
+    assert [name for name in names if f"\n  {name} " not in text] == []
     assert "ndcg_cut_K" in text
     assert "judged_only" in text
 

@@ -14,7 +14,8 @@ from clickassay.cli.app import main
 try:
     main()
 finally:
-    print(*sorted({name.partition(".")[0] for name in sys.modules} | {"scipy.stats"} & set(sys.modules)))
+    parts = {"scipy.stats", "clickassay.core.settings"}
+    print(*sorted({name.partition(".")[0] for name in sys.modules} | parts & set(sys.modules)))
 """
 ARRAYS = {"numpy", "polars", "scipy", "duckdb", "pyarrow", "pandas"}
 PAGES = {"jinja2", "vl_convert", "itables"}
@@ -57,6 +58,6 @@ def run_folder(tmp_path_factory):
     return folder / "run"
 
 
-def test_a_question_needs_no_page_and_no_statistics(run_folder):
+def test_a_question_needs_no_page_no_statistics_and_no_settings(run_folder):
     found = loaded_by(run_folder, "query", run_folder, "SELECT count(*) FROM configurations")
-    assert found & (PAGES | {"scipy", "pandas"}) == set()
+    assert found & (PAGES | {"scipy", "pandas", "clickassay.core.settings"}) == set()

@@ -94,7 +94,7 @@ def completed(*words):
         (("run", "--unjudged", "m"), ["model"]),
         (("power", "r", "--click-metric", "Me"), ["MeanRR"]),
         (("query", "r", "--name", "grade_inv"), ["grade_inversions"]),
-        (("run", "--metric", "nDC"), ["nDCG"]),
+        (("run", "--metric", "NDC"), ["NDCG"]),
     ],
     ids=" ".join,
 )

@@ -49,7 +49,21 @@ def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(ru
     base = queries("--difference", "0.05")
     assert queries("--difference", "0.025") == pytest.approx(4 * base, rel=0.01)
     assert queries("--difference", "0.05", "--power", "0.95") > base
-    assert queries("--difference", "0.05", "--comparisons", "10") > base
+    one = queries("--difference", "0.05", "--comparisons", "1")
+    assert one < queries("--difference", "0.05", "--comparisons", "10")
+    assert one < base  # by default the pairs of the run are one family
+
+
+def test_the_report_and_power_give_one_number_of_queries_for_one_difference(run):
+    found = json.loads(tiny.inside("power", run, "--pair", "AP,ERR", "--json").out)
+    row = (
+        pl.read_parquet(run / "comparisons.parquet")
+        .filter(click_metric="MeanRR", metric_a="AP", metric_b="ERR", market=found["market"])
+        .filter(depth=found["depth"])
+        .row(0, named=True)
+    )
+    (same,) = (need for need in found["required"] if need["factor"] == 1)
+    assert same["queries"] == row["queries_needed"]
 
 
 def test_without_a_difference_that_of_the_run_is_taken(run):

@@ -239,7 +239,7 @@ OWN = dict(row for row in rows(CHAPTERS["Values of your own"]) if row[0].startsw
 
 
 def test_every_parameter_of_values_has_an_example():
-    assert {re.match(r"`(\w+)", name)[1] for name in OWN} == {"ERR", "RBP", "DCG", "NDCG"}
+    assert {re.match(r"`(\w+)", name)[1] for name in OWN} == {"ERR", "RBP", "DCG", "nDCG"}
     assert any("utilities" in name for name in OWN)
 
 
@@ -253,7 +253,7 @@ def test_the_example_of_values_of_your_own_is_what_the_package_computes(name):
 
 
 def test_linear_gains_are_those_of_the_tools_that_the_page_names():
-    _, linear = worked(OWN["`NDCG(gains='0 1 2 3 4')`"])
+    _, linear = worked(OWN["`nDCG(gains='0 1 2 3 4')`"])
     for found in (by_trec_eval("ndcg_cut_5"), by_ir_measures("nDCG@5")):
         assert found == pytest.approx(linear, abs=5e-5)
 

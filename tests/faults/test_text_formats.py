@@ -172,7 +172,7 @@ def test_an_empty_array_and_a_null_inside_one_are_counted(tmp_path):
 
 def test_results_that_no_cell_spells_as_json_stop_the_run(tmp_path):
     rows = [{**row, "results": "|".join(row["results"])} for row in as_cells("searches")]
-    stopped = ("searches: 24 of 24 rows are unusable (24 with null results)", "read as it is meant")
+    stopped = ("searches: 24 of 24 rows are unusable (24 with results that cannot be read)", "JSON array")
     tiny.refused(log_of(tmp_path, "searches", rows), *stopped)
 
 
@@ -263,3 +263,28 @@ def test_hive_folders_of_days_change_nothing(tmp_path):
     parts = tiny.write_log(tmp_path / "parts", searches=tmp_path / "logs")
     assert tiny.counted(plain) == tiny.counted(parts)
     assert tiny.patterns(plain.out) == tiny.patterns(parts.out)
+
+
+@pytest.mark.parametrize(
+    ("table", "cells", "words"),
+    [
+        ("searches", {"results": "['a', 'b']"}, ("cannot be read", "Results “['a', 'b']”", '["a", "b"]')),
+        ("searches", {"results": "a|b"}, ("Results “a|b”", "JSON array")),
+        ("searches", {"timestamp": "03.10.2026 14:05"}, ("“03.10.2026 14:05”", "2026-10-03 14:05:00")),
+        ("clicks", {"timestamp": "03.10.2026 14:05"}, ("clicks: ", "Timestamp “03.10.2026 14:05”")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_value_that_cannot_be_read_is_shown_beside_the_form_that_is_expected(
+    tmp_path, table, cells, words, engine
+):
+    rows = [row | cells if number > 2 else row for number, row in enumerate(as_cells(table))]
+    line = tiny.refused(log_of(tmp_path, table, rows), *words, f"{table}.csv", more=("--engine", engine))
+    assert "null" not in line
+
+
+@pytest.mark.parametrize("table", ["searches", "clicks", "judgments"])
+def test_a_csv_with_semicolons_is_named(tmp_path, table):
+    write_csv(tmp_path / f"{table}.csv", as_cells(table), separator=";")
+    log = tiny.write_log(tmp_path / "log", **{table: tmp_path / f"{table}.csv"})
+    tiny.refused(log, f"{table}: column", "separated by ';'? Write it with commas")

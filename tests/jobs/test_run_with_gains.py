@@ -48,7 +48,7 @@ def test_the_report_names_it_whole_in_every_form(run):
 def test_diff_takes_it_by_name(run):
     said = tiny.said_by("diff", run, run, "--metric", NAME, "--csv", "--click-metric", "MeanRR")
     found = list(csv.DictReader(io.StringIO(said)))
-    assert {row["editorial_metric"] for row in found} == {NAME}
+    assert {row["editorial_metric"] for row in found if row["family"] != "means of click metrics"} == {NAME}
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
         "What helps:",
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
-        "  --unjudged zero (or bounds, model): grades by rule, in 3 sessions of queries with some judgment",
+        "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
     ]
 
@@ -125,7 +125,7 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
     assert ended(tmp_path, judged, "--depth", "2", searches=queries)[0] == 1
     assert ended(tmp_path, judged, "--depth", "2", "--unjudged", "zero", searches=queries, out="zero")[0] == 0
     assert (
-        ended(tmp_path, judged, "--depth", "2", "--unjudged", "bounds", searches=queries, out="bounds")[0]
+        ended(tmp_path, judged, "--depth", "2", "--unjudged", "extremes", searches=queries, out="extremes")[0]
         == 0
     )
 
@@ -184,3 +184,23 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)
     assert f"  clicked   {100 * clicked:.1f} %" in found.out
+
+
+def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in(tmp_path):
+    searches = [
+        search(n, n * 60, [f"P{n}-{place}" for place in range(5)], query=f"word {n}", user=n)
+        for n in range(1, 9)
+    ]
+    judged = [
+        {"query": f"word {n}", "url": f"p{n}-{place}", "grade": place}
+        for n in range(1, 9)
+        for place in range(5)
+    ]
+    code, lines = ended(tmp_path, judged, "--depth", "5", searches=searches)
+    said = "\n".join(lines)
+    assert code == 1
+    assert "“p1-0” is judged, and “P1-0” is shown: they differ in case" in said
+    assert "Finding: 100.0 % of the results shown for judged queries (40 of 40)" in said
+    for misleading in ("--unjudged zero", "To judge first", "judging these results"):
+        assert misleading not in said
+    assert "only then judge more" in said

@@ -130,8 +130,8 @@ def test_zero_is_as_if_every_hole_had_been_judged_the_worst(log):
     assert own.filter(rule="drop")["coverage"].max() < 0.6 < own.filter(rule="zero")["coverage"].min()
 
 
-def test_bounds_are_the_two_cases_besides_the_numbers_of_a_run_without_them(log):
-    found = analysed(log, log["some"], unjudged="bounds")
+def test_extremes_are_the_two_cases_besides_the_numbers_of_a_run_without_them(log):
+    found = analysed(log, log["some"], unjudged="extremes")
     plain = analysed(log, log["some"])
     for one in RUN_TABLES:
         if one.name != "unjudged":

@@ -44,7 +44,7 @@ def test_calibration_writes_a_row_for_each_kind_of_world_size_and_statistic(cove
 def test_the_page_of_calibration_has_the_tables_made_and_says_which_are_not(coverage_of_two_worlds):
     page = (coverage_of_two_worlds / "README.md").read_text(encoding="utf-8")
     assert page.count("\n| lognormal 1.15 | few | 50 | 2 |") == 6
-    assert page.count("Not made yet.") == 5
+    assert page.count("Not made yet.") == 8
     assert "$" not in page
 
 
@@ -90,6 +90,27 @@ def test_a_false_alarm_is_a_p_value_below_five_percent(benchmark_module):
     assert (found["alarms"], found["labelled"], found["family"]) == (0.25, 0.25, 0.25)
     assert found["alarms_unlabelled"] == pytest.approx(1 / 3)
     assert found["family_unadjusted"] == 0.5
+
+
+def test_a_judge_is_found_where_p_is_below_five_percent(benchmark_module):
+    rows = [(300, 0.04, "a"), (200, 0.5, None), (0, None, None), (100, 0.01, "b")]
+    frame = pl.DataFrame(rows, schema=["pairs", "p_value", "supported"], orient="row")
+    (found,) = benchmark_module("judges").summary(frame.with_columns(key=pl.lit("x")), "key").to_dicts()
+    assert (found["trials"], found["pairs"], found["decided"], found["first"]) == (4, 150, 0.5, 0.25)
+    assert found["decided_se"] == pytest.approx(0.25)
+
+
+def test_the_pages_have_the_figures_of_the_committed_tables():
+    folder = ROOT / "reports" / "calibration"
+    users = pl.read_csv(folder / "users.csv").to_dicts()
+    shares = {(row["searches"], row["numbers"], row["folds"]): f"{100 * row['alarms']:.1f}" for row in users}
+    page = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
+    for searches, numbers in {key[:2] for key in shares}:
+        cells = [searches, numbers, *(shares[searches, numbers, folds] for folds in (1, 2, 16))]
+        assert f"| {' | '.join(cells)} |" in page
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    for row in pl.read_csv(folder / "judges.csv").to_dicts():
+        assert f"| {row['world']} | {row['judges']} | {row['trials']} | {row['pairs']:.0f} |" in page
 
 
 def plain_truth(pool, metric):
@@ -236,3 +257,14 @@ def test_the_cost_is_of_all_tables_at_both_depths(benchmark_module):
     assert rows["table"].to_list() == ["correlations", "differences", "comparisons"] * 2
     # 7 click metrics, 11 editorial: by all, 4 lengths, 10 tenths and 3 thirds; once; 55 pairs
     assert rows["rows"].to_list() == [77 * 18, 77, 7 * 55] * 2
+
+
+def test_cautions_find_the_worlds_whose_intervals_are_too_short():
+    rows = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
+    short = rows.filter(pl.col("coverage") < 0.9)
+    assert short.height > 0
+    assert (short["labelled"] > 0.8).all()
+    lognormal = rows.filter(pl.col("weights").str.starts_with("lognormal"))
+    assert (lognormal["labelled"] < 0.1).all()
+    trusted = rows.filter(pl.col("labelled") < 0.5)["coverage_unlabelled"]
+    assert ((trusted > 0.93) & (trusted < 0.981)).all()

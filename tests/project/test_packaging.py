@@ -150,7 +150,9 @@ def test_the_source_distribution_holds_what_the_wheel_is_built_of(sdist):
 def pinned(text):
     """Return the versions of each package that a file of pins has, one for each marker."""
     found = {}
-    for name, version, marker in re.findall(r"^([a-z][\w.-]*)==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE):
+    for name, version, marker in re.findall(
+        r"^([a-z][\w.-]*)(?:\[[\w,-]+\])?==(\S+)(?: ; (.+?))? \\$", text, re.MULTILINE
+    ):
         found.setdefault(name, set()).add((version, marker))
     return found
 
@@ -203,7 +205,7 @@ def test_a_pipeline_of_the_users_own_breaks_nothing(installed, elsewhere, comman
     (elsewhere / "pipeline.py").write_text("raise SystemExit('a file of the user')\n")
     code = "from clickassay import evaluate, measures; from clickassay.measures import nDCG; print(nDCG @ 5)"
     assert run(installed / command[0], *command[1:], "--version", cwd=elsewhere).startswith("clickassay ")
-    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG@5"
+    assert run(installed / "python", "-c", code, cwd=elsewhere).strip() == "nDCG(dcg='exp-log2')@5"
 
 
 def test_nothing_that_is_installed_is_called_pipeline(installed, elsewhere):

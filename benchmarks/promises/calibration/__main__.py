@@ -3,8 +3,9 @@
     python -m benchmarks.promises.calibration [--only NAME] [--worlds N] [--seed N] [--processes N] …
 
 Coverage of the intervals, other intervals beside them (methods), false alarms, planted metrics found again
-(recovery), Algorithm 3 against its closed form (rankers), and cost. Writes a table for each, pictures, and a
-README.md.
+(recovery), judges compared by clicks (judges), runs compared when users
+have habits (users), Algorithm 3 against its closed form (rankers), and cost.
+Writes a table for each, pictures, and a README.md.
 """
 
 import argparse
@@ -15,7 +16,17 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.lib.measuring import ROOT
-from benchmarks.promises.calibration import alarms, cost, coverage, methods, rankers, recovery
+from benchmarks.promises.calibration import (
+    alarms,
+    cost,
+    coverage,
+    judges,
+    methods,
+    rankers,
+    recovery,
+    tails,
+    users,
+)
 from benchmarks.promises.calibration.pictures import draw_coverage, draw_methods, draw_rankers
 from benchmarks.promises.calibration.readme import QUESTIONS, write_readme
 
@@ -42,7 +53,8 @@ def _options() -> argparse.Namespace:
         "--worlds",
         type=int,
         default=1000,
-        help="of each kind and size; alarms take 3 times as many, methods 0.3 times, recovery 0.1 times",
+        help="of each kind and size; alarms: 3 times as many; methods, tails: 0.3 times; recovery, users: "
+        "0.1 times",
     )
     parser.add_argument("--only", choices=QUESTIONS)
     parser.add_argument("--seed", type=int, default=0)
@@ -61,9 +73,12 @@ def answer(question: str, options: argparse.Namespace) -> pl.DataFrame:
         return table
     measured: dict[str, Callable[[int, int, int], pl.DataFrame]] = {
         "coverage": coverage.measured,
+        "tails": tails.measured,
         "methods": methods.measured,
         "alarms": alarms.measured,
         "recovery": recovery.measured,
+        "judges": judges.measured,
+        "users": users.measured,
     }
     table = measured[question](options.worlds, options.seed, options.processes)
     if question == "coverage":

@@ -68,6 +68,28 @@ def _recovery_verdict(table: pl.DataFrame) -> str:
     )
 
 
+def _judges_verdict(table: pl.DataFrame) -> str:
+    equal, unequal = (
+        table.filter(pl.col("judges").str.starts_with("equal") == kind) for kind in (True, False)
+    )
+    return (
+        "| clicks support one of two judges who err equally often about 5 % of the time, and of two others "
+        f"the one who errs less | {_span(equal['decided'])} %; {_span(unequal['first'])} % where they err in "
+        "8 % and 25 % of their grades |"
+    )
+
+
+def _users_verdict(table: pl.DataFrame) -> str:
+    found = "; ".join(
+        f"{name}, {folds} folds: {_span(table.filter(numbers=name, folds=folds)['alarms'])} %"
+        for name in ("means of click metrics", "weighted correlations")
+        for folds in (2, 16)
+    )
+    return (
+        f"| between halves of the users, `diff` has p < 0.05 about 5 % of the time, with habits | {found} |"
+    )
+
+
 def _rankers_verdict(table: pl.DataFrame) -> str:
     return (
         "| 95 % of the runs of Algorithm 3 lie within 1.96 stated errors of the closed form "
@@ -79,11 +101,23 @@ def _cost_verdict(table: pl.DataFrame) -> str:
     return f"| both depths of the paper's size cost 5 CPU seconds | {table['cpu_seconds'].sum():.1f} s |"
 
 
+def _tails_verdict(table: pl.DataFrame) -> str:
+    without = table.filter(pl.col("labelled") < 0.5)["coverage_unlabelled"]
+    marked = table.filter(pl.col("labelled") >= 0.5)["coverage_labelled"]
+    return (
+        "| where heavy tails make intervals too short they have a caution; others cover 93-97 % "
+        f"| {_span(without)} % where most have none, {_span(marked)} % of those with a caution elsewhere |"
+    )
+
+
 VERDICTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "coverage": _coverage_verdict,
+    "tails": _tails_verdict,
     "methods": _methods_verdict,
     "alarms": _alarms_verdict,
     "recovery": _recovery_verdict,
+    "judges": _judges_verdict,
+    "users": _users_verdict,
     "rankers": _rankers_verdict,
     "cost": _cost_verdict,
 }
@@ -160,6 +194,20 @@ def _coverage_tables(table: pl.DataFrame) -> str:
     )
 
 
+def _tails_table(table: pl.DataFrame) -> str:
+    columns: dict[str, Cell] = {
+        "statistic": _text("statistic"),
+        "weights": _text("weights"),
+        "queries": _text("queries"),
+        "worlds": _count("worlds"),
+        "coverage": _with_error("coverage", "coverage_se"),
+        "with a caution": _share("labelled"),
+        "coverage of these": _share("coverage_labelled"),
+        "coverage of the others": _share("coverage_unlabelled"),
+    }
+    return markdown(table.sort("statistic", maintain_order=True).to_dicts(), columns)
+
+
 def _methods_table(table: pl.DataFrame) -> str:
     methods = list(dict.fromkeys(table["method"]))
     rows = _trusted(table).group_by("statistic", "method", maintain_order=True).agg(
@@ -206,6 +254,35 @@ def _recovery_table(table: pl.DataFrame) -> str:
     return markdown(table.to_dicts(), columns)
 
 
+def _judges_table(table: pl.DataFrame) -> str:
+    columns: dict[str, Cell] = {
+        "world": _text("world"),
+        "judges": _text("judges"),
+        "trials": _count("trials"),
+        "pairs": _number("pairs", 0),
+        "clicks support one": _with_error("decided", "decided_se"),
+        "the first": _share("first"),
+    }
+    return markdown(table.to_dicts(), columns)
+
+
+def _users_table(table: pl.DataFrame) -> str:
+    found = {(row["searches"], row["numbers"], row["folds"]): row["alarms"] for row in table.to_dicts()}
+    rows = table.unique(["searches", "numbers"], keep="first", maintain_order=True).to_dicts()
+    heads = {1: "users not looked at", 2: "2 folds", 16: "16 folds"}
+
+    def cell(folds: int) -> Cell:
+        return lambda row: percent(found[row["searches"], row["numbers"], folds])
+
+    columns: dict[str, Cell] = {
+        "searches per user": _text("searches"),
+        "numbers": _text("numbers"),
+        "logs": _count("logs"),
+        **{head: cell(folds) for folds, head in heads.items()},
+    }
+    return markdown(rows, columns)
+
+
 def _rankers_table(table: pl.DataFrame) -> str:
     columns: dict[str, Cell] = {
         "configurations": _text("configurations"),
@@ -232,9 +309,12 @@ def _cost_table(table: pl.DataFrame) -> str:
 
 TABLES: dict[str, Callable[[pl.DataFrame], str]] = {
     "coverage": _coverage_tables,
+    "tails": _tails_table,
     "methods": _methods_table,
     "alarms": _alarms_table,
     "recovery": _recovery_table,
+    "judges": _judges_table,
+    "users": _users_table,
     "rankers": _rankers_table,
     "cost": _cost_table,
 }

@@ -34,9 +34,9 @@ class Nature:
     Attributes
     ----------
     weights
-        Law of the sessions of a query: ``lognormal`` or ``zipf``.
+        Law of the sessions of a query: ``lognormal``, ``pareto`` or ``zipf``.
     spread
-        Its sigma, or its exponent.
+        Its sigma, its index, or its exponent.
     many
         Whether queries have 6 configurations on average, up to 30, or 1 to 3.
     """
@@ -98,7 +98,9 @@ def make_pool(nature: Nature, seed: int, *, queries: int = POOL_QUERIES) -> Pool
 
 
 def _weights(nature: Nature, queries: int, rng: np.random.Generator) -> Floats:
-    if nature.weights == "zipf":
+    if nature.weights == "pareto":
+        weights = rng.random(queries) ** (-1 / nature.spread)
+    elif nature.weights == "zipf":
         weights = rng.permutation(np.arange(1, queries + 1.0) ** -nature.spread)
     else:
         weights = np.exp(nature.spread * rng.standard_normal(queries))

@@ -2,7 +2,7 @@
 
 - ``app``: the application, and which function each command is.
 - ``commands``: one module per command.
-- ``options``: the options that commands share.
+- ``options``, ``settings``: the options that commands share, and those of settings.
 - ``console``, ``tables``, ``progress``: how commands speak.
 - ``exit``: how they end.
 """
@@ -16,3 +16,4 @@ _POLARS_OWN = "dirty_decay_ms:500,muzzy_decay_ms:1000"
 if os.environ.get("_RJEM_MALLOC_CONF", _POLARS_OWN) == _POLARS_OWN:
     os.environ["_RJEM_MALLOC_CONF"] = "dirty_decay_ms:10000,muzzy_decay_ms:10000,narenas:2"
 os.environ.setdefault("POLARS_ROW_GROUP_PREFETCH_SIZE", "1")
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # to look for some reads of every installed package

@@ -104,7 +104,7 @@ def show_frame(frame: "pl.DataFrame", *, most_rows: int) -> None:
 
 def write_frame(frame: "pl.DataFrame", *, csv: bool) -> None:
     """Write a frame to stdout as CSV or JSON."""
-    from clickassay.core.frames import as_csv, as_json  # noqa: PLC0415 - Polars takes a while to import
+    from clickassay.core.tables import as_csv, as_json  # noqa: PLC0415 - Polars takes a while to import
 
     write_out(as_csv(frame) if csv else as_json(frame))
 

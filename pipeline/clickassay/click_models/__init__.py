@@ -7,4 +7,5 @@
 - ``examination``, ``by_grade``, ``expectation``: what follows from a fit.
 - ``tables``: fits as tables.
 - ``cascade_effects``: Figure 2 of Chapelle et al. 2009, which needs no model.
+- ``below_better``: the test of all queries together that it needs.
 """

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
 
 from clickassay.click_models.click_log import ClickLog, Floats, Ints
 from clickassay.click_models.model import ClickModel, Fit
+from clickassay.core.special import expit, logit, stdtrit
 
 CONFIDENCE = 0.95
 """Coverage of intervals."""

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.click_models.below_better import markets_with_effect
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.core.records import Floats, Grades, Integers, JudgedConfigurations
 
@@ -34,6 +35,24 @@ EXPOSURE = ("market", "result", "position", "better", "better_position")
 
 def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
     """Find the results that lose most clicks when a better one stands above them.
+
+    Parameters
+    ----------
+    judged
+        Configurations of `judge` at `depth`, over all markets.
+
+    Returns
+    -------
+    Rows of contracts.clicks.CASCADE_EFFECTS: those of `clearest_pairs`, of markets in which the clicks on all
+    results together are significantly fewer below a better one (`below_better.markets_with_effect`).
+    """
+    places = _compared_places(judged)
+    there = places.filter(pl.col("market").is_in(markets_with_effect(places)))
+    return _clearest(judged, there, judge=judge, depth=depth)
+
+
+def clearest_pairs(judged: JudgedConfigurations, *, judge: str, depth: int) -> pl.DataFrame:
+    """Find the results that lose most clicks below a better one, whether or not the others do.
 
     A result is a query's URL with its grade; a URL shown twice in a list counts at its first place. It is
     *alone* where no result above it has a higher grade, and *below* where one has: below the first of those
@@ -62,7 +81,11 @@ def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> 
     better_url), and of these by market at most `MAX_QUERIES`, the largest first, equal ones by query. Only
     pairs with min_excess_ctr_ratio > 1.
     """
-    named = _with_texts(judged, _pairs(_exposures(_compared_places(judged))))
+    return _clearest(judged, _compared_places(judged), judge=judge, depth=depth)
+
+
+def _clearest(judged: JudgedConfigurations, places: pl.DataFrame, *, judge: str, depth: int) -> pl.DataFrame:
+    named = _with_texts(judged, _pairs(_exposures(places)))
     value = pl.col("min_excess_ctr_ratio").round(DIGITS)
     tie = ("url", "position_alone", "position_below", "better_position", "better_url")
     best = named.sort(value, *tie, descending=[True, *(False for _ in tie)])
@@ -77,23 +100,25 @@ def cascade_effects(judged: JudgedConfigurations, *, judge: str, depth: int) -> 
 
 
 def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
-    """Return the places of judged configurations whose result is shown both alone, with a click, and below.
+    """Return the places of judged configurations whose result is shown both alone and below.
 
     Returns
     -------
-    Rows (n, result, position, better, better_position, sessions, clicks, average): n is the configuration,
-    `result` and `better` are codes; where the result is alone, the latter is -1 and its position 0.
+    Rows (n, market, query, result, position, better, better_position, sessions, clicks, average): n is the
+    configuration, the next three and `better` are codes; where the result is alone, the latter is -1 and its
+    position 0.
     """
     markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
     sessions, clicks = _counts(judged)
     better = better_positions(judged.grades)
     results = judged.urls + (markets * (judged.urls.max(initial=0) + 1))[:, None]
-    row, column = _compared(results, better, clicks).nonzero()
+    row, column = _compared(results, better).nonzero()
     above = better[row, column]
     return pl.DataFrame(
         {
             "n": row,
             "market": markets[row],
+            "query": judged.rows["query"].rle_id().to_numpy().astype(np.int64)[row],
             "result": results[row, column],
             "position": column + 1,
             "better": np.where(above > 0, judged.urls[row, above - 1], -1),
@@ -138,14 +163,15 @@ def better_positions(grades: Grades) -> Integers:
     return better
 
 
-def _compared(results: Integers, better: Integers, clicks: Integers) -> NDArray[np.bool_]:
+def _compared(results: Integers, better: Integers) -> NDArray[np.bool_]:
     """Return (N, k) whether a place shows a result that can be compared, at its first place in the list."""
     alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
-    alone[results[(better == 0) & (clicks > 0)]] = True
-    below[results[better > 0]] = True
-    compared: NDArray[np.bool_] = (alone & below)[results]
+    first = np.ones(results.shape, dtype=np.bool_)
     for column in range(1, results.shape[1]):
-        compared[:, column] &= (results[:, :column] != results[:, [column]]).all(axis=1)
+        first[:, column] = (results[:, :column] != results[:, [column]]).all(axis=1)
+    alone[results[first & (better == 0)]] = True
+    below[results[first & (better > 0)]] = True
+    compared: NDArray[np.bool_] = first & (alone & below)[results]
     return compared
 
 

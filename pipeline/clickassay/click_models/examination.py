@@ -1,6 +1,7 @@
 """Examination: how far down users look, and the discounts of metrics (Chapelle et al. 2009, Figure 1)."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clickassay.click_models.click_log import ClickLog, Floats
 from clickassay.click_models.model import ClickModel
@@ -46,12 +47,35 @@ def best_persistence(examined: Floats) -> float | None:
         return None
     relative = examined / examined[0]
 
-    def distance(persistence: float) -> float:
-        return float(np.sum((rbp_discount(persistence, len(relative)) - relative)[known] ** 2))
-
-    # the sum may have more than one dip: the whole range first, then ever finer around the lowest value
+    # the sum may have more than one dip: the whole range first, then finer around the lowest value
     near = 0.5
-    for width in (0.5, 1e-2, 2e-4, 4e-6, 8e-8, 2e-9):
+    for width in (0.5, 1e-2, 2e-4):
         grid = np.linspace(max(near - width, 0.0), min(near + width, 1.0), 101)
-        near = min((near, *grid.tolist()), key=distance)
-    return near
+        tried = np.append(near, grid)
+        near = float(tried[_distances(tried, relative, known).argmin()])
+    return _where_flat(relative, known, near, 4e-6)
+
+
+def _distances(persistence: Floats, relative: Floats, known: NDArray[np.bool_]) -> Floats:
+    """Return for each p the sum of squares that `best_persistence` minimises."""
+    discounts = persistence[:, None] ** np.arange(len(relative))
+    return np.asarray(((discounts - relative)[:, known] ** 2).sum(axis=1))
+
+
+def _where_flat(relative: Floats, known: NDArray[np.bool_], near: float, width: float) -> float:
+    """Return where the slope of the sum is 0, around its lowest known place; that place if it is at an end.
+
+    Around a minimum a sum hardly changes, so comparing sums finds only half of the digits of the place.
+    """
+    ranks = np.arange(len(relative))
+
+    def slope(persistence: float) -> float:
+        apart = (persistence**ranks - relative)[known]
+        return float(np.sum(apart * (ranks * persistence ** np.maximum(ranks - 1, 0))[known]))
+
+    low, high = max(near - width, 0.0), min(near + width, 1.0)
+    if not slope(low) < 0 < slope(high):
+        return near
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return high

@@ -1,9 +1,10 @@
-"""What every floor imports; no engine, no maths.
+"""What every floor imports; no engine, no maths of its own.
 
 - ``settings``, ``errors``, ``progress``: options, errors and progress reports of all stages.
 - ``contracts``: the form of every table; ``records``: what several floors share.
-- ``output``, ``tables``: folders that appear whole; tables on disk.
-- ``text``, ``escape``, ``frames``: numbers and lists as words; escaping of text from outside; CSV and JSON.
+- ``output``, ``tables``: folders that appear whole; tables on disk, and as CSV and JSON.
+- ``text``, ``escape``: numbers and lists as words; escaping of text from outside.
+- ``special``: functions of SciPy, without what else its import loads.
 - ``privacy``: which queries may be named.
 - ``provenance``, ``seeds``, ``sqlfiles``: versions; random draws by name; where ``sql/`` lies.
 """

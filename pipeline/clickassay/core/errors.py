@@ -16,6 +16,10 @@ class InputError(ClickassayError):
     """An input file is missing, unreadable, or lacks what method 2 asks of it."""
 
 
+class RejectedRowsError(InputError):
+    """More rows of an input are unusable than may be."""
+
+
 class JudgmentError(ClickassayError):
     """Judgments are off the scale or contradict each other."""
 

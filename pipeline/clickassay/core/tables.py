@@ -2,7 +2,9 @@
 
 import glob
 import itertools
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +14,29 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from clickassay.core import escape
 from clickassay.core.errors import ClickassayError, OutputError
 from clickassay.core.output import SETTINGS_FILE, is_disk_full, published_folder, write_json
 from clickassay.core.text import first_line
+
+
+@contextmanager
+def interrupts_later() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of a block: inside the import of DuckDB it would abort the process.
+
+    Python hears signals in its main thread alone, so elsewhere nothing is held back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if usual is None else usual)
+    if heard:
+        signal.raise_signal(signal.SIGINT)
 
 
 def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
@@ -23,7 +45,8 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
     With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
     With one compression of text (numbers keep theirs): the search for the best one takes longer.
     """
-    import duckdb  # noqa: PLC0415 - most commands write no database
+    with interrupts_later():
+        import duckdb  # noqa: PLC0415 - most commands write no database
 
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": "1",
@@ -130,3 +153,31 @@ def _errors_of_writing() -> tuple[type[Exception], ...]:
     """Return the errors of Polars, and those of DuckDB if it was imported."""
     duckdb: Any = sys.modules.get("duckdb")
     return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))
+
+
+_EMPTY_LINE = '""'
+
+
+def as_csv(frame: pl.DataFrame) -> str:
+    r"""Return `frame` as CSV that neither a spreadsheet nor a parser misreads; lines end with ``\n``."""
+    columns = [_cells(frame[name]) for name in frame.columns]
+    lines = [map(escape.csv, frame.columns), *zip(*columns, strict=True)]
+    # parsers would skip a line that is all empty
+    return "".join([f"{','.join(cells) or _EMPTY_LINE}\n" for cells in lines])
+
+
+def _cells(column: pl.Series) -> list[str]:
+    """Return the cells of a column; of equal texts, one is escaped."""
+    values = column.to_list()
+    if column.dtype.is_numeric():
+        return ["" if value is None else str(value) for value in values]
+    if column.dtype == pl.String:
+        cells = {value: escape.csv(value) for value in dict.fromkeys(values)}
+        return [cells[value] for value in values]
+    return [escape.csv(value) for value in values]
+
+
+def as_json(frame: pl.DataFrame) -> str:
+    """Return `frame` as a JSON array of records, a record a line."""
+    body = ",\n".join(f"  {escape.json(row)}" for row in frame.iter_rows(named=True))
+    return f"[\n{body}\n]\n" if body else "[]\n"

@@ -5,7 +5,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import InputError
-from clickassay.core.records import Integers, Sample, Split
+from clickassay.core.records import Floats, Integers, Sample, Split
 
 MAX_CLASSES = 50
 """An attribute with more distinct values describes single queries, not classes of them."""
@@ -14,6 +14,9 @@ UNKNOWN = "unknown"
 LENGTHS = ("1", "2", "3", "4+")
 DECILES = tuple(str(decile) for decile in range(1, 11))
 TERCILES = ("low", "middle", "high")
+NO_CLICKS = "no clicks"
+DIGITS = 9
+"""Decimals of click entropy that count: smaller differences are rounding."""
 OURS = (EVERY, "length", "frequency", "click_entropy")
 
 
@@ -34,8 +37,9 @@ def query_splits(
     Returns
     -------
     The splits: ``all``, ``length`` (words; the empty query counts as one), ``frequency`` (tenths by
-    sessions, 1 = rarest), the attributes in their order, and ``click_entropy`` (thirds) when no
-    attribute is called ``navigational``. Then the names of the columns that are no split because they
+    sessions, 1 = rarest), the attributes in their order, and ``click_entropy`` (thirds of the
+    queries with a click, equal values together, and those without) when no attribute is called
+    ``navigational``. Then the names of the columns that are no split because they
     have more than 50 distinct values or values without a text form.
 
     Raises
@@ -69,8 +73,19 @@ def _frequency(sample: Sample) -> Split:
 
 
 def _click_entropy(sample: Sample) -> Split:
-    order = np.argsort(sample.click_entropy, kind="stable")
-    return Split("click_entropy", TERCILES, _equal_bins(order, len(TERCILES)))
+    clicked = np.zeros(len(sample.queries), dtype=np.bool_)
+    clicked[sample.query_index[(sample.click_values > 0).any(axis=1)]] = True
+    labels = np.full(len(sample.queries), len(TERCILES), dtype=np.int64)
+    labels[clicked] = _bins_of_values(np.round(sample.click_entropy[clicked], DIGITS), len(TERCILES))
+    return Split("click_entropy", (*TERCILES, NO_CLICKS), labels)
+
+
+def _bins_of_values(values: Floats, bins: int) -> Integers:
+    """Label values by rank, equal ones by the mean of their ranks: no border lies between equal values."""
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts) - 1
+    labels: Integers = bins * (2 * last - counts + 1) // (2 * max(1, len(values)))
+    return labels[index]
 
 
 def _equal_bins(order: Integers, bins: int) -> Integers:

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from clickassay.core.contracts.correlation import COMPARISONS, DIFFERENCE_COMPARISONS
 from clickassay.core.records import Floats, Integers, Sample
+from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.jackknife import (
     Deviations,
     Spread,
@@ -21,9 +21,13 @@ from clickassay.correlation.jackknife import (
 from clickassay.correlation.multiplicity import holm
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+ALPHA = 0.05
+"""Significance level of a family of comparisons, in `queries_needed`."""
 
 POWER = 0.8
 """Power of `queries_needed`: the chance to detect a difference of the size seen."""
@@ -51,7 +55,8 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     # two metrics that are equal up to rounding have no difference at all
     difference = no_rounding(found[:, a] - found[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
-    return COMPARISONS.canonical(_rows(sample, difference, spread))
+    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    return COMPARISONS.canonical(_rows(sample, difference, spread, heavy_tail=heavy))
 
 
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
@@ -83,10 +88,10 @@ def _pairs(sample: Sample) -> Pairs:
     return a, b
 
 
-def _rows(sample: Sample, difference: Floats, spread: Spread) -> pl.DataFrame:
+def _rows(sample: Sample, difference: Floats, spread: Spread, *, heavy_tail: bool = False) -> pl.DataFrame:
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
-    columns, caution_texts = comparison_columns(difference, spread)
+    columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],
@@ -101,7 +106,9 @@ def _rows(sample: Sample, difference: Floats, spread: Spread) -> pl.DataFrame:
     )
 
 
-def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Floats], list[str | None]]:
+def comparison_columns(
+    difference: Floats, spread: Spread, *, heavy_tail: bool = False
+) -> tuple[dict[str, Floats], list[str | None]]:
     """Return the columns of a paired comparison, families along the last axis, and its cautions.
 
     Parameters
@@ -110,6 +117,8 @@ def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Fl
         (C, P) differences of two correlations.
     spread
         Their spread over queries.
+    heavy_tail
+        Whether the sessions of queries are spread too unevenly for intervals (`tails.is_heavy`).
     """
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)
@@ -122,33 +131,49 @@ def comparison_columns(difference: Floats, spread: Spread) -> tuple[dict[str, Fl
         "p_adjusted": holm(p),
         "queries_needed": queries_needed(difference, spread, spread.queries, tests=tests),
     }
-    return columns, cautions(difference, low, spread.degrees, spread.queries)
+    return columns, cautions(difference, low, spread.queries, heavy_tail=heavy_tail)
 
 
 def queries_needed(
-    difference: Floats, spread: Spread, queries: int, *, tests: Integers, power: float = POWER
+    difference: Floats,
+    spread: Spread,
+    queries: int,
+    *,
+    tests: Integers,
+    alpha: float = ALPHA,
+    power: float = POWER,
 ) -> Floats:
-    """Return how many queries it takes to detect differences of the sizes seen.
+    """Return how many queries it takes to detect differences: for tables, reports and `clickassay power`.
 
     The error shrinks with the root of the number of queries; a difference is detected with the given
-    power when it is t(1 - 0.05/2/tests) + z(power) errors wide.
+    power when it is `detectable_errors` wide.
 
     Parameters
     ----------
     difference, spread
         (C, P) differences, and their spread at `queries` queries.
     tests
-        (C,) comparisons in the family; each is then comparison_columns at 0.05 / tests (Bonferroni).
+        (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
+    alpha, power
+        Significance level of the two-sided tests together, and the chance to detect the difference.
 
     Returns
     -------
     (C, P) whole numbers; NaN where there is no difference to detect.
     """
-    probability = 1 - 0.025 / np.maximum(tests, 1)[..., None]
+    errors = detectable_errors(spread, alpha / np.maximum(tests, 1)[..., None], power)
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = stdtrit(spread.degrees_of_differences, probability) + ndtri(power)
         needed: Floats = np.ceil(queries * (errors * spread.error / difference) ** 2)
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
+
+
+def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
+    """Return how many errors wide a difference is that a test detects: t(1 - alpha/2) + z(power).
+
+    The degrees of freedom of t are those of the spread.
+    """
+    errors: Floats = stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
+    return errors
 
 
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr
 from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
 from clickassay.correlation.multiplicity import together_confidence
 
@@ -26,8 +26,6 @@ class Estimates:
     ----------
     low, high
         95 % interval, within -1..1.
-    degrees
-        Degrees of freedom behind it.
     corrected
         The correlations with infinitely many sessions: divided by the root of the reliability. May lie
         beyond -1 or 1.
@@ -41,7 +39,6 @@ class Estimates:
 
     low: Floats
     high: Floats
-    degrees: Floats
     corrected: Floats
     corrected_low: Floats
     corrected_high: Floats
@@ -87,7 +84,7 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
     p = _p_values(z, spread, perfect, null)
     together = fisher_interval(values, spread, together_confidence(p))
     all_low, all_high = (np.where(perfect, values, end) for end in together)
-    return Estimates(low, high, spread.degrees, corrected, bottom, top, p, all_low, all_high)
+    return Estimates(low, high, corrected, bottom, top, p, all_low, all_high)
 
 
 def _p_values(z: Floats, spread: Spread, perfect: NDArray[np.bool_], null: Floats) -> Floats:

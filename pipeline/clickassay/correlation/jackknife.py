@@ -15,9 +15,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr, stdtrit
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, ROUNDING, without_rounding
 
 Values = TypeVar("Values")
@@ -36,12 +36,9 @@ reject a true null hypothesis in 3 % of cases with his degrees, in 4 to 5 % with
 MIN_QUERIES = 50
 """With fewer queries an interval has a caution."""
 
-MIN_DEGREES = 4.0
-"""Below this, two or three queries make up nearly all of the spread: the interval has a caution."""
-
 NO_INTERVAL = "no interval: too few queries vary"
 FEW_QUERIES = f"fewer than {MIN_QUERIES} queries"
-INFLUENTIAL = "a few influential queries decide"
+HEAVY_TAIL = "sessions per query are heavy-tailed, so queries that decide may be missing"
 
 
 def left_out(contributions: Floats, statistic: Callable[[Floats], Values]) -> Iterator[Values]:
@@ -193,20 +190,21 @@ def p_value(differences: Floats, spread: Spread) -> Floats:
     return np.where(_are_identical(differences, spread), 1.0, p)
 
 
-def cautions(values: Floats, low: Floats, degrees: Floats, queries: int) -> list[str | None]:
-    """Return, for each value in row-major order, why its interval is not reliable; None where it is."""
-    rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), degrees.ravel(), strict=True)
-    return [_caution(*row, queries) for row in rows]
+def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
+    """Return, for each value in row-major order, why its interval is not reliable; None where it is.
 
-
-def _caution(value: float, low: float, degrees: float, queries: int) -> str | None:
-    if np.isnan(value):
-        return None
-    if np.isnan(low):
-        return NO_INTERVAL
-    if queries < MIN_QUERIES:
-        return FEW_QUERIES
-    return INFLUENTIAL if degrees < MIN_DEGREES else None
+    Parameters
+    ----------
+    values, low
+        Values, and the lower ends of their intervals.
+    queries
+        Queries behind them.
+    heavy_tail
+        Whether their sessions are spread so unevenly that intervals are too short (`tails.is_heavy`).
+    """
+    of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
+    rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), strict=True)
+    return [None if np.isnan(value) else NO_INTERVAL if np.isnan(end) else of_all for value, end in rows]
 
 
 def no_rounding(deviations: Floats) -> Floats:

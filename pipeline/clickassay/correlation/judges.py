@@ -18,6 +18,7 @@ from clickassay.correlation.jackknife import (
     left_out,
     no_rounding,
 )
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 
 USES_GRADES = "SS"
@@ -88,7 +89,7 @@ def _agreement_of(pair: pl.DataFrame, max_grade: int) -> dict[str, object]:
     spread = known.spread()
     always = (kappas == 1) & (spread.error == 0)  # they agree on all results, whatever query is left out
     low, high = (np.where(always, kappas, end) for end in difference_interval(kappas, spread))
-    caution_texts = cautions(kappas, low, spread.degrees, n_queries)
+    caution_texts = cautions(kappas, low, n_queries)
     return {
         "n_queries": n_queries,
         "n_results": pair.height,
@@ -180,7 +181,9 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     found = correlation_matrix(shared.clicks, shared.editorial, shared.sessions).values
     of_a, of_b = found[:, : len(names)], found[:, len(names) :]
     difference = no_rounding(of_a - of_b)
-    columns, caution_texts = comparison_columns(difference, _spread(shared, difference))
+    moments = _moments(shared)
+    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    columns, caution_texts = comparison_columns(difference, _spread(moments, difference), heavy_tail=heavy)
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
         {
@@ -228,9 +231,12 @@ def _common(a: Sample, b: Sample) -> tuple[Integers, Integers]:
     return common["a"].to_numpy(), common["b"].to_numpy()
 
 
-def _spread(shared: _Shared, difference: Floats) -> Spread:
+def _moments(shared: _Shared) -> Floats:
     starts = np.flatnonzero(np.diff(shared.query_index, prepend=-1))
-    moments = query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+    return query_moments(shared.clicks, shared.editorial, shared.sessions, starts)
+
+
+def _spread(moments: Floats, difference: Floats) -> Spread:
     first = np.arange(difference.shape[1])
     pairs = first, first + len(first)
     return difference_spread(moments, difference, pairs, n_editorial=2 * len(first))

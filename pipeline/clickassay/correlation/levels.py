@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
+from clickassay.core.special import stdtrit
 
 from clickassay.core.records import Floats
 from clickassay.correlation.jackknife import CONFIDENCE, Deviations, cautions, left_out

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
+import polars as pl
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Floats, Sample
-from clickassay.correlation.comparisons import difference_spread
-from clickassay.correlation.jackknife import no_rounding
+from clickassay.core.records import Floats, Sample, SampleKey
+from clickassay.correlation.comparisons import detectable_errors, difference_spread, queries_needed
+from clickassay.correlation.jackknife import Spread, no_rounding
 from clickassay.correlation.noise import session_variances, weighted_noise, weighted_reliability
 from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
 
@@ -31,8 +31,8 @@ class Pilot:
 
     Attributes
     ----------
-    difference, error
-        The difference in the sample, and its standard error.
+    difference, error, degrees
+        The difference in the sample, its standard error, and the degrees of freedom of that.
     queries, configurations, sessions
         Size of the sample.
     noise
@@ -42,10 +42,16 @@ class Pilot:
 
     difference: float
     error: float
+    degrees: float
     queries: int
     configurations: int
     sessions: int
     noise: float | None
+
+    @property
+    def spread(self) -> Spread:
+        """The spread of the difference, (1, 1) arrays."""
+        return Spread(np.array([[self.error]]), np.array([[self.degrees]]), self.queries)
 
 
 @dataclass(frozen=True)
@@ -84,20 +90,27 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
     small = sample.narrowed([click], [metric_a, metric_b])
     moments = sample_moments(small)
-    difference, error = _difference(small, moments)
-    if not error > 0:
+    difference, spread = _difference(small, moments)
+    if not spread.error.item() > 0:
         raise SettingsError(
             f"the difference of {metric_a} and {metric_b} with {click} has no standard error in this run: "
             "too few queries vary; choose another pair or a larger run"
         )
     return Pilot(
         difference=difference,
-        error=error,
+        error=spread.error.item(),
+        degrees=spread.degrees.item(),
         queries=len(small.queries),
         configurations=len(small.sessions),
         sessions=int(small.sessions.sum()),
-        noise=_noise_part(small, moments, error, np.random.default_rng(seed)),
+        noise=_noise_part(small, moments, spread.error.item(), np.random.default_rng(seed)),
     )
+
+
+def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str) -> int:
+    """Return how many comparisons of a run's table are one family for Holm's adjustment; at least 1."""
+    own = key.rows(comparisons).filter(click_metric=click)
+    return max(1, own["p_value"].count())
 
 
 def required_sizes(
@@ -124,12 +137,12 @@ def required_sizes(
 
 def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
     """Return the difference that a sample as large as the pilot detects with this power."""
-    return _detectable_errors(alpha, power) * pilot.error
+    return float(detectable_errors(pilot.spread, np.array(alpha), power).item()) * pilot.error
 
 
 def _required_size(pilot: Pilot, queries: float, factor: float) -> RequiredSize:
     noise = pilot.noise or 0.0
-    needed = max(2, math.ceil(queries * (1 - noise + noise / factor)))
+    needed = max(2, math.ceil(queries * (1 - noise * (1 - 1 / factor))))
     share = needed / pilot.queries
     return RequiredSize(
         factor, needed, math.ceil(share * pilot.configurations), math.ceil(share * pilot.sessions * factor)
@@ -137,21 +150,18 @@ def _required_size(pilot: Pilot, queries: float, factor: float) -> RequiredSize:
 
 
 def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
-    return pilot.queries * (_detectable_errors(alpha, power) * pilot.error / difference) ** 2
+    wanted, one = np.array([[difference]]), np.array([1])
+    found = queries_needed(wanted, pilot.spread, pilot.queries, tests=one, alpha=alpha, power=power)
+    return float(found.item())
 
 
-def _detectable_errors(alpha: float, power: float) -> float:
-    """Return how many standard errors wide a difference is that the test detects with this power."""
-    return float(ndtri(1 - alpha / 2) + ndtri(power))
-
-
-def _difference(sample: Sample, moments: Floats) -> tuple[float, float]:
-    """Return the difference of the two correlations, and its standard error."""
+def _difference(sample: Sample, moments: Floats) -> tuple[float, Spread]:
+    """Return the difference of the two correlations, and its spread."""
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     difference = no_rounding(found[:, :1] - found[:, 1:])
     pair = np.array([0]), np.array([1])
     spread = difference_spread(moments, difference, pair, n_editorial=2)
-    return difference.item(), spread.error.item()
+    return difference.item(), spread
 
 
 def _noise_part(sample: Sample, moments: Floats, error: float, rng: np.random.Generator) -> float | None:
@@ -164,7 +174,7 @@ def _noise_part(sample: Sample, moments: Floats, error: float, rng: np.random.Ge
     for _ in range(DRAWS):
         noise = deviation * rng.standard_normal(deviation.shape)
         noisy = replace(sample, click_values=sample.click_values + noise)
-        squares.append(_difference(noisy, sample_moments(noisy))[1] ** 2)
+        squares.append(_difference(noisy, sample_moments(noisy))[1].error.item() ** 2)
     # half the sessions: error² = (A + 2 B)/(Q S), S = 1 + (1 - reliability) times as large
     at_half = float(np.mean(squares)) * (2 - reliability)
     return min(1.0, max(0.0, at_half / error**2 - 1))

@@ -29,10 +29,12 @@ from clickassay.correlation.rankers import (
     ranker_differences,
     within_queries,
 )
+from clickassay.correlation.tails import CORRELATION_INDEX, is_heavy
 from clickassay.correlation.weighted import (
     centred_sums,
-    correlation_matrix,
-    null_correlations,
+    correlations_of_deviations,
+    deviations,
+    null_of_deviations,
     sample_moments,
 )
 
@@ -98,12 +100,16 @@ def _weighted_statistic(sample: Sample, total: Floats) -> Statistic:
 
 def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> _Rows:
     chosen = split.labels == label
-    kept, n_queries = chosen[sample.query_index], int(chosen.sum())
-    editorial, sessions = sample.editorial_values[kept], sample.sessions[kept]
-    found = correlation_matrix(sample.click_values[kept], editorial, sessions)
-    own = contributions[chosen]
-    null = null_correlations(sample.null_success[kept], editorial, sessions)
-    nulls = np.where(_uses_grades(sample), null, 0.0)
+    n_queries = int(chosen.sum())
+    kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
+    sessions = sample.sessions[kept]
+    editorial = deviations(sample.editorial_values[kept], sessions)
+    found = correlations_of_deviations(deviations(sample.click_values[kept], sessions), editorial, sessions)
+    own = contributions if chosen.all() else contributions[chosen]
+    nulls = np.zeros(found.values.shape)
+    if (of_grades := _uses_grades(sample)).any():
+        null = null_of_deviations(sample.null_success[kept], editorial, sessions)
+        nulls = np.where(of_grades, null, 0.0)
     statistic = _weighted_statistic(sample, own.sum(axis=0))
     known = estimates(found.values, own, statistic, null=nulls)
     columns = {
@@ -119,7 +125,8 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
         "n_sessions": int(sessions.sum()),
     }
     reasons = [reason for row in found.reasons for reason in row]
-    caution_texts = cautions(found.values, known.low, known.degrees, n_queries)
+    heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
+    caution_texts = cautions(found.values, known.low, n_queries, heavy_tail=heavy)
     return _Rows(columns, {"reason": reasons, "caution": caution_texts}, constants)
 
 
@@ -194,7 +201,7 @@ def _differences(sample: Sample, within: Within, deltas: Floats) -> pl.DataFrame
         pl.lit(n_queries, pl.Int64).alias("n_queries"),
         pl.lit(len(within.rows), pl.Int64).alias("n_configurations"),
         pl.Series("reason", no_value_reasons(within, total, drawn), dtype=pl.String),
-        pl.Series("caution", cautions(exact, known.low, known.degrees, n_queries), dtype=pl.String),
+        pl.Series("caution", cautions(exact, known.low, n_queries), dtype=pl.String),
     )
     return DIFFERENCES.canonical(frame)
 
@@ -203,7 +210,7 @@ def _within_estimates(sample: Sample, exact: Floats, covariances: Floats) -> Est
     """Return the intervals of the limit of Algorithm 3; `covariances` are (Q, C + E + C E)."""
     n_clicks, n_sums = len(sample.click_names), covariances.shape[1]
     if not len(covariances):
-        return Estimates(*np.full((9, *exact.shape), np.nan))
+        return Estimates(*np.full((8, *exact.shape), np.nan))
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         squares_y = sums[..., :n_clicks]

@@ -4,6 +4,7 @@ Arrays of values have one row per configuration: (N, C) for C click metrics, (N,
 metrics. A correlation that does not exist is NaN in an array and comes with a reason; it is never 0.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ rounding error stays below 1e-14. Real differences are far larger: one more sess
 
 QUERIES_AT_ONCE = 2**12
 """Queries whose products are in memory at once."""
+
+VALUES_AT_ONCE = 2**17
+"""Values that are worked on at once: of a large sample one metric, as more would leave the caches."""
 
 TOO_FEW = "fewer than two configurations"
 CLICKS_SAME = "the click metric is the same in every configuration"
@@ -58,19 +62,40 @@ def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> C
     weights
         (N,) weights > 0: sessions.
     """
-    y, x = deviations(clicks, weights), deviations(editorial, weights)
+    return correlations_of_deviations(deviations(clicks, weights), deviations(editorial, weights), weights)
+
+
+def correlations_of_deviations(y: Floats, x: Floats, weights: Weights) -> Correlations:
+    """Compute `correlation_matrix` from (C, N) and (E, N) `deviations`."""
     weighted = y * weights
-    squares_y, squares_x = (weighted * y).sum(axis=1), (x * x * weights).sum(axis=1)
-    products = np.array([(row * x).sum(axis=1) for row in weighted]).reshape(len(y), len(x))
+    squares_y, squares_x = (weighted * y).sum(axis=1), np.empty(len(x))
+    products = np.empty((len(y), len(x)))
+    for some in _some_at_once(len(x), len(weights)):
+        squares_x[some] = (x[some] * x[some] * weights).sum(axis=1)
+        for row, products_of_row in zip(weighted, products, strict=True):
+            products_of_row[some] = (row * x[some]).sum(axis=1)
     values = ratio(products, squares_y, squares_x)
     return Correlations(values, _reasons(len(weights), squares_y > 0, squares_x > 0))
 
 
 def deviations(values: Floats, weights: Weights) -> Floats:
     """Return the (M, N) deviations of (N, M) values from their weighted means; exactly 0 for a constant."""
+    found = np.empty(values.shape[::-1])
+    if not found.size:
+        return found
+    for some in _some_at_once(len(found), len(values)):
+        found[some] = _deviations(values[:, some], weights)
+    return found
+
+
+def _some_at_once(metrics: int, size: int) -> Iterator[slice]:
+    """Yield the metrics, `size` values each, some at once: `VALUES_AT_ONCE` or one metric."""
+    some = max(1, VALUES_AT_ONCE // max(1, size))
+    yield from (slice(first, first + some) for first in range(0, metrics, some))
+
+
+def _deviations(values: Floats, weights: Weights) -> Floats:
     columns = np.ascontiguousarray(values.T)
-    if not columns.size:
-        return columns
     centre = (columns * weights).sum(axis=1, keepdims=True) / weights.sum()
     return without_rounding(columns - centre, np.abs(columns).max(axis=1, keepdims=True))
 
@@ -123,7 +148,11 @@ def query_moments(clicks: Floats, editorial: Floats, weights: Integers, starts: 
     -------
     (Q, 1 + 2 C + 2 E + C E) sums of n | n y | n x | n y^2 | n x^2 | n y x.
     """
-    y, x = deviations(clicks, weights), deviations(editorial, weights)
+    return moments_of(deviations(clicks, weights), deviations(editorial, weights), weights, starts)
+
+
+def moments_of(y: Floats, x: Floats, weights: Integers, starts: Integers) -> Floats:
+    """Compute `query_moments` of (C, N) and (E, N) deviations from values of the caller's choice."""
     moments = np.empty((len(starts), 1 + 2 * (len(y) + len(x)) + len(y) * len(x)))
     ends = np.append(starts[1:], len(weights))
     for first in range(0, len(starts), QUERIES_AT_ONCE):  # products of all rows would not fit the caches
@@ -205,7 +234,12 @@ def null_correlations(success: Floats, editorial: Floats, sessions: Integers) ->
     sessions
         (N,) weights.
     """
-    y, x = deviations(success[:, None], sessions), deviations(editorial, sessions)
+    return null_of_deviations(success, deviations(editorial, sessions), sessions)
+
+
+def null_of_deviations(success: Floats, x: Floats, sessions: Integers) -> Floats:
+    """Compute `null_correlations` from the (E, N) `deviations` of the editorial metrics."""
+    y = deviations(success[:, None], sessions)
     chance = success * (1 - success) * (1 - sessions / max(1, sessions.sum()))
     squares = (y * y * sessions).sum() + chance.sum()
     squares = squares if squares > ROUNDING * (success**2 * sessions).sum() else 0.0

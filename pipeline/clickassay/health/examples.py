@@ -14,6 +14,8 @@ _CLICKS = 100_000
 """Clicks that are looked at, evenly spread over the log."""
 _STEP_MS = 900_000
 """Time zones differ by multiples of 15 minutes."""
+_FURTHEST_MS = 14 * 3_600_000
+"""No time zone is further from UTC."""
 _MOST_ROWS = 1000
 
 
@@ -103,11 +105,14 @@ def _best_offset(late: list[int], idle_ms: int) -> tuple[int, int]:
     counts = Counter(value // _STEP_MS for value in late)
     steps = max(1, idle_ms // _STEP_MS)
     offsets = {start - part for start in counts for part in range(steps)} - {0}
+    offsets = {offset for offset in offsets if abs(offset) * _STEP_MS <= _FURTHEST_MS}
 
     def back(offset: int) -> int:
         return sum(counts[offset + part] for part in range(steps))
 
-    best = max(sorted(offsets, key=abs, reverse=True), key=lambda offset: (back(offset), counts[offset]))
+    best = max(
+        sorted(offsets, key=abs, reverse=True), key=lambda offset: (back(offset), counts[offset]), default=0
+    )
     return best * _STEP_MS, back(best)
 
 

@@ -1,37 +1,29 @@
-"""Checks of judgments: their scale, and whether they are about what the log has."""
+"""Checks of the scale of judgments: the grades that are used, and which way they run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from clickassay.core.text import count, listed, number, span
+from clickassay.core.text import listed, number, span, visible
 from clickassay.health.checks import Measured
 
 _FEW_JUDGMENTS = 20
 """Fewer do not show which grades there are."""
 
 
-def judgment_checks(grades: pl.DataFrame, max_grade: int, judged: int, in_log: int) -> Iterator[Measured]:
+def judgment_checks(grades: pl.Series, max_grade: int) -> Iterator[Measured]:
     """Yield the numbers of the checks of judgments.
 
     Parameters
     ----------
     grades
-        Column grade (0..max_grade): the usable judgments of queries that the log has.
+        (0..max_grade) of usable judgments.
     max_grade
         The highest grade of the scale.
-    judged, in_log
-        Judged queries, and those of them that the log has.
     """
-    if judged:
-        yield Measured(
-            "unseen_queries", 1 - in_log / judged,
-            f"Of {count(judged)} judged queries the log has {count(in_log)}.",
-            "Check that the judgments are of this log, and that queries are written alike.",
-        )  # fmt: skip
-    if grades.height < _FEW_JUDGMENTS:
+    if len(grades) < _FEW_JUDGMENTS:
         return
-    seen = grades["grade"].unique().sort().to_list()
+    seen = grades.unique().sort().to_list()
     yield Measured(
         "one_grade", len(seen),
         f"Every judgment has the grade {seen[0]}: no metric can tell results apart by it.",
@@ -43,6 +35,13 @@ def judgment_checks(grades: pl.DataFrame, max_grade: int, judged: int, in_log: i
         "chance of satisfaction from the highest grade of the scale.",
         f"If {seen[-1]} is the best grade, set --max-grade {seen[-1]}.",
     )  # fmt: skip
+
+
+def order_words(grades: pl.Series, scale: Sequence[str]) -> str:
+    """Return a clause on the grades seen in the order that is assumed, with their labels if all have one."""
+    seen = grades.unique().sort().to_list()
+    named = [f"{grade} ({visible(scale[grade])})" if seen[-1] < len(scale) else str(grade) for grade in seen]
+    return f"the grades seen are {listed(named)}, taken as worst to best"
 
 
 def order_check(
@@ -63,5 +62,6 @@ def order_check(
         "reversed_grades", value if high < 0 else max(value, 0.0),
         f"The better the grade of the first result, the fewer clicks: their correlation is {number(value)} "
         f"(95 % interval {span(low, high)}); {labels}.",
-        "If the best grade has the lowest number, turn the scale round (`import judgments --grade-map`).",
+        "If that is not their order, turn the scale round: `--scale` takes labels worst first, "
+        "`import judgments --grade-map` gives grades other numbers.",
     )  # fmt: skip

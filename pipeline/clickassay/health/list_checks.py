@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from clickassay.core.text import count, number, percent, plural
-from clickassay.health.checks import Measured
+from clickassay.health.checks import BY_NAME, Measured
 from clickassay.patterns.lists import LogLists
 
 _FEW_SESSIONS = 1000
 _CLEAR = 3.0
-"""Standard errors by which another position is clicked more than the first."""
+"""Standard errors by which the first position is clicked less than it should be."""
+_AT_LEAST = BY_NAME["flat_clicks"].threshold
 
 
 def list_checks(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Iterator[Measured]:
@@ -59,11 +60,13 @@ def _lengths(lists: LogLists, depth: int) -> Measured:
 
 
 def _flat(positions: Sequence[tuple[int, int]]) -> Measured:
-    """Compare the first position with the most clicked other one, if the two clearly differ."""
+    """Compare the first position with the most clicked other one; only what is clear is below the limit."""
     first, *others = [(clicked / shown, shown) for shown, clicked in positions]
     place, (best, shown) = max(enumerate(others, 2), key=lambda item: item[1][0])
-    error = (first[0] * (1 - first[0]) / first[1] + best * (1 - best) / shown) ** 0.5
-    ratio = first[0] / best if best - first[0] > _CLEAR * error else 1.0
+    missing = _AT_LEAST * best - first[0]
+    error = (first[0] * (1 - first[0]) / first[1] + _AT_LEAST**2 * best * (1 - best) / shown) ** 0.5
+    ratio = first[0] / best if best else _AT_LEAST
+    ratio = ratio if missing > _CLEAR * error else max(ratio, _AT_LEAST)
     return Measured(
         "flat_clicks", ratio,
         f"Position {place} is clicked in {percent(best)} of the sessions that show it, position 1 in "

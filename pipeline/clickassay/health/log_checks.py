@@ -45,6 +45,19 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
     )
     if clicks.read < _FEW_CLICKS:
         return
+    yield from _lost_checks(clicks, examples)
+    yield from _rejected_checks(clicks)
+    if clicks.in_time:
+        yield Measured(
+            "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
+            f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
+            f"{clicks.depth} results of their search.",
+            "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
+            examples.get("clicks_elsewhere", ""),
+        )  # fmt: skip
+
+
+def _lost_checks(clicks: "_Clicks", examples: Mapping[str, str]) -> Iterator[Measured]:
     unmatched, late = clicks.rows("unmatched"), clicks.rows("out of time")
     yield Measured(
         "lost_clicks",
@@ -69,6 +82,9 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
         "Give the times of both tables in UTC; if clicks really come so late, set --idle-minutes.",
         examples.get("late_clicks", ""),
     )
+
+
+def _rejected_checks(clicks: "_Clicks") -> Iterator[Measured]:
     ambiguous, below = (
         clicks.rows("rejected", "ambiguous search_id"),
         clicks.rows("rejected", "position below 1"),
@@ -85,14 +101,6 @@ def _click_checks(funnel: pl.DataFrame, examples: Mapping[str, str]) -> Iterator
         f"{clicks.part(below)} of the clicks are at a position below 1.",
         "Positions count from 1: add 1 to those of a log that counts from 0.",
     )
-    if clicks.in_time:
-        yield Measured(
-            "clicks_elsewhere", clicks.elsewhere / clicks.in_time,
-            f"{clicks.part(clicks.elsewhere, clicks.in_time)} of the clicks are on none of the first "
-            f"{clicks.depth} results of their search.",
-            "Write URLs alike in clicks and results; if users click further down, set a larger --depth.",
-            examples.get("clicks_elsewhere", ""),
-        )  # fmt: skip
 
 
 class _Clicks:

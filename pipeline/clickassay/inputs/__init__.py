@@ -3,6 +3,7 @@
 - ``paths``, ``files``: what a path is; the files behind an input.
 - ``columns``: the columns of canonical tables; ``arrow`` writes them.
 - ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
+- ``unread``: values of text files that could not be read.
 - ``normalise``: normal forms of queries and URLs.
 - ``trec``: TREC runs and qrels.
 - ``detect``: the layout of a file, by its first lines.

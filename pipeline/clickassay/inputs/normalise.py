@@ -6,6 +6,8 @@ tests hold the two equal over all of Unicode.
 
 import re
 
+import polars as pl
+
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*@)?([^/?#]*)([^?#]*)(\?[^#]*)?(?:#.*)?", re.DOTALL)
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 
@@ -16,6 +18,9 @@ MAY_BE_UNNORMALISED = (
     r"|://.*#|://.*:(?:80|443)|^[^?]*://.*/$"  # perhaps a fragment, a default port, a last slash
 )
 """A cheap pattern, for Polars, that matches every URL whose normal form differs, and few others."""
+
+QUERY_MAY_BE_UNNORMALISED = r"[^ -@\[-~]|^ |  | $"
+"""Such a pattern for queries: upper case, beyond ASCII, or white space but for one blank between words."""
 
 
 # Letters newer than Unicode 13, up to 17: first and last of a range, and the lower case of the first. Which
@@ -44,6 +49,15 @@ def _lower(text: str) -> str:
 def normalise_query(query: str) -> str:
     """Collapse and trim white space, then lower case."""
     return _lower(" ".join(query.split()))
+
+
+def normalise_queries(queries: pl.Series) -> pl.Series:
+    """Return texts, perhaps null, with the normal form of each in its place."""
+    odd = queries.str.contains(QUERY_MAY_BE_UNNORMALISED).arg_true()
+    if not len(odd):
+        return queries
+    normal = pl.Series([normalise_query(query) for query in queries.gather(odd)], dtype=pl.String)
+    return queries.clone().scatter(odd, normal)
 
 
 def normalise_url(url: str) -> str:

@@ -11,8 +11,9 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from clickassay.core.errors import InputError
+from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.output import is_disk_full
+from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
@@ -25,6 +26,7 @@ from clickassay.inputs.files import (
     unreadable_file,
 )
 from clickassay.inputs.types import EXPECTED, converted
+from clickassay.inputs.unread import first_unread
 
 _INFERRED_ROWS = 10_000
 _NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
@@ -248,15 +250,33 @@ def _read_through(table: Input, file: Path) -> None:
 
 @contextmanager
 def files_named(*tables: Input) -> Iterator[None]:
-    """Add the file to an error of reading: the engine reads all files of an input together."""
+    """Add the file to an error of reading: the engine reads all files of an input together.
+
+    To an error of too many unusable rows are added values that could not be read.
+    """
     try:
         yield
+    except RejectedRowsError as error:
+        raise with_unread(error, tables) from error
     except (InputError, *READ_ERRORS) as error:
         met = error.__cause__ if isinstance(error, InputError) else error
         named = unreadable(tables) if isinstance(met, READ_ERRORS) and not is_disk_full(met) else None
         if named is None:
             raise
         raise named from error
+
+
+def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRowsError:
+    """Return the error with the first value of each column that could not be read, if it is about them."""
+    text = str(error)
+    for table in tables:
+        if not text.startswith(f"{table.what}:"):
+            continue
+        parts = [(part.files, part.format, part.schema, part.frame) for part in table.parts]
+        for unread in first_unread(table.what, parts):
+            text = text.replace(f"with null {unread.column}", f"with {unread.column} that cannot be read")
+            text = f"{text} {sentence(str(unread))}"
+    return RejectedRowsError(text)
 
 
 def collected(table: Input) -> pl.DataFrame:

@@ -21,13 +21,14 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import query_splits
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
+from clickassay.correlation.disagreements import judge_disagreements
 from clickassay.correlation.influence import influence
 from clickassay.correlation.judges import agreement, confusion, judge_comparisons
 from clickassay.correlation.tables import correlations, differences
 from clickassay.correlation.weighted import sample_moments
 from clickassay.health.checks import health_table, refuse_stops
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
-from clickassay.inputs.normalise import normalise_query
+from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import log_health, run_health
@@ -122,7 +123,8 @@ def analyse_tables(
         "agreement": agreement(graded.grades, max_grade=settings.max_grade),
         "confusion": confusion(graded.grades),
         "judge_comparisons": judge_comparisons(main.samples),
-        # fitted on lists that were judged in full: none of their grades is made from clicks
+        # on lists that were judged in full: none of their grades is made from clicks
+        "judge_disagreements": judge_disagreements(in_full.configurations, in_full.patterns),
         **click_tables(in_full.configurations, in_full.patterns, settings, progress),
         "next_judgments": proposed,
         "conventions": pl.concat(main.conventions),
@@ -188,8 +190,7 @@ def query_attributes(queries: str | Path | None) -> pl.DataFrame | None:
         return None
     table = read_input("queries", queries, QUERIES, keep_others=True)
     rows = collected(table).drop_nulls("query")
-    normal = pl.Series("query", [normalise_query(query) for query in rows["query"]], dtype=pl.String)
-    rows = rows.with_columns(normal)
+    rows = rows.with_columns(normalise_queries(rows["query"]))
     return rows if "market" in table.columns else rows.drop("market")
 
 

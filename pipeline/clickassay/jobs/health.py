@@ -1,6 +1,6 @@
 """The health of a log and its judgments: the numbers of its checks, gathered from the tables of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -8,15 +8,15 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError
 from clickassay.core.settings import Settings
-from clickassay.core.text import listed
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared
 from clickassay.health.examples import click_examples
-from clickassay.health.judgment_checks import judgment_checks, order_check
+from clickassay.health.join_checks import JudgedLog, folded_queries, join_checks
+from clickassay.health.judgment_checks import judgment_checks, order_check, order_words
 from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import clicks_by_position
+from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.lists import LogLists
@@ -48,33 +48,81 @@ def run_health(
     settings: Settings,
     examples: Mapping[str, str],
 ) -> tuple[HealthCheck, ...]:
-    """Return all checks of a run.
+    """Return all checks of a run: those of `whole_health`, and which way the scale runs.
+
+    Parameters
+    ----------
+    table, lists, graded, judged, settings, examples
+        As of `whole_health`.
+    correlations
+        The run's table of this name.
+    """
+    labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
+    words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
+    order = _order_check(correlations, words, counted_clicks(settings)[0])
+    found = [
+        *_log_measures(table, lists, examples),
+        *_judgment_measures(table, lists, graded, judged, settings),
+    ]
+    return compared([*found, *order], checks_with(settings.health_limit))
+
+
+def whole_health(
+    table: StagedTable,
+    lists: LogLists,
+    judgments: tuple[Judgments, pl.DataFrame] | None,
+    settings: Settings,
+    examples: Mapping[str, str],
+    more: Iterable[Measured] = (),
+) -> tuple[HealthCheck, ...]:
+    """Return the checks of a log, its lists and its judgments, but for those that need correlations.
 
     Parameters
     ----------
     table, lists
         The pattern table, and its lists.
-    graded, judged
-        Usable judgments, and the queries that they name, as of `judged_queries`.
-    correlations
-        The run's table of this name.
+    judgments
+        Usable judgments, and the queries that they name, as of `judged_queries`; None without any.
     examples
         What shows a check's number, as of `examples_of`.
+    more
+        Numbers of further checks.
     """
+    found = _log_measures(table, lists, examples)
+    of_judgments = [] if judgments is None else _judgment_measures(table, lists, *judgments, settings)
+    return compared([*found, *more, *of_judgments], checks_with(settings.health_limit))
+
+
+def _log_measures(table: StagedTable, lists: LogLists, examples: Mapping[str, str]) -> list[Measured]:
     positions = list(clicks_by_position(lists, table.stored_depth))
-    queries = pl.concat(table.queries)
-    in_log = graded.grades.select(graded.query_key).unique().height
-    named = judged.select(graded.query_key).unique().height
-    found = [
+    return [
         *log_checks(table.funnel, table.health, examples),
         *list_checks(lists, positions, table.stored_depth),
-        *judgment_checks(graded.grades, settings.max_grade, named if queries.height else 0, in_log),
-        *_order_check(correlations, graded.grades["grade"], counted_clicks(settings)[0]),
+        *folded_queries(pl.concat(table.queries)),
     ]
-    return compared(found, checks_with(settings.health_limit))
 
 
-def _order_check(correlations: pl.DataFrame, grades: pl.Series, click_metric: str) -> list[Measured]:
+def _judgment_measures(
+    table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame, settings: Settings
+) -> list[Measured]:
+    named = _judged_log(table, lists, graded, judged)
+    return [*join_checks(named, lists), *judgment_checks(graded.grades["grade"], settings.max_grade)]
+
+
+def _judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+    key = graded.query_key
+    pairs = graded.grades.select(*key, text="url").unique()
+    own = lists.configurations.select(*key, "results").join(pairs, on=key, how="semi")
+    return JudgedLog(
+        key=key,
+        queries=pl.concat(table.queries).select(key).unique(),
+        judged_queries=judged.select(key).unique(),
+        shown=results_shown(own, table.stored_depth).select(*key, text="url").unique(),
+        judged=pairs,
+    )
+
+
+def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> list[Measured]:
     rows = correlations.filter(
         pl.col("split") == EVERY,
         pl.col("editorial_metric") == _FIRST_GRADE,
@@ -84,8 +132,6 @@ def _order_check(correlations: pl.DataFrame, grades: pl.Series, click_metric: st
     if rows.is_empty():
         return []
     row = rows.sort("n_sessions", descending=True, maintain_order=True).row(0, named=True)
-    seen = listed(map(str, grades.unique().sort().to_list()))
-    labels = f"the grades seen are {seen}, taken as worst to best"
     return list(order_check(row["correlation"], row["ci_low"], row["ci_high"], labels))
 
 

@@ -13,12 +13,13 @@ import polars as pl
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
-from clickassay.health.checks import HealthCheck
+from clickassay.health.checks import HealthCheck, fired, health_table
+from clickassay.health.time_checks import time_checks
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.tables import Input, collected, files_named, read_input
-from clickassay.jobs.health import examples_in, log_health
-from clickassay.judgments.prepare import prepare_judgments
+from clickassay.jobs.health import examples_in, whole_health
+from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judgments
 from clickassay.judgments.shown import clicks_by_position, results_shown
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
@@ -111,7 +112,7 @@ class Inspection:
     problems
         Why a run would stop (its messages), or would have nothing to correlate; one line each.
     health
-        Checks of the log that fire.
+        Checks of the log and its judgments that fire, findings first.
     """
 
     tables: tuple[TableFacts, ...]
@@ -246,15 +247,18 @@ def _counted(
     problems, funnel, lists = [], table.funnel, log_lists(table)
     queries = pl.concat(table.queries)
     try:
-        check_log(funnel, settings.max_rejected)
+        with files_named(log.searches, log.clicks):
+            check_log(funnel, settings.max_rejected)
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
+    usable: tuple[Judgments, pl.DataFrame] | None = None
     if judgments is not None and lists.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
         judged = _judged(lists, queries, table.stored_depth, rows, settings, by_market=by_market)
         try:
             graded = prepare_judgments(rows, queries, settings, by_market=by_market)
+            usable = graded, judged_queries(rows, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
             problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
@@ -271,14 +275,24 @@ def _counted(
         ),
         judged=tuple(judged),
         problems=tuple(problems),
-        health=_wrong(log, table, settings),
+        health=_wrong(log, table, lists, usable, settings),
     )
 
 
-def _wrong(log: Log[LocalHalf], table: StagedTable, settings: Settings) -> tuple[HealthCheck, ...]:
-    """Return the checks of the log that fire."""
+def _wrong(
+    log: Log[LocalHalf],
+    table: StagedTable,
+    lists: LogLists,
+    judgments: tuple[Judgments, pl.DataFrame] | None,
+    settings: Settings,
+) -> tuple[HealthCheck, ...]:
+    """Return the checks that fire, findings first."""
     examples = examples_in(log, table, settings)
-    return tuple(one for one in log_health(table, settings, examples) if one.fires)
+    usable = log.searches.frame.drop_nulls("user_id").filter(
+        pl.col("timestamp").is_between(FIRST_MS, END_MS, closed="left")
+    )
+    of_time = time_checks(usable, settings.idle_ms)
+    return fired(health_table(whole_health(table, lists, judgments, settings, examples, of_time)))
 
 
 def _nothing_to_measure(judged: Sequence[JudgedFacts], settings: Settings) -> Iterator[str]:

@@ -1,13 +1,15 @@
 """From logs to a pattern table on the chosen engine, as a record or as a folder."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import ClickassayError, RejectedRowsError, SettingsError
 from clickassay.core.output import check_apart, published_folder
 from clickassay.core.progress import Event, Progress, silent, steady
 from clickassay.core.provenance import plain_settings, versions
@@ -15,7 +17,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.tables import writing_tables
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
-from clickassay.inputs.tables import files_named, read_input
+from clickassay.inputs.tables import files_named, read_input, with_unread
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import build_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
@@ -122,7 +124,7 @@ def _write_in_sql(
     from clickassay.logs.duckdb.job import write_duckdb_patterns  # noqa: PLC0415 - not the default
 
     log = read_log(searches, clicks)
-    with writing_tables():
+    with writing_tables(), files_named(log.searches, log.clicks):
         write_duckdb_patterns(
             log, settings, folder, judged_queries=kept, info=_info(settings), progress=steady(progress)
         )
@@ -140,11 +142,24 @@ def _write_on_spark(
 ) -> None:
     from clickassay.logs.spark.job import write_spark_patterns  # noqa: PLC0415 - an extra
 
-    with writing_tables():
+    with writing_tables(), _values_shown(searches, clicks):
         write_spark_patterns(
             searches, clicks, settings, folder,
             judged_queries=kept, info=_info(settings), then_to=then_to, progress=steady(progress),
         )  # fmt: skip
+
+
+@contextmanager
+def _values_shown(searches: str | Path, clicks: str | Path) -> Iterator[None]:
+    """Add values that could not be read to an error of too many unusable rows, where files are in reach."""
+    try:
+        yield
+    except RejectedRowsError as error:
+        try:
+            log = read_log(searches, clicks)
+        except ClickassayError:
+            raise error from None
+        raise with_unread(error, (log.searches, log.clicks)) from error
 
 
 def read_log(searches: str | Path, clicks: str | Path) -> Log[LocalHalf]:

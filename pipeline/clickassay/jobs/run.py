@@ -162,7 +162,8 @@ def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames:
     settings = with_log_settings(table, settings)
     by_market = "market" in judgments.columns
     graded = prepare_judgments(collected(judgments), pl.concat(table.queries), settings, by_market=by_market)
-    return without_judgments(log_lists(table), graded, settings, frames)
+    is_misread = any(one.is_finding for one in fired(frames["health"]))
+    return without_judgments(log_lists(table), graded, settings, frames, is_misread=is_misread)
 
 
 def _info(

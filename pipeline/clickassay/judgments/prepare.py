@@ -12,7 +12,12 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
-from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_query, normalise_url
+from clickassay.inputs.normalise import (
+    MAY_BE_UNNORMALISED,
+    QUERY_MAY_BE_UNNORMALISED,
+    normalise_query,
+    normalise_url,
+)
 from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
 
@@ -105,7 +110,7 @@ def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
     market (null = every market, where judgments have no markets), query.
     """
     named = rows.select("market", "query").drop_nulls().unique()
-    normal = _map_values(named, "query", named["query"].unique(), normalise_query)
+    normal = _map_values(named, "query", _odd(named["query"], QUERY_MAY_BE_UNNORMALISED), normalise_query)
     market = pl.col("market") if by_market else pl.lit(None, dtype=pl.String).alias("market")
     return normal.select(market, "query").unique().sort("market", "query")
 
@@ -170,17 +175,23 @@ def _without_nulls(rows: pl.DataFrame, counts: Counter[tuple[str, str]], setting
 
 
 def _normalise(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    rows = _map_values(rows, "query", rows["query"].unique(), normalise_query)
+    rows = _map_values(rows, "query", _odd(rows["query"], QUERY_MAY_BE_UNNORMALISED), normalise_query)
     if not settings.normalise_urls:
         return rows
-    unnormalised = rows["url"].filter(rows["url"].str.contains(MAY_BE_UNNORMALISED)).unique()
-    return _map_values(rows, "url", unnormalised, normalise_url)
+    return _map_values(rows, "url", _odd(rows["url"], MAY_BE_UNNORMALISED), normalise_url)
+
+
+def _odd(texts: pl.Series, pattern: str) -> pl.Series:
+    """Return the distinct texts that a pattern matches."""
+    return texts.filter(texts.str.contains(pattern)).unique()
 
 
 def _map_values(
     rows: pl.DataFrame, column: str, distinct: pl.Series, function: Callable[[str], str]
 ) -> pl.DataFrame:
     """Apply `function` to the `distinct` values of a text column, and leave all others alone."""
+    if distinct.is_empty():
+        return rows
     normal = pl.Series("normal", [function(text) for text in distinct], dtype=pl.String)
     mapping = pl.DataFrame({column: distinct, "normal": normal}).filter(pl.col(column) != pl.col("normal"))
     joined = rows.join(mapping, on=column, how="left", maintain_order="left")

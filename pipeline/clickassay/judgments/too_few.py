@@ -25,6 +25,11 @@ MAX_POSITIONS = 10
 _FINDING = "FINDING Metrics cannot be compared with these clicks"
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MAX_TEXT = 32
+_MEND = (
+    "What helps:",
+    "  correcting what is wrong with the log or its judgments, see below; only then judge more, or choose "
+    "a rule for results without a grade",
+)
 _STEPS = {
     "too short": ("has fewer results", "have fewer results"),
     "not judged": ("shows a result without a grade", "show a result without a grade"),
@@ -39,7 +44,12 @@ def no_correlation(frames: Mapping[str, pl.DataFrame]) -> bool:
 
 
 def without_judgments(
-    lists: LogLists, graded: Judgments, settings: Settings, frames: Mapping[str, pl.DataFrame]
+    lists: LogLists,
+    graded: Judgments,
+    settings: Settings,
+    frames: Mapping[str, pl.DataFrame],
+    *,
+    is_misread: bool = False,
 ) -> tuple[str, ...]:
     """Return the lines of one screen for a run with `no_correlation`.
 
@@ -51,6 +61,8 @@ def without_judgments(
         Judgments of its queries.
     frames
         Tables of the run; `funnel` and `next_judgments` are read.
+    is_misread
+        Whether something is wrong with the log or the judgments: then it would mislead to say what to judge.
 
     Returns
     -------
@@ -64,6 +76,8 @@ def without_judgments(
     judge = (
         f", judge {visible(graded.judges[0])}" if len(graded.judges) > 1 else ""
     )  # the first stands for all
+    if is_misread:
+        return (*_why(shown, settings, frames, judge), *_clicks_alone(lists, max(settings.depth)), *_MEND)
     proposed = _first_to_judge(frames["next_judgments"], judge)
     return (
         *_why(shown, settings, frames, judge),
@@ -167,7 +181,8 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
     asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:
         lines.append(
-            f"  --unjudged zero (or bounds, model): grades by rule, in {plural(asked, 'session')} of queries "
+            "  --unjudged zero (or extremes, model): grades by rule, in "
+            f"{plural(asked, 'session')} of queries "
             "with some judgment"
         )
     if graded.grades.is_empty():

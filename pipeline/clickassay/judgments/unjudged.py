@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from scipy.special import logit
 
 from clickassay.click_models.cascade.fit import fit_dbn
 from clickassay.click_models.click_log import Floats, click_log
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import JudgmentError
+from clickassay.core.special import logit
 from clickassay.judgments.prepare import KEY, Judgments
 from clickassay.judgments.shown import results_shown
 from clickassay.patterns.lists import LogLists
 
-RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "bounds": ("zero", "best")}
+RULES = {"drop": (), "zero": ("zero",), "model": ("model",), "extremes": ("zero", "best")}
 """By setting: the rules that are computed besides leaving out lists with an unjudged result."""
 
 NEIGHBOURS = 10

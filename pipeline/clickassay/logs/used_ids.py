@@ -5,6 +5,7 @@ that lie back further are compared in part: an id is used again because a counte
 delivered under a new name, and then many are. `clickassay store verify` compares all.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ ONE_IN = 64
 _DAY_MS = 86_400_000
 _CHUNK = 1_000_000
 """Ids compared at a time."""
+_SCANNED = 64
+"""Old batches that are read in one scan."""
 
 
 class NewIds:
@@ -71,6 +74,29 @@ class NewIds:
             used.add(_in_both(batch, block))
         return used
 
+    def unused_in(self, batches: Sequence[StoredBatch]) -> frozenset[int]:
+        """Return the numbers of old batches that `some_used_in` would find nothing in, in few scans.
+
+        Nearly all batches begin below the first block, so that they are asked about the same ids. A file that
+        cannot be read is left to `some_used_in`, which says so.
+        """
+        asked = [batch for batch in batches if batch.info["ids"][0] <= self._first_block[-1]]
+        clear = (self._unused(asked[first : first + _SCANNED]) for first in range(0, len(asked), _SCANNED))
+        return frozenset(batch.number for found in clear for batch in found)
+
+    def _unused(self, batches: Sequence[StoredBatch]) -> Sequence[StoredBatch]:
+        block = pl.Series("id", self._first_block)
+        files = [batch.folder / "ids.parquet" for batch in batches]
+        try:
+            known = (
+                pl.scan_parquet(files, glob=False)
+                .filter(pl.col("id").is_between(self._first_block[0], self._first_block[-1]))
+                .collect()["id"]
+            )
+        except (pl.exceptions.PolarsError, OSError):
+            return ()
+        return () if known.is_in(block.implode()).any() else batches
+
 
 @dataclass
 class Used:
@@ -104,17 +130,26 @@ def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
         If ids of the run that begins with batch `run` were used before.
     """
     history = store.history()
-    for batch in history:
-        known = batch.info["ids"]
-        if batch.info["run"] == run or not known or ids.span is None:
+    asked = [batch for batch in history if _may_share(store, batch, run, ids)]
+    newest = history[-1].watermark_ms if history else 0
+    old = [batch for batch in asked if batch.watermark_ms < newest - COMPARED_DAYS * _DAY_MS]
+    of_old, unused = {batch.number for batch in old}, ids.unused_in(old)
+    for batch in asked:
+        if batch.number in unused:
             continue
-        is_disjoint = known[1] < ids.span[0] or known[0] > ids.span[1]
-        if is_disjoint or batch.number < store.settings["forgotten_before"]:
-            continue
-        is_old = batch.watermark_ms < history[-1].watermark_ms - COMPARED_DAYS * _DAY_MS
+        is_old = batch.number in of_old
         used = ids.some_used_in(batch) if is_old else ids.used_in(batch)
         if used.number:
             raise InputError(_message(store, batch, used, is_part=is_old))
+
+
+def _may_share(store: PatternStore, batch: StoredBatch, run: int, ids: NewIds) -> bool:
+    """Return whether a batch of another run has ids in the range of the new ones."""
+    known = batch.info["ids"]
+    if batch.info["run"] == run or not known or ids.span is None:
+        return False
+    is_disjoint = known[1] < ids.span[0] or known[0] > ids.span[1]
+    return not is_disjoint and batch.number >= store.settings["forgotten_before"]
 
 
 def _message(store: PatternStore, batch: StoredBatch, used: Used, *, is_part: bool) -> str:

@@ -24,8 +24,6 @@ METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 """Plain metrics that any other must beat: the first ignores the order, the others use the first result."""
 
-_NAMES = frozenset(metric.name for metric in METRICS)
-
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
     """Return the measures of reports.
@@ -41,7 +39,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
     plain = [parse(name, METRICS) for name in BASELINES]
     own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    requested = [parse(without_aliases(name.strip(), _NAMES), METRICS) for name in settings.metric]
+    requested = [parse(without_aliases(name.strip(), METRICS), METRICS) for name in settings.metric]
     for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(

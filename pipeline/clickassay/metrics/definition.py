@@ -100,12 +100,12 @@ class Metric:
         Names of the arrays that `function` takes.
     parameters
         Its parameters, in the order in which they are printed.
-    aliases
-        Other whole spellings that mean exactly this metric, without white space.
     exclusive
         Pairs of parameters of which a name may spell out only one.
     at
         The parameter that is written after ``@``; None = there is the depth.
+    with_parameters
+        How the name is printed where parameters follow; None = as the bare name.
     """
 
     name: str
@@ -116,9 +116,9 @@ class Metric:
     function: Callable[..., NDArray[np.float64]]
     needs: tuple[str, ...]
     parameters: tuple[Parameter, ...] = ()
-    aliases: tuple[str, ...] = ()
     exclusive: tuple[tuple[str, str], ...] = ()
     at: str | None = None
+    with_parameters: str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,9 @@ class Measure:
         inside = [item for item in self.arguments if item[0] != self.metric.at]
         spelled = ",".join(f"{name}={_spelled(value)}" for name, value in (*inside, *self.rules))
         cut = "" if after is None else f"@{after}"
-        return f"{self.metric.name}{f'({spelled})' if spelled else ''}{cut}"
+        if not spelled:
+            return f"{self.metric.name}{cut}"
+        return f"{self.metric.with_parameters or self.metric.name}({spelled}){cut}"
 
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
         """Compute one value per row from `arrays`, with parameters from the name or the `settings`."""

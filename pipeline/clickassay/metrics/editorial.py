@@ -199,6 +199,14 @@ DCG_FORM = Parameter(
     setting=None,
     default="exp-log2",
 )
+_IDEAL = replace(
+    DCG_FORM,
+    name="ideal",
+    meaning="the ideal list: the judged results to the cut, all of them uncut, or those of the list",
+    expected="'judged', 'uncut' or 'shown'",
+    admits=lambda ideal: ideal in ("judged", "uncut", "shown"),
+    default="judged",
+)
 UTILITIES = replace(
     CHANCES,
     name="utilities",
@@ -208,16 +216,15 @@ UTILITIES = replace(
 )
 _FROM = "Chapelle et al. 2009, section "
 _GRADES, _POOLED = ("grades",), ("grades", "pool")
-_EXPONENTIAL = ("nDCG(dcg='exp-log2')", "NDCG(dcg='exp-log2')")
 
 EDITORIAL = (
     Metric(
         "DCG", "gain of the results, discounted by rank", 0, math.inf, _FROM + "2", dcg, _GRADES,
-        (DCG_FORM, GAINS), (), (("dcg", "gains"),),
+        (DCG_FORM, GAINS), (("dcg", "gains"),),
     ),
     Metric(
-        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, (*_POOLED, "deepest"), (GAINS,),
-        _EXPONENTIAL,
+        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, (*_POOLED, "deepest"),
+        (DCG_FORM, GAINS, _IDEAL), (("dcg", "gains"),), with_parameters="nDCG",
     ),
     Metric(
         "AP", "mean precision at the relevant results", 0, 1, _FROM + "6.2", ap, (*_POOLED, "size"),
@@ -226,18 +233,18 @@ EDITORIAL = (
     Metric("RR", "reciprocal rank of the first relevant result", 0, 1, _FROM + "6.2", rr, _GRADES, (REL,)),
     Metric(
         "ERR", "expected 1/rank where the user stops", 0, 1, _FROM + "4", err, _GRADES,
-        (MAX_REL, CHANCES, GAMMA, UTILITIES), (), (("gains", "max_rel"), ("utilities", "gamma")),
+        (MAX_REL, CHANCES, GAMMA, UTILITIES), (("gains", "max_rel"), ("utilities", "gamma")),
     ),
     Metric(
         "RBP", "expected rate of gain of a patient user", 0, 1, _FROM + "2", rbp, _GRADES,
-        (PERSISTENCE, _FROM_GRADE, MAX_REL, CHANCES), (),
+        (PERSISTENCE, _FROM_GRADE, MAX_REL, CHANCES),
         (("gains", "max_rel"), ("rel", "max_rel"), ("rel", "gains")),
     ),
 )  # fmt: skip
 """The editorial metrics in the order of reports (method 6); variants such as ``AP(rel=2)`` follow them.
 
-Bare names mean method 6 under the run's settings, which is not what ir_measures assumes for them
-(there ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains). ``DCG`` and ``max_rel`` are ours.
+Bare names mean method 6 in every command, and take what they leave open (rel, max_rel, p) from its settings.
+In ir_measures ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains. ``DCG`` and ``max_rel`` are ours.
 """
 
 EDITORIAL_METRICS = tuple(metric.name for metric in EDITORIAL)

@@ -4,7 +4,7 @@ The grammar is that of ir_measures.
 """
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable
 from dataclasses import replace
 
 from clickassay.core.errors import SettingsError
@@ -32,7 +32,8 @@ def parse(
     Parameters
     ----------
     text
-        A name in the grammar of ir_measures. ``@k`` must lie in 1..`deepest`.
+        A name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A parameter
+        that has its default is left out, so that names of the same measure are equal.
     metrics
         The declared metrics to choose from.
     rules
@@ -48,10 +49,6 @@ def parse(
     match = NAME.fullmatch(spelled)
     if match is None:
         raise SettingsError(f"metric {text!r}: expected a name like ERR, AP(rel=2) or AP(rel=2)@5")
-    whole = re.sub(r"\s", "", spelled.partition("@")[0]).replace('"', "'")
-    alias = next((metric for metric in metrics if whole in metric.aliases), None)
-    if alias is not None:
-        return Measure(alias, (), _depth(text, match["at"], deepest))
     metric = _find(match["name"], metrics)
     arguments = match["arguments"] or ""
     if metric.at is not None and match["at"] is not None:
@@ -78,10 +75,9 @@ def _depth(text: str, after: str | None, deepest: int) -> int | None:
 
 def _find(name: str, metrics: tuple[Metric, ...]) -> Metric:
     for metric in metrics:
-        if metric.name == name:
+        if metric.name.lower() == name.lower():
             return metric
-    known = [spelling for metric in metrics for spelling in (metric.name, *metric.aliases)]
-    raise SettingsError(f"unknown metric {name}; {did_you_mean(name, known)}")
+    raise SettingsError(f"unknown metric {name}; {did_you_mean(name, [metric.name for metric in metrics])}")
 
 
 def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple[tuple[str, Value], ...]:
@@ -102,7 +98,8 @@ def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple
                 f"metric {metric.name}: {one} and {other} exclude each other; give one of them"
             )
     spelled = [parameter for parameter in parameters if parameter.name in given]
-    return tuple((parameter.name, _value(metric, parameter, given[parameter.name])) for parameter in spelled)
+    values = [(parameter, _value(metric, parameter, given[parameter.name])) for parameter in spelled]
+    return tuple((one.name, value) for one, value in values if value != one.default or one.setting)
 
 
 def _form(parameter: Parameter) -> str:
@@ -123,10 +120,7 @@ def _value(metric: Metric, parameter: Parameter, text: str) -> Value:
 DEEPEST = 1_000_000
 """The deepest cut that a name may have."""
 
-MEASURES: tuple[Metric, ...] = (
-    *(metric for metric in EDITORIAL if metric.name != "NDCG"),
-    *(*RANKED, JUDGED, *OF_USERS, *PLAIN),
-)
+MEASURES: tuple[Metric, ...] = (*(*EDITORIAL, *RANKED, JUDGED, *OF_USERS, *PLAIN),)
 """Every measure that `evaluate` has."""
 
 JUDGED_ONLY = Parameter(
@@ -158,11 +152,7 @@ OTHER_NAMES = {
     "SetR": "R",
     "SetF": "F",
 }
-"""What stands in brackets and after @ is added to the name."""
-
-
-ALIASES = {"NDCG": "nDCG(dcg='exp-log2')", **OTHER_NAMES}
-"""Other names of a measure. In a run NDCG is a metric of its own, the one of method 6."""
+"""Names that other tools have for a measure. There grade 1 is relevant, and so it is here without a `rel`."""
 
 _SEPARATOR = re.compile(r"[\s,;]+(?![^(]*\))")
 
@@ -189,40 +179,47 @@ def parse_measure(text: str) -> Measure:
     SettingsError
         If it is unknown or spelled wrongly.
     """
-    return parse(without_aliases(text.strip(), _NAMES, ALIASES), MEASURES, deepest=DEEPEST, rules=RULES)
-
-
-_NAMES = frozenset(metric.name for metric in MEASURES)
+    return parse(without_aliases(text.strip(), MEASURES), MEASURES, deepest=DEEPEST, rules=RULES)
 
 
 def other_names(metric: Metric) -> tuple[str, ...]:
     """Return the names of a metric in trec_eval and other tools; K is a depth, L a level of recall."""
-    ours = [alias for alias in ALIASES if parse_measure(alias).metric is metric]
+    ours = [alias for alias in OTHER_NAMES if parse_measure(alias).metric is metric]
     trec = [
         pattern.replace(r"(\d+)", "K").replace(r"([01]\.\d+)", "L")
         for pattern, name in TREC
         if parse_measure(name("1")).metric is metric
     ]
-    return tuple(name for name in (*trec, *ours) if name != metric.name)
+    return tuple(name for name in (*trec, *ours) if name.lower() != metric.name.lower())
 
 
 def spell_out(measure: Measure, settings: Settings) -> Measure:
     """Return the measure with every parameter that the settings give, so that its name is complete.
 
-    ``AP`` becomes ``AP(rel=1)``, ``ERR@10`` becomes ``ERR(max_rel=4)@10``; a bare ``DCG`` names its gains.
+    ``AP`` becomes ``AP(rel=1)``, ``ERR@10`` becomes ``ERR(max_rel=4)@10``; DCG and NDCG name their gains.
     """
+    return _with_defaults(measure, lambda item: getattr(settings, item.setting) if item.setting else None)
+
+
+def spell_gains(measure: Measure) -> Measure:
+    """Return the measure with the form of its gains, which other tools understand differently.
+
+    ``NDCG@10`` becomes ``nDCG(dcg='exp-log2')@10``; what the settings give stays open, as in ``AP``.
+    """
+    return _with_defaults(measure, lambda _: None)
+
+
+def _with_defaults(measure: Measure, of_setting: Callable[[Parameter], Value]) -> Measure:
     given = dict(measure.arguments)
     excluded = {
         one for pair in measure.metric.exclusive for one in pair if given.keys() & (set(pair) - {one})
     }
-    full = {
-        item.name: given.get(item.name, getattr(settings, item.setting) if item.setting else item.default)
-        for item in measure.metric.parameters
-        if item.name in given
-        or (item.name not in excluded and (item.setting is not None or item.name in _ALWAYS_SPELLED))
-    }
-    if measure.metric.name == "nDCG" and full.get("dcg") == "log2":
-        del full["dcg"]  # as ir_measures prints it
+    full = {}
+    for item in measure.metric.parameters:
+        by_default = item.default if item.name in _ALWAYS_SPELLED else of_setting(item)
+        value = given.get(item.name, None if item.name in excluded else by_default)
+        if value is not None:
+            full[item.name] = value
     return replace(measure, arguments=tuple(full.items()))
 
 
@@ -232,48 +229,64 @@ _ALWAYS_SPELLED = {"dcg"}
 TREC: tuple[tuple[str, Callable[[str], str]], ...] = (
     (r"map", lambda _: "AP(rel=1)"),
     (r"map_cut_(\d+)", "AP(rel=1)@{}".format),
-    (r"ndcg", lambda _: "nDCG"),
-    (r"ndcg_cut_(\d+)", "nDCG@{}".format),
+    (r"ndcg_cut_(\d+)", "nDCG(dcg='log2')@{}".format),
     (r"recip_rank", lambda _: "RR(rel=1)"),
     (r"recip_rank_cut_(\d+)", "RR(rel=1)@{}".format),
     (r"P_(\d+)", "P(rel=1)@{}".format),
     (r"recall_(\d+)", "R(rel=1)@{}".format),
     (r"success_(\d+)", "Success(rel=1)@{}".format),
-    (r"Rprec", lambda _: "Rprec(rel=1)"),
-    (r"bpref", lambda _: "Bpref(rel=1)"),
-    (r"infAP", lambda _: "infAP(rel=1)"),
     (r"iprec_at_recall_([01]\.\d+)", lambda level: f"IPrec(rel=1)@{float(level)}"),
     (r"11pt_avg", lambda _: "IPrec(rel=1)"),
     (r"set_P", lambda _: "P(rel=1)"),
     (r"set_recall", lambda _: "R(rel=1)"),
     (r"set_F", lambda _: "F(rel=1)"),
 )
-"""Names of trec_eval, and ours. A capital Rprec and infAP are names of both: bare, they are ours."""
+"""Names of trec_eval, and ours. Rprec, bpref and infAP are names of both, and ndcg of another measure."""
+
+_OTHERS_OF_TREC = {
+    "ndcg": "nDCG has the gain 2^g - 1, and trec_eval's ndcg the grade: write nDCG, or for that "
+    "nDCG(dcg='log2')",
+    "rbp": "RBP has the gain (2^g - 1) / 2^top, and trec_eval's rbp the grade / the best judged one of the "
+    "query, with p 0.9: write RBP, or for that RBP(p=0.9,gains='...') with a gain for each grade",
+}
+"""Names that trec_eval has for another measure than the one that this name means in any case of letters."""
 
 _FIRST = re.compile(r"[A-Za-z]\w*")
 
 
-def without_aliases(text: str, known: Set[str], others: Mapping[str, str] = OTHER_NAMES) -> str:
-    """Return the name of a measure without aliases: ``ndcg_cut_10`` is ``nDCG@10``, ``MAP@5`` is ``AP@5``.
+def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
+    """Return the name of a measure without aliases: ``MAP@5`` is ``AP(rel=1)@5``, in capitals or not.
 
     Parameters
     ----------
     text
         A name as it was asked for.
-    known
-        Names that measures have; they stay, also where trec_eval has another measure of that name.
-    others
-        Other names, by what they stand for.
+    metrics
+        The declared metrics; their names stay.
+
+    Raises
+    ------
+    SettingsError
+        If it is a name for which trec_eval has another measure.
     """
+    if text in _OTHERS_OF_TREC:
+        raise SettingsError(
+            f"metric {text!r} is a name of another measure in trec_eval: {_OTHERS_OF_TREC[text]}"
+        )
     for pattern, name in TREC:
-        match = re.fullmatch(pattern, text)
-        if match is not None and text not in known:
+        match = re.fullmatch(pattern, text, re.IGNORECASE)
+        if match is not None:
             return name(*match.groups() or ("",))
     first = _FIRST.match(text)
-    alias = None if first is None else others.get(first[0])
-    if first is None or alias is None:
+    if first is None or first[0].lower() in {metric.name.lower() for metric in metrics}:
         return text
-    rest = text[first.end() :].strip()
-    if alias.endswith(")") and rest.startswith("("):
-        return f"{alias[:-1]},{rest[1:]}".replace(",)", ")")
-    return alias + rest
+    others = {alias.lower(): name for alias, name in OTHER_NAMES.items()}
+    ours = others.get(first[0].lower())
+    return text if ours is None else _with_relevant_grade(ours, text[first.end() :].strip())
+
+
+def _with_relevant_grade(name: str, rest: str) -> str:
+    """Return the name with what follows it, and with ``rel=1`` where that gives no `rel`."""
+    if not rest.startswith("("):
+        return f"{name}(rel=1){rest}"
+    return name + (rest if re.search(r"\brel\s*=", rest) else f"(rel=1,{rest[1:]}".replace(",)", ")"))

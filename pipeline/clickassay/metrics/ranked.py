@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.metrics.definition import Metric, Parameter
-from clickassay.metrics.editorial import DCG_FORM, GAINS, REL
-from clickassay.metrics.gains import Grades, Values, discounted, ndcg, relative_to_ideal
+from clickassay.metrics.editorial import GAINS, REL
+from clickassay.metrics.gains import Grades, Values, discounted, relative_to_ideal
 
 Flags = NDArray[np.bool_]
 Sizes = NDArray[np.int64]
@@ -210,15 +210,6 @@ _RECALL = Parameter(
     setting=None,
     default=None,
 )
-_DCG = replace(DCG_FORM, default="log2")
-_IDEAL = replace(
-    _DCG,
-    name="ideal",
-    meaning="the ideal list: the judged results to the cut, all of them uncut, or those of the list",
-    expected="'judged', 'uncut' or 'shown'",
-    admits=lambda ideal: ideal in ("judged", "uncut", "shown"),
-    default="judged",
-)
 _LINEAR = replace(GAINS, meaning="gain of each grade from 0 up; takes the place of the grade")
 
 _G, _GP, _TREC = ("grades",), ("grades", "pool"), "trec_eval"
@@ -240,8 +231,6 @@ RANKED = (
            ("grades", "judged", "pool"), (REL,)),
     Metric("infAP", "AP expected from a sample of judgments", 0, 1, "Yilmaz & Aslam 2006", inferred_ap,
            ("grades", "judged", "pooled", "pool"), (REL,)),
-    Metric("nDCG", "DCG relative to the ideal list, gain g by default", 0, 1, "ir_measures", ndcg,
-           (*_GP, "deepest"), (_DCG, _LINEAR, _IDEAL), (), (("dcg", "gains"),)),
     Metric("CG", "sum of the gains", 0, np.inf, _JK, cumulated_gain, _G, (_LINEAR,)),
     Metric("NCG", "CG relative to the best results", 0, 1, _JK, normalised_gain, (*_GP, "deepest"),
            (_LINEAR,)),

@@ -9,9 +9,6 @@ from clickassay.core.contracts.form import DataType
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
 
-COUNTS_FOLDER = "counts"
-"""Folder of these counts inside the folder that a script leaves."""
-
 _ORPHAN_CLICKS: dict[str, DataType] = {"is_open": pl.Boolean, "clicks": pl.Int64}
 COUNT_FORMS: Mapping[str, Mapping[str, DataType]] = {
     "rows_read": {"searches": pl.Int64, "clicks": pl.Int64},

@@ -11,7 +11,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
-from clickassay.core.errors import EngineError, InputError
+from clickassay.core.errors import EngineError, InputError, RejectedRowsError
 
 _NO_ORPHAN_CLICKS = pl.DataFrame()
 
@@ -198,7 +198,7 @@ def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: fl
 
     Raises
     ------
-    InputError
+    RejectedRowsError
         Naming the reasons with their counts, most frequent first.
     """
     rejected = sum(reasons.values())
@@ -207,7 +207,7 @@ def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: fl
     ordered = sorted((item for item in reasons.items() if item[1]), key=lambda item: (-item[1], item[0]))
     found = ", ".join(f"{rows:,} with {reason}" for reason, rows in ordered)
     hint = "".join(text for reason, text in _HINTS.items() if reasons.get(reason))
-    raise InputError(
+    raise RejectedRowsError(
         f"{source}: {rejected:,} of {read:,} rows are unusable ({found}), more than the {limit:.2%} that "
         f"--max-rejected allows; is the input read as it is meant?{hint}"
     )

@@ -4,13 +4,16 @@ from enum import Enum
 from pathlib import Path
 
 from clickassay.core.output import SETTINGS_FILE
-from clickassay.patterns.counts import COUNTS_FOLDER
 
 STORE_FILE = "store.json"
 """The file by which a folder is known as a store of patterns."""
 
 DATABASE = "run.duckdb"
 """The file of a run folder that holds all its tables."""
+
+
+COUNTS_FOLDER = "counts"
+"""The folder with counts of steps inside the folder that a script leaves."""
 
 
 class Place(Enum):

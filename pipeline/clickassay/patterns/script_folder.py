@@ -14,9 +14,10 @@ import polars as pl
 from clickassay.core.contracts.form import ContractError, DataType
 from clickassay.core.contracts.patterns import FUNNEL, PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
 from clickassay.core.errors import EngineError, PatternError
-from clickassay.patterns.counts import COUNT_FORMS, COUNTS_FOLDER, count_batch
+from clickassay.patterns.counts import COUNT_FORMS, count_batch
 from clickassay.patterns.funnel import LogFunnel, orphan_click_rows
 from clickassay.patterns.health import LogCounts
+from clickassay.patterns.places import COUNTS_FOLDER
 from clickassay.patterns.table import PatternTable
 
 Counts = Mapping[str, Sequence[tuple[Any, ...]]]

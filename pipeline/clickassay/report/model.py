@@ -37,6 +37,7 @@ COMPETING = ("correlations", "comparisons", "differences", "difference_compariso
 
 NO_VARIANCE_LEFT = "no variance of clicks is left after noise correction"
 NO_BOUND = "the noise correction has no finite bound"
+ABOVE_ONE = "a noise-corrected value beyond 1 is no correlation: too few sessions"
 
 
 @dataclass(frozen=True)
@@ -367,14 +368,15 @@ def estimate(
 def noise_corrected(row: Mapping[str, Any]) -> Estimate:
     """Return the noise-corrected value of a row of `correlations` or `differences`.
 
-    It estimates what infinitely many sessions would show. The value and the ends of its interval may be
-    below -1 or above 1.
+    It estimates what infinitely many sessions would show. Without an interval it is not shown; beyond -1 or
+    1 it has a caution, and the ends of its interval may lie there too.
     """
     value, low, high = (row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
     if value is None:
         return Estimate(None, reason=visible(row["reason"] or NO_VARIANCE_LEFT, limit=160))
-    unbounded = low is None and row["ci_low"] is not None
-    return Estimate(value, low, high, caution=NO_BOUND if unbounded else _caution(row))
+    if low is None:  # a number without a bound is no estimate of anything; the files have it
+        return Estimate(None, reason=NO_BOUND if row["ci_low"] is not None else _caution(row) or NO_BOUND)
+    return Estimate(value, low, high, caution=ABOVE_ONE if abs(value) > 1 else _caution(row))
 
 
 def _caution(row: Mapping[str, Any]) -> str | None:

@@ -154,6 +154,20 @@ class FinishedRun:
         grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
         return GradedSample(_sample(key, rows, patterns, good_masks(grades, self.settings)), grades)
 
+    @cached_property
+    def folds(self) -> tuple[int, ...]:
+        """The folds of users that its clicks are of, ascending."""
+        return tuple(self.table(PATTERNS)["fold"].unique().sort())
+
+    def sample_without(self, key: SampleKey, fold: int) -> Sample:
+        """Return the sample without the users of a fold: the configurations that others were shown."""
+        patterns = self.table(PATTERNS).filter(pl.col("fold") != fold)
+        rows = self.configurations(key).join(
+            patterns, on="configuration_id", how="semi", maintain_order="left"
+        )
+        grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
+        return _sample(key, rows, patterns, good_masks(grades, self.settings))
+
     def _check_whole(self, rows: pl.DataFrame, patterns: pl.DataFrame, *, depth: int) -> None:
         file = self.file("configurations")
         nulls = [name for name in rows.columns if rows[name].has_nulls()]

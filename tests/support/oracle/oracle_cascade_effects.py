@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+from scipy import stats
+
 from support.oracle.oracle_metrics import Configuration
 
 MAX_QUERIES = 20
@@ -51,6 +54,76 @@ class Result:
 
 def cascade_effects(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
     """Return the rows of `cascade_effects` of one market, depth and judge by rank."""
+    return clearest_pairs(judged) if p_value(judged) <= 0.025 else {}
+
+
+def p_value(judged: list[Configuration]) -> float:
+    """Return the p-value of clicks that are not fewer below better results: dummies, and t over queries."""
+    cells: dict[tuple[tuple[str, str], int, bool], list[int]] = defaultdict(lambda: [0, 0])
+    for name, result in results_of(judged).items():
+        if result.alone and result.below:
+            shown = [(place, False, one) for place, one in result.alone.items()]
+            shown += [(key[0], True, one) for key, one in result.below.items()]
+            for place, is_below, one in shown:
+                cells[name, place, is_below][0] += one.sessions
+                cells[name, place, is_below][1] += one.clicks
+    expected = expected_clicks(cells)
+    names, places = ({key[part]: None for key in cells} for part in (0, 1))
+    sessions: dict[str, int] = defaultdict(int)
+    for (name, _, _), (own, _) in cells.items():
+        sessions[name[0]] += own
+    weights = [1 / math.sqrt(sessions[key[0][0]]) for key in cells]
+    design = np.array(
+        [[key[0] == name for name in names] + [key[1] == one for one in places] for key in cells]
+    )
+    is_below = np.array([float(key[2]) for key in cells])
+    scores = dict.fromkeys(sessions, 0.0)
+    if cells:
+        root = np.sqrt([expected[key] * weight for key, weight in zip(cells, weights, strict=True)])
+        fit = np.linalg.lstsq(design * root[:, None], is_below * root, rcond=1e-10)[0]
+        for key, weight, rest in zip(cells, weights, is_below - design @ fit, strict=True):
+            scores[key[0][0]] += weight * rest * (cells[key][1] - expected[key])
+    return t_test(list(scores.values()))
+
+
+def expected_clicks(cells: dict[Any, list[int]]) -> dict[Any, float]:
+    """Return the fit clicks = sessions x result x position, by turns."""
+    place_effect = {key[1]: 1.0 for key in cells}
+    result_effect: dict[Any, float] = {}
+    for _ in range(200):
+        above: dict[Any, float] = defaultdict(float)
+        below: dict[Any, float] = defaultdict(float)
+        for (name, place, _), (sessions, clicks) in cells.items():
+            above[name] += clicks
+            below[name] += sessions * place_effect[place]
+        result_effect = {name: above[name] / below[name] if below[name] else 0.0 for name in above}
+        used = dict(place_effect)
+        above, below = defaultdict(float), defaultdict(float)
+        for (name, place, _), (sessions, clicks) in cells.items():
+            above[place] += clicks
+            below[place] += sessions * result_effect[name]
+        place_effect = {place: above[place] / below[place] if below[place] else 0.0 for place in above}
+        if all(abs(place_effect[place] - used[place]) <= 1e-10 * used[place] for place in used):
+            break
+    return {key: own[0] * result_effect[key[0]] * used[key[1]] for key, own in cells.items()}
+
+
+def t_test(scores: list[float]) -> float:
+    """Return the one-sided p-value of a mean of 0, with Satterthwaite's degrees."""
+    size = len(scores)
+    if size < 2:
+        return 1.0
+    mean = sum(scores) / size
+    squares = sum((score - mean) ** 2 for score in scores)
+    if squares <= 0:
+        return 1.0
+    fourths = sum((score - mean) ** 4 for score in scores)
+    degrees = 2 / max(fourths / squares**2 - 1 / size, 2 / (size - 1))
+    return float(stats.t.cdf(mean * size / math.sqrt(size / (size - 1) * squares), degrees))
+
+
+def clearest_pairs(judged: list[Configuration]) -> dict[int, dict[str, Any]]:
+    """Return the pairs that differ most, one of a query, by rank."""
     averages = average_ctrs(judged)
     best: dict[str, dict[str, Any]] = {}
     found = [

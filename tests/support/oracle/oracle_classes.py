@@ -39,6 +39,18 @@ def ranked_classes(values: dict[str, float], names: Sequence[str]) -> dict[str, 
     return {query: names[len(names) * rank // len(ranked)] for rank, query in enumerate(ranked)}
 
 
+def entropy_classes(configurations: list[Configuration]) -> dict[str, str]:
+    """Thirds of the queries with a click by entropy, equal values in the third of their mean rank."""
+    clicked = {one.query for one in configurations if any(one.clicked)}
+    values = {query: round(bits, 9) for query, bits in click_entropies(configurations).items()}
+    ranked = sorted(values[query] for query in clicked)
+    found = dict.fromkeys(values, "no clicks")
+    for query in clicked:
+        ranks = [rank for rank, value in enumerate(ranked) if value == values[query]]
+        found[query] = ("low", "middle", "high")[3 * (ranks[0] + ranks[-1]) // (2 * len(ranked))]
+    return found
+
+
 def frequency_classes(rows: Rows) -> dict[str, str]:
     """Ten classes of queries by increasing sessions."""
     sessions: Counter[str] = Counter()
@@ -78,6 +90,5 @@ def splits(
     for name in names:
         found[name] = attribute_classes(queries or [], name, market, texts)
     if "navigational" not in names:
-        thirds = ("low", "middle", "high")
-        found["click_entropy"] = ranked_classes(click_entropies(configurations), thirds)
+        found["click_entropy"] = entropy_classes(configurations)
     return found

@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: artanh would tell nothing but its rounding."""
 
-MIN_QUERIES, MIN_DEGREES = 50, 4
+MIN_QUERIES = 50
 
 Interval = tuple[float | None, float | None]
 Error = tuple[float, float | None]
@@ -170,7 +170,7 @@ def queries_needed(difference: float, error: Error | None, queries: int, tests: 
     return queries * ((t + z) * error[0] / difference) ** 2
 
 
-def caution(value: float | None, low: float | None, degrees: float | None, queries: int) -> str | None:
+def caution(value: float | None, low: float | None, queries: int, *, heavy: bool = False) -> str | None:
     """Return why an interval is not to be relied on."""
     if value is None:
         return None
@@ -178,4 +178,20 @@ def caution(value: float | None, low: float | None, degrees: float | None, queri
         return "no interval: too few queries vary"
     if queries < MIN_QUERIES:
         return f"fewer than {MIN_QUERIES} queries"
-    return "a few influential queries decide" if degrees is not None and degrees < MIN_DEGREES else None
+    return "sessions per query are heavy-tailed, so queries that decide may be missing" if heavy else None
+
+
+def is_heavy(sessions: Sequence[int], least: float) -> bool:
+    """Return whether the upper half of sessions per query falls like a power law of a lower index."""
+    if not sessions:
+        return False
+    threshold = sorted(sessions)[len(sessions) // 2]
+    if sum(n >= 5 for n in sessions) >= 50:
+        threshold = max(threshold, 5)
+    tail = [n for n in sessions if n >= threshold]
+    if len(set(tail)) < 2:
+        return False
+    logs = [math.log(n / (min(tail) - 0.5)) for n in tail]
+    mean = sum(logs) / len(logs)
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in logs) / len(logs))
+    return deviation >= 0.87 * mean and 1 / mean < least

@@ -5,6 +5,7 @@ Intervals come from leaving out one query at a time, each time from scratch.
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -42,10 +43,10 @@ def without_each_query(rows: Rows, statistic: Statistic) -> list[Found]:
     return [statistic([row for row in rows if row["query"] != query]) for query in queries]
 
 
-def estimate(whole: Found, left_out: list[Found], pair: Pair) -> tuple[dict[str, Any], float | None]:
-    """Return the interval of a correlation, its value without noise with interval; degrees of freedom."""
+def estimate(whole: Found, left_out: list[Found], pair: Pair) -> dict[str, Any]:
+    """Return the interval of a correlation, its value without noise with interval."""
     value = whole.correlations[pair]
-    (low, high), degrees = intervals.fisher_interval(value, [one.correlations[pair] for one in left_out])
+    (low, high), _ = intervals.fisher_interval(value, [one.correlations[pair] for one in left_out])
     reliable = whole.reliabilities[pair[0]]
     corrected, ends = None, intervals.NONE
     if value is not None and reliable is not None:
@@ -59,14 +60,13 @@ def estimate(whole: Found, left_out: list[Found], pair: Pair) -> tuple[dict[str,
             [None if part is None else math.sqrt(part) for part in roots],
         )
         ends = ends if low is not None else intervals.NONE
-    columns = {
+    return {
         "ci_low": low,
         "ci_high": high,
         "noise_corrected": corrected,
         "noise_corrected_low": ends[0],
         "noise_corrected_high": ends[1],
     }
-    return columns, degrees
 
 
 def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
@@ -79,9 +79,10 @@ def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str,
     whole = weighted_statistic(rows, editorial_names)
     left_out = without_each_query(rows, lambda part: weighted_statistic(part, editorial_names))
     nulls = {name: null_correlation(rows, name) for name in editorial_names}
+    heavy = intervals.is_heavy(sessions_of_queries(rows), 3)
     found = {}
     for pair, value in whole.correlations.items():
-        columns, degrees = estimate(whole, left_out, pair)
+        columns = estimate(whole, left_out, pair)
         null = nulls[pair[1]] if pair[0] == "SS" else 0.0
         found[pair] = {
             "correlation": value,
@@ -90,9 +91,17 @@ def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str,
             "null_correlation": None if value is None else null,
             **behind,
             "reason": FEW if len(rows) < 2 else reason(rows, pair, value, "every configuration"),
-            "caution": intervals.caution(value, columns["ci_low"], degrees, behind["n_queries"]),
+            "caution": intervals.caution(value, columns["ci_low"], behind["n_queries"], heavy=heavy),
         }
     return adjusted_by_click(found)
+
+
+def sessions_of_queries(rows: Rows) -> list[int]:
+    """Return the sessions of each query."""
+    counts = Counter[str]()
+    for row in rows:
+        counts[row["query"]] += row["n_sessions"]
+    return list(counts.values())
 
 
 def adjusted_by_click(found: dict[Pair, dict[str, Any]]) -> dict[Pair, dict[str, Any]]:
@@ -120,7 +129,7 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
     left_out = without_each_query(rows, within.statistic)
     found = {}
     for pair, exact in whole.correlations.items():
-        columns, degrees = estimate(whole, left_out, pair)
+        columns = estimate(whole, left_out, pair)
         why = reason(rows, pair, exact, "all configurations of each query") if queries else NO_QUERY
         null = None if pair[0] == "SS" else 0.0
         found[pair] = {
@@ -131,14 +140,17 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
             "n_queries": len(queries),
             "n_configurations": sum(map(len, queries.values())),
             "reason": why,
-            "caution": intervals.caution(exact, columns["ci_low"], degrees, len(queries)),
+            "caution": intervals.caution(exact, columns["ci_low"], len(queries)),
         }
     return adjusted_by_click(found)
 
 
 def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare every two editorial metrics, by (click metric, metric a, metric b)."""
-    return compared_pairs(rows, editorial_names, lambda part: weighted_statistic(part, editorial_names))
+    heavy = intervals.is_heavy(sessions_of_queries(rows), 2)
+    return compared_pairs(
+        rows, editorial_names, lambda part: weighted_statistic(part, editorial_names), heavy
+    )
 
 
 def difference_comparisons(
@@ -152,7 +164,7 @@ def difference_comparisons(
 
 
 def compared_pairs(
-    rows: Rows, editorial_names: list[str], statistic: Statistic
+    rows: Rows, editorial_names: list[str], statistic: Statistic, heavy: bool = False
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """Compare every two editorial metrics by a statistic, leaving out one query at a time."""
     whole, left_out = statistic(rows), without_each_query(rows, statistic)
@@ -160,7 +172,7 @@ def compared_pairs(
     found = {}
     for click in CLICK_METRICS:
         family = [
-            compared(whole, left_out, click, pair, queries)
+            compared(whole, left_out, click, pair, queries, heavy)
             for pair in itertools.combinations(editorial_names, 2)
         ]
         p_values = [row["p_value"] for row, _ in family]
@@ -178,7 +190,7 @@ def compared_pairs(
 
 
 def compared(
-    whole: Found, left_out: list[Found], click: str, names: tuple[str, str], queries: int
+    whole: Found, left_out: list[Found], click: str, names: tuple[str, str], queries: int, heavy: bool
 ) -> tuple[dict[str, Any], intervals.Error | None]:
     """Return a row of a comparison, but for what depends on its family; and the error of the difference."""
     difference = minus(whole, click, names)
@@ -194,7 +206,7 @@ def compared(
         "ci_high": high,
         "p_value": None if difference is None else intervals.p_value(difference, error),
         "n_queries": queries,
-        "caution": intervals.caution(difference, low, spread[1] if spread else None, queries),
+        "caution": intervals.caution(difference, low, queries, heavy=heavy),
     }
     return row, error
 

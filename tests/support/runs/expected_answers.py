@@ -136,6 +136,9 @@ EXPECTED = {
         ("us", 2, "MeanRR", "ERR", "editor", "model", 0.5, 0.2, 0.3, 0.1, 0.5, 0.02, 8.0, 12),
         ("us", 2, "MeanRR", "DCG", "editor", "model", 0.4, 0.3, 0.1, 0.0, 0.2, 0.1, 30.0, 12),
     ],
+    "judges_and_their_order": [
+        ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.02, "editor", 12, 90, 9, 8.0),
+    ],
     "judges_apart": [
         ("us", 2, "editor", "model", "news", "n2", 3, 1, 10, 2.0, 0.6),
     ],

@@ -108,6 +108,12 @@ JUDGE_COMPARISONS = [
     ("us", 2, "MeanRR", "ERR", "editor", "model", 0.5, 0.2, 0.3, 0.1, 0.5, 0.01, 0.02, 8.0, 9, None, 12, 90),
 ]
 
+# market, depth, judges, shares of the upper result, difference, low, high, p, adjusted p, queries needed,
+# queries, caution, pairs, clicks, supported
+JUDGE_DISAGREEMENTS = [
+    ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.01, 0.02, 8.0, 9, None, 12, 90, "editor"),
+]
+
 
 # www in second place: 20 of 40 below fan (0), 10 of 100 below uk (4); second places have 42 clicks in 300
 WWW_FALLS = 20.5 / 41 * 101 / 10.5 * exp(-1.96 * sqrt(1 / 20.5 - 1 / 41 + 1 / 10.5 - 1 / 101))
@@ -143,6 +149,7 @@ def tables() -> dict[str, pl.DataFrame]:
         "correlations": [(*uk, *row[:7], *NOTHING, *row[7:], None) for row in CORRELATIONS],
         "differences": [(*uk, *row[:8], *NOTHING[:4], *row[8:], None) for row in DIFFERENCES],
         "judge_comparisons": JUDGE_COMPARISONS,
+        "judge_disagreements": JUDGE_DISAGREEMENTS,
         "cascade_effects": [(*uk, *row) for row in CASCADE_EFFECTS],
         "comparisons": [(*uk, *row) for row in COMPARISONS],
     }

@@ -7,13 +7,14 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from clickassay.click_models.cascade_effects import cascade_effects
+from clickassay.click_models import below_better
+from clickassay.click_models import cascade_effects as cascade_module
+from clickassay.click_models.below_better import markets_with_effect, p_value
+from clickassay.click_models.cascade_effects import cascade_effects, clearest_pairs
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
-from clickassay.core.settings import load_settings
-from clickassay.jobs.analyse import analyse
 from clickassay.patterns.identity import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
-from support.oracle.oracle_cascade_effects import cascade_effects as cascade_effects_by_loops
+from support.oracle import oracle_cascade_effects as oracle
 from support.oracle.oracle_metrics import Configuration
 
 QUANTILE = 1.9599639845400545
@@ -34,10 +35,10 @@ FLAT = [("p", "a", 0), ("p", "b", 0), ("p", "c", 0)]
 
 
 def found_in(rows, grades, *, depth=2, **options):
-    """Return the cascade_effects of configurations (market, query, letters, sessions by mask)."""
+    """Return the clearest pairs of configurations (market, query, letters, sessions by mask)."""
     table = table_of([row[:3] for row in rows], [row[3] for row in rows], stored_depth=depth)
     graded = judgment_rows(grades, **options.pop("columns", {}))
-    return cascade_effects(judged_at(depth, table, graded, **options), judge="all", depth=depth)
+    return clearest_pairs(judged_at(depth, table, graded, **options), judge="all", depth=depth)
 
 
 def test_the_myspace_of_the_paper_falls_more_than_positions_do():
@@ -222,23 +223,66 @@ def configurations_at(depth, market, judge, lists, masks, grades):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_table_of_a_run_is_that_of_plain_loops_over_places_exposures_and_pairs(seed, tmp_path):
+def test_the_clearest_pairs_are_those_of_plain_loops_over_places_exposures_and_pairs(seed):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret
-    rows = [(judge, query, url, grade) for (judge, query, url), grade in grades.items()]
-    names = ["judge", "query", "url", "grade"]
-    pl.DataFrame(rows, schema=names, orient="row").write_parquet(tmp_path / "judgments.parquet")
-    settings = load_settings(depth=DEPTHS, iterations=2, click_models=("NONE",))
-    table = table_of(lists, masks, stored_depth=4)
-    run = analyse(table, tmp_path / "judgments.parquet", None, settings)
-    expected = [
-        {"market": market, "depth": depth, "judge": judge, "rank": rank, **row}
-        for market in MARKETS
-        for depth in DEPTHS
-        for judge in JUDGES
-        for rank, row in cascade_effects_by_loops(
-            configurations_at(depth, market, judge, lists, masks, grades)
-        ).items()
-    ]
+    expected, found = [], []
+    for depth in DEPTHS:
+        for judge in JUDGES:
+            found.append(
+                clearest_pairs(judged_of(depth, judge, lists, masks, grades), judge=judge, depth=depth)
+            )
+            for market in MARKETS:
+                own = configurations_at(depth, market, judge, lists, masks, grades)
+                key = {"market": market, "depth": depth, "judge": judge}
+                rows = oracle.clearest_pairs(own).items()
+                expected += [{**key, "rank": rank, **row} for rank, row in rows]
     assert len(expected) > 5
-    expected = pl.DataFrame(expected, schema=CASCADE_EFFECTS.empty().schema)
-    assert_frame_equal(run["cascade_effects"], expected, rel_tol=1e-12, abs_tol=0)
+    expected = CASCADE_EFFECTS.canonical(pl.DataFrame(expected, schema=CASCADE_EFFECTS.empty().schema))
+    assert_frame_equal(CASCADE_EFFECTS.canonical(pl.concat(found)), expected, rel_tol=1e-12, abs_tol=0)
+
+
+def judged_of(depth, judge, lists, masks, grades):
+    """Return the judged configurations of a random log."""
+    rows = [(query, url, grade) for (of_judge, query, url), grade in grades.items() if of_judge == judge]
+    table = table_of(lists, masks, stored_depth=4)
+    return judged_at(depth, table, judgment_rows(rows, judge=[judge] * len(rows)), judge=judge)
+
+
+# ---- all queries together ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_test_of_all_queries_is_that_of_a_regression_on_dummies(seed, monkeypatch):
+    lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret
+    found = []
+    monkeypatch.setattr(below_better, "p_value", lambda scores: found.append(p_value(scores)) or 1.0)
+    judged = judged_of(4, "editor", lists, masks, grades)
+    assert cascade_effects(judged, judge="editor", depth=4).is_empty()  # every p-value is 1
+    expected = [
+        oracle.p_value(configurations_at(4, market, "editor", lists, masks, grades)) for market in MARKETS
+    ]
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_one_query_alone_gives_no_example_and_many_alike_do():
+    assert len(found_in(MYSPACE, GRADES)) == 1
+    one = judged_at(2, table_of([row[:3] for row in MYSPACE], [row[3] for row in MYSPACE], stored_depth=2),
+                    judgment_rows(GRADES))  # fmt: skip
+    assert cascade_effects(one, judge="all", depth=2).is_empty()
+    names = [f"q{number:02d}" for number in range(12)]
+    # where nothing better is above, clicks fall to a half from first to second place
+    lists = [("all", name, letters) for name in names for letters in ("wx", "uw", "xy", "yx")]
+    masks = [
+        counts
+        for step in range(len(names))
+        for counts in ({0: 400 + step, 1: 600}, {0: 900 - step, 2: 100}, *[{0: 400, 1: 600, 2: 300}] * 2)
+    ]
+    of_urls = (("u", 4), ("w", 3), ("x", 1), ("y", 1))
+    grades = [(name, url, grade) for name in names for url, grade in of_urls]
+    many = judged_at(2, table_of(lists, masks, stored_depth=2), judgment_rows(grades))
+    assert cascade_effects(many, judge="all", depth=2).height == len(names)
+
+
+def test_no_place_to_compare_gives_no_market():
+    judged = judged_at(2, table_of([], [], stored_depth=2), judgment_rows(GRADES))
+    assert markets_with_effect(cascade_module._compared_places(judged)) == []

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from clickassay.core import escape
 from clickassay.core.escape import terminal
-from clickassay.core.frames import as_csv, as_json
+from clickassay.core.tables import as_csv, as_json
 from support.reports.harmful import HARMS
 from support.reports.report_world import HOSTILE
 

@@ -156,7 +156,7 @@ def test_settings_of_spark_are_lines_of_a_variable():
             "variable CLICKASSAY_FOLDS: found 'many', expected a whole number, 1 to 1024",
         ),
         ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean CLICKASSAY_DEPTH?"),
-        ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, bounds"),
+        ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, extremes"),
     ],
 )
 def test_a_wrong_variable_is_refused_with_where_it_comes_from(variables, message):

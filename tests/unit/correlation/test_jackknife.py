@@ -208,11 +208,11 @@ def test_a_perfect_or_missing_correlation_has_no_interval(value):
 def test_cautions_name_the_first_trouble():
     values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
     low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
-    degrees = np.array([[9, 9, 9], [3.99, 4, 1000]], dtype=np.float64)
-    hangs, none = "a few influential queries decide", "no interval: too few queries vary"
-    assert cautions(values, low, degrees, 50) == [None, none, None, hangs, None, None]
-    few = "fewer than 50 queries"
-    assert cautions(values, low, degrees, 49) == [None, none, few, few, few, few]
+    none, few = "no interval: too few queries vary", "fewer than 50 queries"
+    heavy = "sessions per query are heavy-tailed, so queries that decide may be missing"
+    assert cautions(values, low, 50) == [None, none, *[None] * 4]
+    assert cautions(values, low, 50, heavy_tail=True) == [None, none, *[heavy] * 4]
+    assert cautions(values, low, 49, heavy_tail=True) == [None, none, *[few] * 4]
 
 
 def test_differences_of_correlations_that_are_only_rounding_are_0():

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from clickassay.core.errors import SettingsError
 from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.power import Pilot, pilot_of, required_sizes, smallest_difference
 
-PLAIN = Pilot(0.05, 0.02, queries=400, configurations=1000, sessions=30_000, noise=None)
+PLAIN = Pilot(0.05, 0.02, 1e9, queries=400, configurations=1000, sessions=30_000, noise=None)
 
 
 def test_queries_follow_the_textbook_formula():
     (need,) = required_sizes(PLAIN, 0.05, (1.0,), alpha=0.05, power=0.8)
-    expected = 400 * ((norm.ppf(0.975) + norm.ppf(0.8)) * 0.02 / 0.05) ** 2
+    expected = 400 * ((t.ppf(0.975, 399) + norm.ppf(0.8)) * 0.02 / 0.05) ** 2
     assert need.queries == math.ceil(expected)
     assert need.configurations == math.ceil(need.queries * 1000 / 400)
     assert need.sessions == math.ceil(need.queries * 30_000 / 400)

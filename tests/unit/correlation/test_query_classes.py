@@ -155,3 +155,13 @@ def test_contradictions_about_queries_that_are_not_in_the_sample_do_not_matter(s
 def test_few_queries_leave_some_tenths_empty(make_sample):
     few = make_sample(0, queries=3, configurations=6)
     assert sorted(classes_of(few, "frequency"), key=int) == ["1", "4", "7"]
+
+
+def test_thirds_of_click_entropy_do_not_part_equal_values_and_no_clicks_is_a_class(sample):
+    clicks = np.ones((24, 1))
+    clicks[-6:] = 0  # the last three queries have no click
+    bits = np.array([0.0] * 5 + [0.5, 1.0, 1.5, 2.0] + [0.0] * 3)
+    tied = dataclasses.replace(sample, click_names=("UCTR",), click_values=clicks, click_entropy=bits)
+    # of nine with a click, ranks 0..4 are tied (mean 2), then 5 to 8
+    expected = ["low"] * 5 + ["middle"] + ["high"] * 3 + ["no clicks"] * 3
+    assert classes_of(tied, "click_entropy") == expected

@@ -258,3 +258,19 @@ def test_19_of_20_corrected_intervals_cover_the_correlation_of_endless_sessions(
             naive[value] += row["ci_low"] <= real[value] <= row["ci_high"]
     assert all(0.89 <= number / 150 <= 0.99 for number in held.values()), held
     assert all(number / 150 < 0.8 for number in naive.values()), naive
+
+
+def test_noise_alone_lets_correlations_rise_with_sessions_and_corrected_ones_stay():
+    rng = np.random.default_rng(3)
+    size = 6000
+    sessions = np.sort(np.concatenate([np.full(size // 2, 3), np.full(size // 2, 60)]))
+    x = rng.normal(size=size)
+    truth = 0.7 * x + np.sqrt(1 - 0.7**2) * rng.normal(size=size)  # the same relation everywhere
+    y = truth + rng.normal(size=size) * np.sqrt(4 / sessions)
+    variances = 4 * rng.chisquare(sessions - 1) / (sessions - 1)
+    sample = sample_of(y[:, None], x[:, None], sessions, np.arange(size), variances[:, None])
+    split = Split("frequency", ("1", "2"), np.repeat([0, 1], size // 2))
+    rare, frequent = correlations(sample, [split]).sort("class").iter_rows(named=True)
+    assert frequent["correlation"] - rare["correlation"] > 0.2
+    assert rare["noise_corrected"] == pytest.approx(0.7, abs=0.06)
+    assert frequent["noise_corrected"] == pytest.approx(0.7, abs=0.03)

@@ -75,7 +75,7 @@ def test_a_result_shown_twice_is_graded_at_each_place_but_is_once_in_the_pool():
     found = values([4, 4], pool=[4, 0], settings=JUDGED)
     assert found["AP"] == 2  # precisions 1 and 1, one relevant result
     assert found["NDCG"] == pytest.approx(1 + 1 / math.log2(3))
-    names = ["nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2',ideal='uncut')", "nDCG", "NCG"]
+    names = ["nDCG(dcg='exp-log2')", "nDCG(ideal='uncut')", "nDCG(dcg='log2')", "NCG"]
     other = values([4, 4], pool=[4, 0], settings=JUDGED, names=names)
     assert list(other.values()) == [*[found["NDCG"]] * 3, 2.0]
 

@@ -37,8 +37,8 @@ def test_queries_that_nobody_could_judge_are_not_promised(needed):
 
 
 def test_the_finding_says_when_its_own_interval_is_not_to_be_relied_on():
-    doubtful = correlations(VALUES).with_columns(caution=pl.lit("a few influential queries decide"))
-    words = "0.430 to 0.530). Do not rely on this interval: a few influential queries decide. ERR is"
+    doubtful = correlations(VALUES).with_columns(caution=pl.lit("heavy-tailed sessions"))
+    words = "0.430 to 0.530). Do not rely on this interval: heavy-tailed sessions. ERR is"
     assert words in first_text(doubtful)
 
 

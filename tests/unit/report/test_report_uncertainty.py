@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -17,8 +18,9 @@ from clickassay.report.sections.correlation.comparisons import comparisons_secti
 from clickassay.report.sections.correlation.correlations import correlations_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.ranking import rank
+from clickassay.report.verdict.ranking import Lead, rank, swap_sides
 from clickassay.report.verdict.sentences import second_finding
+from clickassay.report.verdict.words import needed_text
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info
@@ -46,7 +48,9 @@ def with_p(tables, different, p=0.04, q=0.06):
 
 
 def noise_corrected_ends(row):
-    return tuple(row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    """What is shown: nothing without an interval."""
+    found = tuple(row[f"noise_corrected{end}"] for end in ("", "_low", "_high"))
+    return (None,) * 3 if found[1] is None else found
 
 
 def correlations_of(tables, click, **key):
@@ -74,8 +78,12 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
         for cell, value in ((p, row["p_value"]), (adjusted, row["p_adjusted"])):
             assert cell == Spelled("< 0.001" if value < 0.001 else f"{value:.3f}", value)
         assert verdict == ("yes" if row["p_adjusted"] < 0.05 else "no")
-        shown_queries = float(needed.text.replace("over ", "").replace(",", ""))
-        assert shown_queries == pytest.approx(min(row["queries_needed"], 10_000_000), rel=0.05)
+        far = max(abs(row["ci_low"]), abs(row["ci_high"]))
+        if row["queries_needed"] > 100 * row["n_queries"]:
+            assert needed.text == "out of reach"
+        else:
+            fewest = max(2, row["queries_needed"] * (row["difference"] / far) ** 2)
+            assert float(needed.text.split()[0].replace(",", "")) == pytest.approx(fewest, rel=0.06)
         assert needed.value == row["queries_needed"]
 
 
@@ -108,19 +116,20 @@ def test_a_single_difference_is_not_called_the_largest_and_carries_its_caution(t
 
 
 def test_the_queries_that_would_settle_ties_range_from_the_easiest_to_the_hardest(tables):
-    needed = {"DCG": 1234.0, "RR": 56_789.0, "RBP": None, "NDCG": 4e9}
+    needed = {"DCG": 1234.0, "RR": 5678.0, "RBP": None, "NDCG": 4e9}
     name = pl.when(pl.col("metric_a") == "ERR").then("metric_b").otherwise("metric_a")
     column = name.replace_strict(needed, default=2000.0, return_dtype=pl.Float64)
     run = changed(tables, "comparisons", queries_needed=column, n_queries=pl.lit(60), p_adjusted=pl.lit(0.9))
     assert rank(run, run.headline).best == "ERR"
+    shown = {row.name: row.cells[-1] for row in section_of(run).tables[0].rows}
+    easy, hard = (shown[name].text for name in ("DCG", "RR"))
     assert (
         "To show a difference between ERR and the metrics that are not significantly different from it would "
-        "take about 1,200 judged queries (for DCG) to 57,000 (for RR); there are 60. That many detect such a "
+        f"take {easy} judged queries (for DCG) or {hard} (for RR); there are 60. That many detect such a "
         "difference 4 times out of 5."
     ) in section_of(run).reading
-    shown = {row.name: row.cells[-1] for row in section_of(run).tables[0].rows}
-    assert shown["NDCG"] == Spelled("over 10,000,000", 4e9)
-    assert shown["DCG"] == Spelled("1,200", 1234.0)
+    assert shown["NDCG"] == Spelled("out of reach", 4e9)
+    assert shown["DCG"].value == 1234.0
     assert shown["RBP"] == Estimate(None, reason="not tested")
 
 
@@ -204,7 +213,7 @@ def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables)
 
 def test_every_table_with_doubtful_intervals_says_so(tables):
     doubtful = {
-        name: frame.with_columns(caution=pl.lit("a few influential queries decide"))
+        name: frame.with_columns(caution=pl.lit("heavy-tailed sessions"))
         if "caution" in frame.columns
         else frame
         for name, frame in tables.items()
@@ -224,7 +233,7 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
     }
     for table in with_intervals:
         assert any(text.startswith("Interval not to be relied on for ") for text in table.remarks), table.name
-        assert any(text.endswith("a few influential queries decide.") for text in table.remarks), table.name
+        assert any(text.endswith("heavy-tailed sessions.") for text in table.remarks), table.name
 
 
 def test_a_table_counts_its_doubtful_intervals(tables, run):
@@ -237,6 +246,26 @@ def test_a_table_counts_its_doubtful_intervals(tables, run):
 
 def test_no_text_of_the_report_speaks_of_resampling(tables):
     assert "resampl" not in markdown_report(build_report(tables, run_info())).lower()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (
+            0.05,
+            0.2,
+            "1,000 to 16,000",
+        ),  # 4,000 show 0.1: a quarter shows 0.2
+        (-0.1, 0.2, "1,000 or more"),
+        (0.001, 0.2, "1,000 or more"),  # 0.001 is out of reach
+        (None, None, "4,000 or more"),
+    ],
+)
+def test_the_queries_needed_are_those_for_the_ends_of_the_interval(low, high, text):
+    lead = Lead(0.1, low, high, p_adjusted=0.2, queries_needed=4000.0, n_queries=400)
+    assert needed_text(lead) == text
+    assert needed_text(swap_sides(lead)) == text
+    assert needed_text(replace(lead, queries_needed=40_001.0)) is None
 
 
 # ---- noise correction -------------------------------------------------------------------------
@@ -252,7 +281,9 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
         cell = rows[row["click_metric"], row["editorial_metric"]]
         assert (cell.value, cell.low, cell.high) == noise_corrected_ends(row)
     # 7 click metrics times 2 of 8 metrics have no value; QCTR's other 6 have no bound
-    assert "No interval for 6 of 98 values: the noise correction has no finite bound." in table.remarks
+    assert any(
+        text.startswith("Dash: the noise correction has no finite bound (6 of") for text in table.remarks
+    )
     assert any(
         text.startswith("Dash: no variance of clicks is left") and "(14 of" in text for text in table.remarks
     )
@@ -303,10 +334,8 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
         found = correlations_of(tables, click)
         for name, cell in zip(EDITORIAL, rows["market m1, depth 5, judge editor", click], strict=True):
             assert (cell.value, cell.low, cell.high) == noise_corrected_ends(found[name])
-    values = 8 * 8 * len(CLICKS)
-    assert (
-        f"No interval for 64 of {values} values: the noise correction has no finite bound." in table.remarks
-    )
+    cells = 8 * 8 * len(CLICKS)
+    assert f"Dash: the noise correction has no finite bound (64 of {cells} cells)." in table.remarks
 
 
 @pytest.mark.parametrize(
@@ -316,9 +345,18 @@ def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):
         ((0.5, 0.6, 0.4, 0.9, None, "few"), Estimate(0.6, 0.4, 0.9, caution="few")),
         (
             (0.5, 0.6, None, None, None, "few"),
-            Estimate(0.6, caution="the noise correction has no finite bound"),
+            Estimate(None, reason="the noise correction has no finite bound"),
         ),
-        ((None, 0.6, None, None, None, "no interval: x"), Estimate(0.6, caution="no interval: x")),
+        ((None, 0.6, None, None, None, "no interval: x"), Estimate(None, reason="no interval: x")),
+        (
+            (0.5, 1.6, 0.4, 2.9, None, None),
+            Estimate(
+                1.6,
+                0.4,
+                2.9,
+                caution="a noise-corrected value beyond 1 is no correlation: too few sessions",
+            ),
+        ),
         (
             (0.5, None, None, None, None, "few"),
             Estimate(None, reason="no variance of clicks is left after noise correction"),

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_frame
-from clickassay.cli.options import (
-    CLICK_METRIC,
-    QUIET,
-    Format,
-    SampleOptions,
-    TablesOut,
-    settings_of,
-)
+from clickassay.cli.options import CLICK_METRIC, QUIET, Format, SampleOptions, TablesOut
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 from clickassay.core.text import did_you_mean
@@ -81,8 +75,7 @@ def audit(
     if run_folder is None and output.out is not None:
         raise SettingsError("--out is for a run; of one list, keep what --csv prints")
     if run_folder is None:
-        rows = _with_value(_of_list(one_list, sample.depth, settings), "value", value)
-        write_frame(rows, csv=form.csv) if form.for_programs else _show_list(rows)
+        _audit_list(_of_list(one_list, sample.depth, settings), value, form)
         return
     with shown_progress(quiet=quiet) as progress:
         found = _of_run(run_folder, (judgments, click_metric, sample), output, progress)
@@ -92,10 +85,22 @@ def audit(
         write_frame(rows, csv=form.csv)
         return
     _show_run(run_folder, found, rows, click_metric)
+    if value is not None:
+        _say_how_telling(rows, every.filter(every["mean"].is_not_null()))
     _say_left_out(every)
     _say_changed(found.changed.filter(click_metric=click_metric).join(rows, on="convention", how="semi"))
     if output.out is not None:
         say(f"Tables: {output.out}")
+
+
+def _audit_list(every: "pl.DataFrame", value: str | None, form: Format) -> None:
+    rows = _with_value(every, "value", value)
+    if form.for_programs:
+        write_frame(rows, csv=form.csv)
+        return
+    _show_list(rows)
+    if value is not None:
+        _say_how_telling(rows, every)
 
 
 def _of_list(one: OneList, depth: int | None, settings: Settings) -> "pl.DataFrame":
@@ -150,6 +155,18 @@ def _with_value(table: "pl.DataFrame", column: str, wanted: str | None) -> "pl.D
     low, high = float(number - half), float(number + 2 * half)
     kept = [value is not None and low <= value < high for value in table[column]]
     return table.filter(kept)
+
+
+def _say_how_telling(rows: "pl.DataFrame", every: "pl.DataFrame") -> None:
+    """Say how many conventions give a value: one that many give does not tell which one a tool has."""
+    quantities = rows["quantity"].n_unique()
+    if rows.height > 1:
+        say(
+            f"{rows.height} of {every.height} conventions give this value, of {quantities} "
+            f"metric{'' if quantities == 1 else 's'}: it does not tell which of them a tool has. Look only "
+            "at the metric that the tool names, give more digits, or take a list with other grades: a list "
+            "whose order is ideal has 1 by most conventions, and one without a relevant result 0."
+        )
 
 
 def _show_list(rows: "pl.DataFrame") -> None:

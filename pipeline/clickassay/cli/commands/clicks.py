@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, speaker, write_frame, write_json
-from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, settings_of, with_options
+from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, with_options
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import Settings

@@ -110,7 +110,8 @@ class Alert:
 def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format) -> None:
     """Show what changed between two runs, and whether a change is within noise.
 
-    Exit code 1 with --fail-above if a number changed by more.
+    Means of metrics and clicks first, then correlations. Exit code 1 with --fail-above if a correlation
+    changed by more.
 
     Examples
     --------
@@ -120,13 +121,13 @@ def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: F
         --beyond-noise
     """
     from clickassay.studies.runs_compared.compare import compare_runs
-    from clickassay.studies.runs_compared.numbers import flag_findings
+    from clickassay.studies.runs_compared.watch import check_watch, flag_findings
     from clickassay.studies.runs_compared.words import uneven_words
 
     found = compare_runs(run_a, run_b, only.choice)
     above = alert.fail_above
-    if above is not None and found.numbers.is_empty():
-        raise SettingsError(f"no correlation in {run_a} nor in {run_b}: --fail-above has nothing to watch")
+    if above is not None:
+        check_watch(found.numbers, only.choice)
     numbers = flag_findings(found.numbers, above, beyond_noise=alert.beyond_noise)
     if form.for_programs:
         write_frame(numbers, csv=form.csv)
@@ -146,17 +147,19 @@ def _show_findings(numbers: "pl.DataFrame", above: float, *, stderr: bool) -> No
 
     from clickassay.studies.runs_compared.numbers import BEYOND
     from clickassay.studies.runs_compared.read import ONLY_A
+    from clickassay.studies.runs_compared.watch import watched
     from clickassay.studies.runs_compared.words import alone_words, change_words, not_computed
 
-    findings, watched = numbers.filter("finding"), numbers.height
+    numbers = numbers.filter(watched())
+    findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
     if findings.is_empty():
         say(
-            f"No finding: none of {watched:,} numbers is gone or changed by more than {above:g}.",
+            f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}.",
             stderr=stderr,
         )
         return
     say(
-        f"{findings.height:,} of {watched:,} numbers are gone or changed by more than {above:g}:",
+        f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:",
         stderr=stderr,
     )
     gone = alone_words(numbers, ONLY_A)
@@ -242,9 +245,17 @@ def _show_numbers(numbers: "pl.DataFrame") -> None:
         if (alone := alone_words(numbers, status)) is not None:
             say(alone)
     numbers = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
-    titles = {"correlations": "Weighted correlations", "differences": "Closed form of the virtual rankers"}
-    for table, title in titles.items():
-        every = numbers.filter(table=table)
+    titles = {
+        "means of editorial metrics": "Means of editorial metrics over sessions",
+        "means of click metrics": "Means of click metrics over sessions",
+        "weighted correlations": "Weighted correlations",
+        "correlations by class": "Weighted correlations by class",
+        "closed forms": "Closed form of the virtual rankers",
+    }
+    for family, title in titles.items():
+        every = numbers.filter(family=family)
+        if every.is_empty():
+            continue
         rows = every.filter(~every["status"].is_in([SAME, NO_VALUE]))
         if rows.is_empty():
             none = every.filter(every["status"] == NO_VALUE).height
@@ -298,9 +309,12 @@ def _show_order(found: "RunComparison") -> None:
         say("No comparison of two metrics flipped, and the same metrics have the highest correlations.")
     place = ("market", "depth", "judge", "click")
     if found.highest.height:
-        rows = [(*row[:5], _digits(row[5]), row[6], _digits(row[7])) for row in found.highest.iter_rows()]
-        heads = (*place, "highest in A", "correlation", "highest in B", "correlation")
-        title = "Click metrics whose highest correlation is another metric's, significant or not"
+        rows = [
+            (*row[:5], _digits(row[5]), row[6], _digits(row[7]), "yes" if row[8] else "no")
+            for row in found.highest.iter_rows()
+        ]
+        heads = (*place, "highest in A", "correlation", "highest in B", "correlation", "significant")
+        title = "Click metrics whose highest correlation is another metric's"
         _table(title, heads, rows, numbers=("correlation",))
     if found.flips.height:
         flips = [

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_out
-from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names, settings_of
+from clickassay.cli.options import JSON, QUIET, TablesOut, metric_names
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
@@ -53,7 +54,10 @@ class MetricOptions:
         typer.Option(help="Means over all judged queries, or over those that the ranking has too."),
     ] = "judged"
     bounds: Annotated[
-        bool, typer.Option("--bounds", help="Also the worst and the best case over results without a grade.")
+        bool,
+        typer.Option(
+            "--bounds", help="Also the least and the largest value over all grades of results without one."
+        ),
     ] = False
     known: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What users know already: lines `query doc`.")

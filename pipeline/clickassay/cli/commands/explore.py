@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from clickassay.cli.console import say
-from clickassay.cli.options import RUN, settings_of
+from clickassay.cli.options import RUN
+from clickassay.cli.settings import settings_of
 from clickassay.core.settings import Settings
 
 

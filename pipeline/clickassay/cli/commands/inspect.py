@@ -8,8 +8,9 @@ import typer
 
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import GRADE_SETTINGS, JSON, MACHINE_SETTINGS, QUIET, settings_of
+from clickassay.cli.options import JSON, QUIET
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
 from clickassay.core.text import capital, utc_text
@@ -34,7 +35,9 @@ def inspect(
     tables: CanonicalTables,
     settings: Annotated[
         Settings,
-        settings_of("depth", "normalise_urls", "max_rejected", *GRADE_SETTINGS, *MACHINE_SETTINGS),
+        settings_of(
+            *("depth", "normalise_urls", "max_rejected", "health_limit"), *GRADE_SETTINGS, *MACHINE_SETTINGS
+        ),
     ],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     quick: Annotated[

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_json
-from clickassay.cli.options import FORCE, JSON, QUIET, settings_of
+from clickassay.cli.options import FORCE, JSON, QUIET
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text import visible

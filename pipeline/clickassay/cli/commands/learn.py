@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_json
-from clickassay.cli.options import CLICK_METRIC, JSON, QUIET, RUN, SampleOptions, TablesOut, settings_of
+from clickassay.cli.exit import ExitCode
+from clickassay.cli.options import CLICK_METRIC, JSON, QUIET, RUN, SampleOptions, TablesOut
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
+from clickassay.core.text import sentence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,17 +85,27 @@ def learn(
     )
     if json:
         write_json(
-            {"metric": metric, "warnings": list(found.warnings)}
+            {"metric": metric, "reason": found.reason, "warnings": list(found.warnings)}
             | {name: table.to_dicts() for name, table in tables.items()}
         )
+    else:
+        say(
+            f"{run_folder}, {learned.key.label}: "
+            f"{len(learned.queries):,} queries, {len(learned.sessions):,} configurations"
+        )
+        agreement = AGREEMENT[learning.objective].format(click_metric)
+        _show(found, tables["learned_values"], agreement, learning)
+        if output.out is not None:
+            say(f"Tables: {output.out}")
+        _show_metric(metric)
+    if found.reason:
+        raise typer.Exit(ExitCode.FINDING)
+
+
+def _show_metric(metric: str | None) -> None:
+    if metric is None:
+        say("No values are given, and no metric: use those of ERR, or a log with more queries.")
         return
-    say(
-        f"{run_folder}, {learned.key.label}: "
-        f"{len(learned.queries):,} queries, {len(learned.sessions):,} configurations"
-    )
-    _show(found, tables["learned_values"], AGREEMENT[learning.objective].format(click_metric), learning)
-    if output.out is not None:
-        say(f"Tables: {output.out}")
     say(
         f'The map as a metric of a run: --metric "{metric}"',
         "Its values were learned on this log and look better there than elsewhere: use them on another log, "
@@ -102,11 +115,11 @@ def learn(
 
 def _learn(
     run: Path, asked: tuple[str, LearningOptions, SampleOptions, int], output: TablesOut, *, quiet: bool
-) -> "tuple[Sample, Study, dict[str, pl.DataFrame], str]":
+) -> "tuple[Sample, Study, dict[str, pl.DataFrame], str | None]":
     """Return the sample, what was learned, its tables, and the map as the name of a metric."""
     from clickassay.core.output import check_place
     from clickassay.core.tables import write_tables
-    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_map
+    from clickassay.studies.gain_learning.on_run import learn_from_run, learned_tables, metric_of_study
     from clickassay.studies.gain_learning.validation import LearnOptions
 
     click_metric, learning, sample, seed = asked
@@ -117,7 +130,7 @@ def _learn(
     with shown_progress(quiet=quiet) as progress:
         learned, found, fixed = learn_from_run(run, options, wanted=sample.choice, progress=progress)
         tables = learned_tables(learned, found, fixed, options)
-        metric = metric_of_map(found.map, positions)
+        metric = metric_of_study(found, positions)
         if output.out is not None:
             info = {"command": command_line(), "seed": seed, "cv_folds": folds, "metric": metric}
             write_tables(output.out, tables, {**info, **learned.key.columns}, force=output.force)
@@ -125,25 +138,31 @@ def _learn(
 
 
 def _show(found: "Study", values: "pl.DataFrame", agreement: str, learning: LearningOptions) -> None:
-    numbers = ("learned", "95 % interval", "ERR has", "configurations")
-    rows = [
-        (
-            row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
-            f"{row['value']:.3f}",
-            f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
-            "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
-            f"{row['n_configurations']:,}",
-        )
-        for row in values.iter_rows(named=True)
-        if row["what"] != "phi" or learning.utilities
-    ]
-    show_table(("value", *numbers), rows, numbers=numbers)
+    if found.reason is None:
+        _show_values(values, utilities=learning.utilities)
     gain = found.gain
     beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
     say(
-        f"On queries it was not learned from, the {agreement} is {found.held_out:.3f} with the learned "
+        *([sentence(found.reason)] if found.reason else []),
+        f"On queries it was not learned from, the {agreement} is {found.held_out.value:.3f} with the learned "
         f"values and {found.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
         f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}.",
         f"On all queries: {found.fitted:.3f} and {found.fixed:.3f}.",
         *(f"Warning: {warning}" for warning in found.warnings),
     )
+
+
+def _show_values(values: "pl.DataFrame", *, utilities: bool) -> None:
+    numbers = ("learned", "95 % interval", "ERR has", "configurations")
+    rows = [
+        (
+            row["what"] if row["what"] == "gamma" else f"{row['what']}({row['place']})",
+            f"{row['value']:.3f}",
+            "none" if row["ci_low"] is None else f"{row['ci_low']:.3f} to {row['ci_high']:.3f}",
+            "none" if row["fixed"] is None else f"{row['fixed']:.3f}",
+            f"{row['n_configurations']:,}",
+        )
+        for row in values.iter_rows(named=True)
+        if row["what"] != "phi" or utilities
+    ]
+    show_table(("value", *numbers), rows, numbers=numbers)

@@ -10,18 +10,15 @@ import typer
 from clickassay.cli.commands.run import CLICKS, SEARCHES
 from clickassay.cli.console import say, show_table, write_json, write_out
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import (
+from clickassay.cli.options import FORCE, JSON, QUIET, with_options
+from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import (
     BATCH_SETTINGS,
-    FORCE,
-    JSON,
     LOG_SETTINGS,
     MACHINE_SETTINGS,
-    QUIET,
     SPARK_SETTINGS,
     settings_of,
-    with_options,
 )
-from clickassay.cli.progress import shown_progress
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import Settings

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clickassay.cli.console import say, show_table, write_json
-from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions, settings_of
+from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 
@@ -35,12 +36,13 @@ class TestOptions:
     power: Annotated[float, typer.Option(help="Power: the chance to detect it, 0.5 to 0.999.")] = 0.8
     alpha: Annotated[float, typer.Option(help="Alpha: the chance of a false alarm that is accepted.")] = 0.05
     comparisons: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
-            help="Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni).",
+            help="Comparisons of which this is one: each is tested at alpha / comparisons (Bonferroni). "
+            "[default: the pairs of metrics of the run, as in its report]",
         ),
-    ] = 1
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse what no test can have."""
@@ -52,15 +54,14 @@ class TestOptions:
             raise SettingsError(f"--power {self.power}: expected a number between 0.5 and 0.999")
         if not 0 < self.alpha < 0.5:
             raise SettingsError(f"--alpha {self.alpha}: expected a number between 0 and 0.5")
-        if self.each < MIN_ALPHA:
+        if self.each(self.comparisons or 1) < MIN_ALPHA:
             raise SettingsError(
                 f"--alpha {self.alpha} / --comparisons {self.comparisons}: expected {MIN_ALPHA} or more"
             )
 
-    @property
-    def each(self) -> float:
-        """Alpha of one comparison."""
-        return self.alpha / self.comparisons
+    def each(self, comparisons: int) -> float:
+        """Return alpha of one of so many comparisons."""
+        return self.alpha / comparisons
 
 
 def power(
@@ -82,11 +83,14 @@ def power(
 
         clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
     """
+    from clickassay.core.contracts.correlation import COMPARISONS
+    from clickassay.correlation.power import family_size
     from clickassay.studies.finished_run import FinishedRun
 
     run = FinishedRun(run_folder)
     chosen = run.sample(run.key(sample.choice)).sample
-    found = _analyse(chosen, (click_metric, *_pair(pair)), test, settings.seed)
+    tests = test.comparisons or family_size(run.table(COMPARISONS), chosen.key, click_metric)
+    found = _analyse(chosen, (click_metric, *_pair(pair)), test, tests, settings.seed)
     if json:
         write_json({"run": str(run_folder), **chosen.key.columns, **asdict(found)})
     else:
@@ -102,12 +106,15 @@ class PowerAnalysis:
     pilot: "Pilot"
     difference: float
     alpha: float
+    comparisons: int
     power: float
     smallest_difference: float
     required: "tuple[RequiredSize, ...]"
 
 
-def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, seed: int) -> PowerAnalysis:
+def _analyse(
+    sample: "Sample", names: tuple[str, str, str], test: TestOptions, tests: int, seed: int
+) -> PowerAnalysis:
     from clickassay.correlation.power import pilot_of, required_sizes, smallest_difference
 
     click_metric, first, second = names
@@ -120,42 +127,65 @@ def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, s
         (first, second),
         pilot,
         wanted,
-        test.each,
+        test.alpha,
+        tests,
         test.power,
-        smallest_difference(pilot, alpha=test.each, power=test.power),
-        required_sizes(pilot, wanted, FACTORS, alpha=test.each, power=test.power),
+        smallest_difference(pilot, alpha=test.each(tests), power=test.power),
+        required_sizes(pilot, wanted, FACTORS, alpha=test.each(tests), power=test.power),
     )
 
 
 def _show(source: str, found: PowerAnalysis) -> None:
+    from clickassay.correlation.jackknife import MIN_QUERIES
+
     pilot = found.pilot
     say(
         f"Pilot: {source}: "
         f"{pilot.queries:,} queries, {pilot.configurations:,} configurations, {pilot.sessions:,} sessions",
         _describe(pilot, *found.pair, found.click_metric),
-        f"To detect a difference of {found.difference:.3g} with power {found.power:g} at alpha "
-        f"{found.alpha:.2g}:",
+        f"To detect a difference of {found.difference:.3g} with power {found.power:g}, {_test_text(found)}:",
     )
     _show_sizes(found.required, pilot.sessions / pilot.configurations)
     say(
         f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}. "
-        "Further queries are assumed to be like those of the pilot."
+        "Further queries are assumed to be like those of the pilot. What more sessions of the same "
+        "configurations save is less certain than the row of the pilot."
+    )
+    if pilot.queries < MIN_QUERIES:
+        say(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
+
+
+def _test_text(found: PowerAnalysis) -> str:
+    if found.comparisons == 1:
+        return f"in one test at alpha {found.alpha:g}"
+    each = found.alpha / found.comparisons
+    return (
+        f"as one of {found.comparisons} comparisons, each tested at "
+        f"{found.alpha:g}/{found.comparisons} = {each:.2g}"
     )
 
 
 def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     side = "below" if pilot.difference < 0 else "above"
-    share = "" if pilot.noise is None else f"; {pilot.noise:.0%} of its variance is the sampling of clicks"
+    share = "" if pilot.noise is None else f"; {_noise_text(pilot.noise)} is the sampling of clicks"
     return (
         f"There the correlation of {first} with {click} is {abs(pilot.difference):.3f} {side} that of "
         f"{second} (standard error {pilot.error:.3f}){share}"
     )
 
 
+def _noise_text(noise: float) -> str:
+    if noise >= 1:  # the estimate is cut at 1: nothing says that queries do not differ
+        return "most of its variance, it is not known how much,"
+    return f"about {noise:.0%} of its variance"
+
+
 def _show_sizes(found: "tuple[RequiredSize, ...]", per_configuration: float) -> None:
     heads = ("sessions per configuration", "judged queries", "configurations", "sessions")
     rows = []
     for need in found:
+        if need.factor < 1 and per_configuration * need.factor < 1:
+            continue  # configurations without a session would be gone
         times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"
         numbers = (f"{number:,}" for number in (need.queries, need.configurations, need.sessions))
         rows.append((f"{per_configuration * need.factor:,.1f} ({times})", *numbers))

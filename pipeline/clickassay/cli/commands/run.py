@@ -7,21 +7,18 @@ import typer
 
 from clickassay.cli.console import command_line, say, write_json
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import (
+from clickassay.cli.options import FORCE, JSON, OUT, QUIET
+from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import (
     BATCH_SETTINGS,
-    FORCE,
     GRADE_SETTINGS,
-    JSON,
     LOG_SETTINGS,
     MACHINE_SETTINGS,
     METRIC_SETTINGS,
-    OUT,
-    QUIET,
     REPORT_SETTINGS,
     SPARK_SETTINGS,
     settings_of,
 )
-from clickassay.cli.progress import shown_progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import capital, plural
 

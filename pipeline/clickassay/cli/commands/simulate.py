@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from clickassay.cli.console import say
-from clickassay.cli.options import OUT, QUIET, settings_of
+from clickassay.cli.options import OUT, QUIET
 from clickassay.cli.progress import shown_progress
+from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
 

@@ -1,4 +1,4 @@
-"""The tables of judges compared: agreement, confusion, whose grades predict clicks better."""
+"""The tables of judges compared: agreement, confusion, whose grades and whose order clicks support."""
 
 import polars as pl
 
@@ -69,4 +69,37 @@ JUDGE_COMPARISONS = Table(
         N_SESSIONS,
     ),
     ("market", "depth", "click_metric", "editorial_metric", "judge_a", "judge_b"),
+)
+
+JUDGE_DISAGREEMENTS = Table(
+    "judge_disagreements",
+    "one row per market, depth and pair of judges: whose order clicks support, where the two order "
+    "neighbouring results oppositely",
+    (
+        MARKET,
+        DEPTH,
+        *_JUDGES,
+        Column(
+            "upper_a",
+            pl.Float64,
+            "share of the clicks that the upper result gets where judge_a puts it first",
+        ),
+        Column("upper_b", pl.Float64, "the same where judge_b puts it first, at the same positions"),
+        Column(
+            "difference", pl.Float64, "upper_a minus upper_b: above 0 where clicks support judge_a; -1..1"
+        ),
+        Column(
+            "ci_low",
+            pl.Float64,
+            "lower end of its 95 % interval, queries being the units; null without bound",
+        ),
+        Column("ci_high", pl.Float64, "upper end of its 95 % interval; null without bound"),
+        *TESTED,
+        Column("n_pairs", pl.Int64, "pairs of results, at a position, that the judges order oppositely"),
+        Column("n_clicks", pl.Int64, "sessions that clicked exactly one result of such a pair"),
+        Column(
+            "supported", pl.String, "the judge whose order clicks support: p_adjusted below 0.05; else null"
+        ),
+    ),
+    ("market", "depth", "judge_a", "judge_b"),
 )

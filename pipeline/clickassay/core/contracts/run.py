@@ -14,7 +14,7 @@ from clickassay.core.contracts.correlation import (
     INFLUENCE,
 )
 from clickassay.core.contracts.form import Column, Table
-from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS
+from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.contracts.patterns import FUNNEL, PATTERNS
 
@@ -98,6 +98,7 @@ RUN_TABLES = (
     AGREEMENT,
     CONFUSION,
     JUDGE_COMPARISONS,
+    JUDGE_DISAGREEMENTS,
     CLICK_MODELS,
     CLICK_POSITIONS,
     CLICK_GRADES,
@@ -107,10 +108,10 @@ RUN_TABLES = (
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 3
+LAYOUT = 4
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
-no number; 2 had no table `health`."""
+no number; 2 had no table `health`, 3 no `judge_disagreements`."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

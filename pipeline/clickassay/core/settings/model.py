@@ -164,11 +164,11 @@ class Settings(BaseModel):
         "Where the ideal list and the number of relevant results of a query come from: all its judgments, or "
         "the results shown.",
     )
-    unjudged: Literal["drop", "zero", "model", "bounds"] = _setting(
+    unjudged: Literal["drop", "zero", "model", "extremes"] = _setting(
         "Metrics",
         "drop",
         "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
-        "clicks of other users; or left out, with the worst and the best case next to it.",
+        "clicks of other users; or left out, and next to it all with the worst, then the highest grade.",
         details="[How](unjudged.md).",
     )
     click_models: tuple[str, ...] = _setting(

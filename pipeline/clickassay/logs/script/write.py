@@ -27,7 +27,7 @@ from clickassay.logs.steps import (
     step_values,
 )
 from clickassay.logs.translate import first_comment
-from clickassay.patterns.counts import COUNTS_FOLDER
+from clickassay.patterns.places import COUNTS_FOLDER
 
 STEPS_FOLDER = "clickassay_steps"
 """Folder of a Spark script for tables between its steps, and nothing else."""

@@ -253,12 +253,25 @@ def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str,
     }
 
 
-def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, domain: Span) -> Drawing:
-    """Draw the correlation of one metric by frequency decile with its band, the others in grey."""
+def decile_lines(
+    lines: Mapping[str, Mapping[int, Estimate]],
+    main: str,
+    *,
+    domain: Span,
+    corrected: Mapping[int, float] | None = None,
+) -> Drawing:
+    """Draw the correlation of one metric by frequency decile with its band, the others in grey.
+
+    `corrected` are its noise-corrected values by decile, drawn as diamonds.
+    """
+    second = corrected or {}
     values = [
         {
             "decile": at, "decile_text": str(at), "metric": name, "main": name == main, "other": name != main,
             "banded": name == main and found.has_interval, **_estimate_columns(found),
+            "corrected": second.get(at) if name == main else None,
+            "corrected_text": number(second.get(at)) if name == main else "",
+            "has_corrected": name == main and at in second,
         }
         for name, line in lines.items()
         for at, found in line.items()
@@ -274,9 +287,12 @@ def decile_lines(lines: Mapping[str, Mapping[int, Estimate]], main: str, *, doma
         layer(band, {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}, only="banded"),
         layer({"type": "line", "color": ACCENT, "strokeWidth": 2}, {"x": x, "y": y}, only="main"),
         layer(dots | {"color": ACCENT, "size": 36, "opacity": 1}, {"x": x, "y": y}, only="main"),
+        layer(_DIAMOND, {"x": x, "y": {**y, "field": "corrected"}}, only="has_corrected"),
         layer(dots | {"size": 420, "opacity": 0}, {"x": x, "y": y}, only="main", tip=True),
     ]
     titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
+    if second:
+        titles["corrected_text"] = "Noise-corrected"
     return picture(layers, values, titles, size=PLOT, sides=(40, 8, 8, 26))
 
 

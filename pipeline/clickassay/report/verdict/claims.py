@@ -9,7 +9,12 @@ import polars as pl
 from clickassay.core.text import count, plural
 from clickassay.report.model import Run
 from clickassay.report.verdict.depends import Dependence, by_click, dependence_on_clicks, dependences
-from clickassay.report.verdict.influence import influence_rows, influential_share
+from clickassay.report.verdict.influence import (
+    chance_shares,
+    depends_mostly,
+    influence_rows,
+    influential_share,
+)
 from clickassay.report.verdict.ranking import Quantity, Ranking, rank, rank_differences
 from clickassay.report.verdict.words import nothing_kept_reason
 
@@ -47,6 +52,7 @@ class Claim:
     ranking: Ranking
     sign_agreement: Mapping[str, float] = field(default_factory=dict)
     influential_share: float | None = None
+    depends_on_few: bool = False
 
     @property
     def kind(self) -> Kind:
@@ -151,7 +157,8 @@ def draw_findings(run: Run) -> Findings:
         return _nothing_kept(run)
     first = rank(run, run.headline)
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
-    headline = Claim(first, influential_share=share)
+    few = share is not None and depends_mostly(share, chance_shares(run))
+    headline = Claim(first, influential_share=share, depends_on_few=few)
     others = (Claim(rank(run, run.headline, click)) for click in run.counted[1:])
     ranked = rank_differences(run, run.headline)
     return Findings(

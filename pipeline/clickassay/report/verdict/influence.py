@@ -1,5 +1,6 @@
 """Whether a correlation depends mostly on its most influential queries."""
 
+import numpy as np
 import polars as pl
 
 from clickassay.report.model import Run
@@ -11,9 +12,37 @@ MAX_INFLUENTIAL_SHARE = 2 / 3
 """A correlation depends mostly on its influential queries above this share of its squared error; 0..1."""
 
 
+CHANCE_DRAWS, CHANCE_QUANTILE = 400, 0.95
+"""Draws of `chance_shares`, and the part of them that a share must exceed to be more than chance."""
+
+
 def influence_rows(run: Run, metric: str) -> pl.DataFrame:
     """Return the rows of `influence` of a metric with the headline click metric, in the headline sample."""
     return run.headline_rows("influence").filter(click_metric=run.click, editorial_metric=metric)
+
+
+def chance_shares(run: Run) -> tuple[float, float] | None:
+    """Return the share of the most influential queries by chance: its mean and upper limit, 0..1.
+
+    The pull of a query is its sessions times a product of two independent normal deviates, one for each
+    metric: as if no query differed from the others but by its sessions. None without a headline sample.
+    """
+    rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
+    sessions = rows.sort("query")["n_sessions"].to_numpy().astype(np.float64)
+    if not len(sessions):
+        return None
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(CHANCE_DRAWS):
+        squares = np.sort((sessions * rng.normal(size=len(sessions)) * rng.normal(size=len(sessions))) ** 2)
+        shares.append(squares[-N_INFLUENTIAL:].sum() / squares.sum())
+    return float(np.mean(shares)), float(np.quantile(shares, CHANCE_QUANTILE))
+
+
+def depends_mostly(share: float | None, chance: tuple[float, float] | None) -> bool:
+    """Tell whether a share of the squared error is large, and larger than chance makes it."""
+    limit = 0.0 if chance is None else chance[1]
+    return share is not None and share > max(MAX_INFLUENTIAL_SHARE, limit)
 
 
 def influential_share(rows: pl.DataFrame) -> float | None:

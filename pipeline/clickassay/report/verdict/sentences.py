@@ -1,5 +1,6 @@
 """Claims as sentences: the headline and the three findings."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -7,20 +8,22 @@ from clickassay.core.text import MISSING, capital, count, listed, number, percen
 from clickassay.report.model import Run
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, DependsClaim, Findings, Verdict
 from clickassay.report.verdict.depends import Dependence
-from clickassay.report.verdict.influence import MAX_INFLUENTIAL_SHARE, N_INFLUENTIAL
+from clickassay.report.verdict.influence import N_INFLUENTIAL
 from clickassay.report.verdict.ranking import Lead
 from clickassay.report.verdict.words import (
     BASELINE_MEANINGS,
-    MAX_QUERIES_NEEDED,
     MOST_NAMES,
     all_spoken,
-    approximate_count,
     caution_sentence,
     few_spoken,
     interval_text,
+    needed_text,
     spoken,
     test_text,
 )
+
+_CAUTION = re.compile(r" Do not rely on this interval: [^.]*\.")
+"""What `words.caution_sentence` says of an interval."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ def first_finding(claim: Claim) -> Finding:
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
         f"{number(found.value)} ({interval_text(found)})"
     )
-    return Finding(number(found.value), " ".join(_sentences(claim, opening)))
+    return Finding(number(found.value), _with_one_caution(" ".join(_sentences(claim, opening))))
 
 
 def second_finding(claim: Claim) -> Finding:
@@ -134,7 +137,15 @@ def second_finding(claim: Claim) -> Finding:
         f"{capital(spoken(name))} and {ranking.click} prefer the same ranking in {percent(share)} of the "
         "cases (50 % is chance)."
     )
-    return Finding(percent(share), " ".join((*_sentences(claim, opening), agreement)))
+    return Finding(percent(share), _with_one_caution(" ".join((*_sentences(claim, opening), agreement))))
+
+
+def _with_one_caution(text: str) -> str:
+    """Say a caution that all intervals of a finding share once, at its end."""
+    for caution in set(_CAUTION.findall(text)):
+        if 1 < text.count(caution) == text.count("95 % interval"):
+            text = text.replace(caution, "") + caution.replace("this interval", "these intervals")
+    return text
 
 
 def _introduced(name: str) -> str:
@@ -157,7 +168,7 @@ def _sentences(claim: Claim, opening: str) -> Iterator[str]:
         yield f"Whether it is above {nothing} could not be tested."
         return
     yield from _subject_sentences(claim)
-    if (claim.influential_share or 0.0) > MAX_INFLUENTIAL_SHARE:
+    if claim.depends_on_few:
         yield f"The correlation of {claim.ranking.best} depends mostly on {N_INFLUENTIAL} queries."
     yield from _baseline_sentences(claim)
     yield from _metric_sentences(claim)
@@ -181,12 +192,13 @@ def _baseline_sentences(claim: Claim) -> Iterator[str]:
     level = ranking.not_above(subject, ranking.baselines)
     nearest = claim.winning_baseline or (level or ranking.baselines)[0]
     lead = _lead_text(subject, nearest, ranking.lead(subject, nearest))
+    caution = caution_sentence(ranking.lead(subject, nearest))
     if claim.winning_baseline is not None:
-        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}."
+        yield f"{capital(spoken(nearest))} is significantly above every metric: {lead}.{caution}"
     elif level:
-        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}."
+        yield f"{subject} is not significantly above {all_spoken(level, 'or')}: {lead}.{caution}"
     else:
-        yield f"{subject} is significantly above every baseline: {lead}."
+        yield f"{subject} is significantly above every baseline: {lead}.{caution}"
 
 
 def _lead_text(first: str, second: str, lead: Lead) -> str:
@@ -227,11 +239,11 @@ def _behind_sentence(subject: str, other: str, lead: Lead, *, is_next: bool) -> 
 def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:
     """List the tied metrics, and the judged queries needed to show a difference from the nearest."""
     text = f"{subject} is not significantly above {listed(tied)}"
-    if nearest.queries_needed is None or nearest.queries_needed > MAX_QUERIES_NEEDED:
+    needed = needed_text(nearest)
+    if needed is None:
         return sentence(text)
-    needed = approximate_count(nearest.queries_needed)
     return (
-        f"{text}; to show a difference from {tied[0]} would take about {needed} judged queries, and there "
+        f"{text}; to show a difference from {tied[0]} would take {needed} judged queries, and there "
         f"are {count(nearest.n_queries)}."
     )
 

@@ -1,5 +1,7 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
+import math
+
 import polars as pl
 
 from clickassay.core.text import count, listed, span, visible
@@ -7,8 +9,8 @@ from clickassay.report.cells import Cell, Estimate, Spelled, caution_reason, p_t
 from clickassay.report.model import Run
 from clickassay.report.verdict.ranking import ALPHA, Lead
 
-MAX_QUERIES_NEEDED = 10_000_000
-"""A larger number of needed queries is not reported: nobody could judge so many."""
+REACH = 100
+"""More than so many times the judged queries of a run are out of reach: it cannot tell how many exactly."""
 
 BASELINE_MEANINGS = {
     "MeanGrade": "mean grade",
@@ -51,14 +53,36 @@ def nothing_kept_reason(run: Run) -> str:
 
 def approximate_count(queries: float) -> str:
     """Return an estimated number of queries, rounded to two digits."""
-    if queries > MAX_QUERIES_NEEDED:
-        return f"over {count(MAX_QUERIES_NEEDED)}"
     return count(int(float(f"{queries:.2g}")))
 
 
-def queries_needed_cell(queries: float | None, reason: str) -> Cell:
-    """Return the cell of an estimated number of queries, or why there is none."""
-    return Estimate(None, reason=reason) if queries is None else Spelled(approximate_count(queries), queries)
+def needed_text(found: Lead) -> str | None:
+    """Return the judged queries that show a difference, e.g. ``400 to 2,300`` or ``400 or more``.
+
+    They are those for the two ends of the interval of the difference: the number falls with its square. There
+    is no most where the interval contains 0, or where the most is out of reach. None where there is no
+    difference, or where what was seen is out of `REACH`.
+    """
+    if not is_within_reach(found) or found.queries_needed is None or not found.value:
+        return None
+    near, far = sorted(abs(found.value if end is None else end) for end in (found.low, found.high))
+    fewest = approximate_count(max(2.0, found.queries_needed * (found.value / far) ** 2))
+    most = math.inf if found.covers_zero else found.queries_needed * (found.value / near) ** 2
+    if most > REACH * found.n_queries:
+        return f"{fewest} or more"
+    return f"{fewest} to {approximate_count(max(2.0, most))}"
+
+
+def is_within_reach(found: Lead) -> bool:
+    """Return whether the queries needed to show a difference are at most `REACH` times those judged."""
+    return found.queries_needed is not None and found.queries_needed <= REACH * found.n_queries
+
+
+def queries_needed_cell(found: Lead, reason: str) -> Cell:
+    """Return the cell of the judged queries that show a difference, or why there are none."""
+    if found.queries_needed is None:
+        return Estimate(None, reason=reason)
+    return Spelled(needed_text(found) or "out of reach", found.queries_needed)
 
 
 def significance_text(p_adjusted: float | None) -> str:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.frames import as_csv
+from clickassay.core.tables import as_csv
 from clickassay.core.text import MINUS, visible
 from clickassay.report.cells import Estimate
 from clickassay.report.model import Table

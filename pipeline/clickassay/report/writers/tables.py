@@ -22,8 +22,9 @@ def html_table(table: Table) -> Markup:
     kind = ' class="sortable"' if len(table.shown) > 1 else ""
     lines = [f'<table id="t-{table.name}"{kind}>', "<thead>", *_html_heads(table, grouped=grouped)]
     lines += ["</thead>", "<tbody>"]
+    sides = [side(table, place) for place in range(len(table.heads))]
     for place, row in enumerate(table.shown, start=1):
-        lines += _html_row(table, row, f"t-{table.name}-row-{place}", grouped=grouped)
+        lines += _html_row(table, row, f"t-{table.name}-row-{place}", sides, grouped=grouped)
     return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - every text is escaped
 
 
@@ -59,7 +60,7 @@ def _html_spanner(table: Table, text: str, start: int, width: int) -> str:
     return f"<th {name}>{_html_text(table, text)}</th>"
 
 
-def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[str]:
+def _html_row(table: Table, row: Row, name: str, sides: list[str], *, grouped: bool) -> Iterator[str]:
     text = html(visible(row.group, limit=2_000))
     group = f'<th id="{name}-group" scope="row" class="left">{text}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
@@ -68,8 +69,8 @@ def _html_row(table: Table, row: Row, name: str, *, grouped: bool) -> Iterator[s
     group_id = f"{name}-group " if grouped else ""
     for place, cell in enumerate(row.cells):
         heads = f"{group_id}{name} {over.get(place, '')}t-{table.name}-c{place}"
-        text = Markup("\n").join(map(html, cell_text(cell, HTML).split("\n")))
-        yield f'<td headers="{heads}" class="{side(table, place)}"{_order(cell)}>{text}</td>'
+        shown = "\n".join(map(html, cell_text(cell, HTML).split("\n")))
+        yield f'<td headers="{heads}" class="{sides[place]}"{_order(cell)}>{shown}</td>'
     yield "</tr>"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
-from clickassay.metrics.names import parse_measure
+from clickassay.metrics.names import parse_measure, spell_gains
 from clickassay.studies.audit import tool_formulas
 from clickassay.studies.audit.tool_formulas import AuditScale
 from clickassay.studies.evaluation.lists import Lists
@@ -62,7 +62,7 @@ class Convention:
         name, choice, tools = (text.format(**values) for text in (self.measure, self.choice, self.tools))
         return replace(
             self,
-            measure=name if self.function is not None else str(parse_measure(name)),
+            measure=name if self.function is not None else str(spell_gains(parse_measure(name))),
             choice=choice,
             tools=tools,
         )
@@ -114,12 +114,12 @@ CONVENTIONS = (
         "OpenSearch Search Relevance Workbench", tool_formulas.two_decimals, needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG@{k}", "gain g, ideal list of the k best judged results",
+        "nDCG", "nDCG(dcg='log2')@{k}", "gain g, ideal list of the k best judged results",
         "trec_eval ndcg_cut, pytrec_eval, ir_measures, ranx, trectools, rankkit with linear gain",
         needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(ideal='uncut')@{k}", "gain g, ideal list of all judged results",
+        "nDCG", "nDCG(dcg='log2',ideal='uncut')@{k}", "gain g, ideal list of all judged results",
         "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, of a list that ends here",
         needs_pool=True,
     ),
@@ -129,10 +129,10 @@ CONVENTIONS = (
     ),
     Convention(
         "nDCG", "nDCG(dcg='jk-log2')@{k}", "gain g, divided by log2(i) from the second place on",
-        "trec_eval ndcg_p", needs_pool=True,
+        "textbooks; ndcg_p in the repository of trec_eval, but in no release", needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(judged_only=True)@{k}", "gain g, results without a grade left out",
+        "nDCG", "nDCG(dcg='log2',judged_only=True)@{k}", "gain g, results without a grade left out",
         "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
@@ -144,7 +144,7 @@ CONVENTIONS = (
         "older Quepid, ad-hoc code", own=("shown",), column="NDCG",
     ),
     Convention(
-        "nDCG", "nDCG(ideal='shown')@{k}", "gain g, ideal list of the results shown",
+        "nDCG", "nDCG(dcg='log2',ideal='shown')@{k}", "gain g, ideal list of the results shown",
         "scikit-learn ndcg_score when it is given the results shown",
     ),
     Convention(
@@ -170,7 +170,7 @@ CONVENTIONS = (
     ),
     Convention(
         "ERR", "ERR(max_rel={top},judged_only=True)@{k}", "results without a grade left out",
-        "ir_measures with judged_only=True", needs_unjudged=True,
+        "any tool given only the judged results", needs_unjudged=True,
     ),
     Convention(
         "ERR", "ERR(max_rel={top},unjudged={half})@{k}", "half credit for results without a grade", "RRE",
@@ -191,7 +191,8 @@ CONVENTIONS = (
     ),
     Convention(
         "AP", "AP(rel={rel})@{k}", "divided by all relevant judged results",
-        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx, rankkit", needs_pool=True, own=("judged",),
+        "trec_eval -l{rel}, ir_measures with rel={rel}, pytrec_eval, ranx with -l{rel}", needs_pool=True,
+        own=("judged",),
         column="AP",
     ),
     Convention(
@@ -209,7 +210,8 @@ CONVENTIONS = (
     ),
     Convention(
         "AP", "AP(rel=1)@{k}", "grade 1 is relevant, divided by all relevant judged results",
-        "trec_eval, ir_measures, pytrec_eval and ranx by default; trectools, Quepid", needs_pool=True,
+        "trec_eval, ir_measures, pytrec_eval and ranx by default; rankkit, trectools, Quepid",
+        needs_pool=True,
     ),
     Convention(
         "AP", "AP(rel=1,over='cut')@{k}", "grade 1 is relevant, divided by at most k",
@@ -217,15 +219,15 @@ CONVENTIONS = (
     ),
     Convention(
         "RR", "RR(rel={rel})@{k}", "grade {rel} is relevant",
-        "trec_eval -l{rel}, ir_measures, ranx with -l{rel}", own=BOTH, column="RR",
+        "trec_eval -l{rel}, ir_measures with rel={rel}, ranx with -l{rel}", own=BOTH, column="RR",
     ),
     Convention(
         "RR", "RR(rel=1)@{k}", "grade 1 is relevant",
-        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; trectools, Quepid",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; rankkit, trectools, Quepid",
     ),
     Convention(
         "RR", "RR(rel={rel},judged_only=True)@{k}", "results without a grade left out",
-        "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
+        "trec_eval -J and ir_measures with judged_only=True, both without a cut", needs_unjudged=True,
     ),
     Convention(
         "RBP", "RBP(p={p},max_rel={top})@{k}", "gain (2^g - 1) / 2^g_max, as in ERR", "clickassay",
@@ -237,10 +239,11 @@ CONVENTIONS = (
     ),
     Convention(
         "RBP", "RBP(p={p},gains='{shares}')@{k}", "gain g / g_max",
-        "cwl_eval given such gains; what trec_eval rbp is meant to compute",
+        "cwl_eval given such gains",
     ),
     Convention(
-        "RBP", "RBP(p={p},rel={rel})@{k}", "gain 1 from the relevant grade on", "ir_measures, cwl_eval"
+        "RBP", "RBP(p={p},rel={rel})@{k}", "gain 1 from the relevant grade on",
+        "ir_measures without a cut, cwl_eval"
     ),
     Convention("RBP", "RBP(p={p},rel=1)@{k}", "gain 1 from grade 1 on", "trectools"),
     Convention(
@@ -252,15 +255,17 @@ CONVENTIONS = (
         "ranx with -l{rel}", tool_formulas.rbp_of_relevant_grades,
     ),
     Convention(
-        "RBP", "RBP(p=0.9,gains='{shares}')@{k}", "gain g / g_max, and p = 0.9", "trec_eval rbp by default"
+        "RBP", "RBP(p=0.9)@{k} of the best judged", "gain g / best judged grade of the query, and p = 0.9",
+        "trec_eval 10 rbp by default, as its source means it", tool_formulas.rbp_of_best_judged,
+        needs_pool=True,
     ),
     Convention(
         "P", "P(rel={rel})@{k}", "divided by k",
-        "trec_eval -l{rel}, ir_measures, pytrec_eval, ranx with -l{rel}, rankkit", own=BOTH,
+        "trec_eval -l{rel}, ir_measures with rel={rel}, pytrec_eval, ranx with -l{rel}", own=BOTH,
     ),
     Convention(
         "P", "P(rel=1)@{k}", "grade 1 is relevant",
-        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; trectools, Quepid",
+        "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; rankkit, trectools, Quepid",
     ),
     Convention(
         "P", "P(rel={rel})@{k} of the hits", "divided by the results shown, at most k",
@@ -275,12 +280,13 @@ CONVENTIONS = (
 
 INCOMPLETE_JUDGMENTS = (
     Convention(
-        "infAP", "infAP(rel={rel})@{k}", "AP expected from a sample of judgments", "trec_eval, ir_measures",
+        "infAP", "infAP(rel={rel})@{k}", "AP expected from a sample of judgments",
+        "trec_eval and ir_measures, both without a cut",
         needs_pool=True, needs_unjudged=True,
     ),
     Convention(
         "Bpref", "Bpref(rel={rel})@{k}", "relevant results before judged irrelevant ones",
-        "trec_eval, ir_measures", needs_pool=True, needs_unjudged=True,
+        "trec_eval and ir_measures, both without a cut", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
         "Judged", "Judged@{k}", "share of the results that have a grade", "ir_measures", needs_unjudged=True

@@ -117,7 +117,7 @@ class _GradedLists:
     def of_run(cls, graded: GradedSample, settings: Settings) -> "_GradedLists":
         n_unjudged = 0 if settings.unjudged != "zero" else None
         pool = shown_pool(graded.grades, settings.max_grade)
-        return cls(lists_of(graded.sample, graded.grades, pool), False, n_unjudged)
+        return cls(lists_of(graded.sample.configuration_ids, graded.grades, pool), False, n_unjudged)
 
     @classmethod
     def of_judgments(cls, run: FinishedRun, graded: GradedSample, path: str) -> "_GradedLists":
@@ -132,7 +132,7 @@ class _GradedLists:
         if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
             raise _other_judgments(run.folder)
         pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
-        return cls(lists_of(graded.sample, judged, pool), True, int((~there).sum()))
+        return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
 
 
 def _graded(path: str, lists: pl.DataFrame, settings: Settings) -> Judgments:

@@ -36,10 +36,10 @@ def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
     return replace(sample, editorial_names=tuple(columns), editorial_values=values)
 
 
-def lists_of(sample: Sample, grades: Integers, pool: Integers) -> Lists:
-    """Return the configurations of a sample as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
-    starts = np.arange(len(grades) + 1) * sample.key.depth
-    return Lists(tuple(sample.configuration_ids), grades.astype(np.int16).ravel(), starts, pool)
+def lists_of(ids: pl.Series, grades: Integers, pool: Integers) -> Lists:
+    """Return configurations as lists; `grades` is (N, depth), `pool` (N, g_max + 1)."""
+    starts = np.arange(len(grades) + 1) * grades.shape[1]
+    return Lists(tuple(ids), grades.astype(np.int16).ravel(), starts, pool)
 
 
 def scale_of(sample: Sample, settings: Settings) -> AuditScale:
@@ -134,10 +134,10 @@ def _same(sample: Sample, quantities: Mapping[str, str], means: Floats) -> dict[
     """Return by name an earlier convention of the same quantity with the same values, where there is one."""
     names = sample.editorial_names
     found: dict[str, str] = {}
+    near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
     for place, name in enumerate(names):
         for before, other in enumerate(names[:place]):
-            near = np.isclose(means[before], means[place])  # whole columns are compared where it is likely
-            alike = quantities[other] == quantities[name] and near
+            alike = quantities[other] == quantities[name] and near[before, place]
             if alike and same_values(sample.editorial_values, before, place):
                 found[name] = other
                 break

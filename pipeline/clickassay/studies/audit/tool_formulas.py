@@ -3,7 +3,7 @@
 `lists` are Q ranked lists (studies.evaluation.lists). Each function returns (Q,) values.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +59,13 @@ def err_of_smaller_scale(lists: Lists, scale: AuditScale) -> Floats:
 
 def err_of_seen_scale(lists: Lists, scale: AuditScale) -> Floats:
     """ERR on the scale that ends at the best grade among the judgments of the query; 0..1."""
+    return _err(shown_grades(lists, scale.depth), _best_judged(lists)[:, None])
+
+
+def _best_judged(lists: Lists) -> Grades:
+    """Return the (Q,) best grades among the judgments of the queries, 0 without a judgment."""
     there = lists.pool > 0
-    best = np.where(there.any(axis=1), lists.max_grade - there[:, ::-1].argmax(axis=1), 0)
-    return _err(shown_grades(lists, scale.depth), best[:, None])
+    return np.where(there.any(axis=1), lists.max_grade - there[:, ::-1].argmax(axis=1), 0)
 
 
 def _err(grades: Grades, top: int | Grades) -> Floats:
@@ -79,9 +83,19 @@ def rbp_of_relevant_grades(lists: Lists, scale: AuditScale) -> Floats:
     return _rbp(np.where(grades >= scale.relevant_grade, grades, 0), scale)
 
 
-def _rbp(grades: Grades, scale: AuditScale) -> Floats:
-    total = np.zeros(len(grades))
-    for column in grades.T[::-1]:
+def rbp_of_best_judged(lists: Lists, scale: AuditScale) -> Floats:
+    """RBP with p 0.9 and gain g / best grade among the judgments of the query; 0..1, 0 where that is 0.
+
+    m_rbp.c of trec_eval 10 subtracts the least gain first, which is 0 if any result has grade 0; it starts
+    both searches from variables that are not set.
+    """
+    best = np.maximum(_best_judged(lists), 1)[:, None]
+    return _rbp(shown_grades(lists, scale.depth) / best, replace(scale, persistence=0.9))
+
+
+def _rbp(gains: Grades | Floats, scale: AuditScale) -> Floats:
+    total = np.zeros(len(gains))
+    for column in gains.T[::-1]:
         total = column + scale.persistence * total
     value: Floats = (1 - scale.persistence) * total
     return value

@@ -25,7 +25,14 @@ def rules() -> list[tuple[str, str]]:
 def _row(metric: Metric) -> tuple[str, ...]:
     parameters = ", ".join(parameter.name for parameter in metric.parameters)
     others = ", ".join(other_names(metric))
-    return metric.name, metric.line, parameters, _range(metric), others, metric.source
+    return (
+        metric.with_parameters or metric.name,
+        metric.line,
+        parameters,
+        _range(metric),
+        others,
+        metric.source,
+    )
 
 
 def _range(metric: Metric) -> str:

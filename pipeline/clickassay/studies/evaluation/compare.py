@@ -4,9 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtr, stdtrit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr, stdtrit
 from clickassay.correlation.multiplicity import holm
 from clickassay.studies.evaluation.forms import COMPARISONS
 

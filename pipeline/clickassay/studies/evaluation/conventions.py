@@ -52,6 +52,7 @@ def conventions(found: Evaluation, *, average_over: AverageOver) -> tuple[Conven
     tests = f"paired t test and randomisation test; Holm over {pairs:,} row{'' if pairs == 1 else 's'}"
     return (
         *((what, text) for what, text in grouped if text),
+        *_scale_above_grades(found),
         ("Order of results", TIES),
         ("Queries averaged", _QUERIES[average_over]),
         ("Intervals", INTERVALS),
@@ -81,14 +82,14 @@ def _given(measure: Measure) -> dict[str, Any]:
 
 def _gain(measure: Measure) -> str | None:
     given = _given(measure)
-    if measure.metric.name not in ("DCG", "nDCG", "CG", "NCG"):
+    if measure.metric.name not in ("DCG", "NDCG", "CG", "NCG"):
         return None
     words = _DISCOUNTS[given.get("dcg", "none")]
     return words if given["gains"] is None else words.replace("(2^g - 1)", "g") + ", g by the gains named"
 
 
 def _ideal(measure: Measure) -> str | None:
-    if measure.metric.name not in ("nDCG", "NCG"):
+    if measure.metric.name not in ("NDCG", "NCG"):
         return None
     return _IDEALS[_given(measure).get("ideal", "judged")]
 
@@ -103,6 +104,16 @@ def _satisfaction(measure: Measure) -> str | None:
     if measure.metric.name not in ("ERR", "RBP") or "rel" in arguments:
         return None
     return "by the gains named" if "gains" in arguments else f"(2^g - 1) / 2^{arguments['max_rel']}"
+
+
+def _scale_above_grades(found: Evaluation) -> tuple[Convention, ...]:
+    """Say that no grade reaches the top of the scale, which may then have been declared too high."""
+    highest = max(lists.max_grade for lists in found.lists.values())
+    tops = [int(str(dict(one.arguments).get("max_rel", 0))) for one in found.measures]
+    if max(tops, default=0) <= highest:
+        return ()
+    words = f"{max(tops)}, and no judgment is above {highest}: a scale that ends there needs --max-grade "
+    return (("Top of the scale", f"{words}{highest}"),)
 
 
 def _unjudged(measure: Measure) -> str:

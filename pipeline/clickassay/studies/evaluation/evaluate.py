@@ -15,10 +15,11 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.inputs.trec import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
+from clickassay.studies.evaluation.bounds.extremes import measure_bounds
 from clickassay.studies.evaluation.compare import comparison_table, mean_with_interval
 from clickassay.studies.evaluation.forms import COMPARISONS, MEANS, PER_QUERY, RUNS, in_form
 from clickassay.studies.evaluation.lists import Lists, lists_of_dicts, ranked_lists
-from clickassay.studies.evaluation.values import measure_bounds, measure_values
+from clickassay.studies.evaluation.values import measure_values
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
@@ -112,7 +113,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         empty list: 0 for most measures, as in ir_measures. ``both``: over the queries that have judgments and
         results, as in trec_eval.
     bounds
-        Whether to compute the worst and the best case over results without a grade.
+        Whether to compute the least and the largest value over every way to grade results without a grade.
     known, expected
         Documents that users know (query, doc), for Coverage and Novelty; number of relevant results that they
         expect (query, number), for RelativeRecall and RecallEffort.

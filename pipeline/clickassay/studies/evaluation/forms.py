@@ -22,8 +22,12 @@ PER_QUERY = Table(
         _QUERY,
         _MEASURE,
         Column("value", pl.Float64, "value of the measure"),
-        Column("low", pl.Float64, "worst case over unjudged results; null unless bounds were asked for"),
-        Column("high", pl.Float64, "best case over unjudged results; null unless bounds were asked for"),
+        Column(
+            "low",
+            pl.Float64,
+            "least value over the grades of unjudged results; null unless bounds were asked for",
+        ),
+        Column("high", pl.Float64, "largest value over them; null unless bounds were asked for"),
     ),
     key=("run", "query", "measure"),
 )
@@ -37,8 +41,8 @@ MEANS = Table(
         _LOW,
         _HIGH,
         Column("n_queries", pl.Int64, "queries averaged"),
-        Column("low", pl.Float64, "mean of the worst cases; null unless bounds were asked for"),
-        Column("high", pl.Float64, "mean of the best cases; null unless bounds were asked for"),
+        Column("low", pl.Float64, "mean of the least values; null unless bounds were asked for"),
+        Column("high", pl.Float64, "mean of the largest values; null unless bounds were asked for"),
     ),
     key=("run", "measure"),
 )

@@ -1,7 +1,7 @@
 """Evaluates run files against judgments; writes the result as text, or as a folder with a report."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from clickassay.core.output import SETTINGS_FILE, check_apart, check_free, publi
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
 from clickassay.core.tables import write_table, writing_tables
+from clickassay.health.checks import BY_NAME, compared
+from clickassay.health.judgment_checks import judgment_checks
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.names import parse_measures
 from clickassay.metrics.ranked import RECALLS
@@ -31,6 +33,7 @@ from clickassay.studies.evaluation.forms import (
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
 
+_OF_SCALE = "top_grade_unused"
 SHALLOWEST, DEEPEST = 10, 100
 """Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
 
@@ -90,7 +93,19 @@ def evaluate_files(
     given = {name: value for name, value in vars(options).items() if name != "measures"}
     measures = parse_measures(options.measures)
     found = evaluate(qrels, run_names(runs), measures, progress=progress, **given)
-    return EvaluationResult(found, conventions(found, average_over=options.average_over), options)
+    texts = (*conventions(found, average_over=options.average_over), *_cautions(found))
+    return EvaluationResult(found, texts, options)
+
+
+def _cautions(found: Evaluation) -> Iterator[Convention]:
+    """Yield what is wrong with the scale, where a measure is told its highest grade."""
+    arguments = [dict(one.arguments) for one in found.measures]
+    tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
+    counts = next(iter(found.lists.values())).pool.sum(axis=0)
+    grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
+    for one in compared(judgment_checks(grades, max(tops, default=1)), BY_NAME):
+        if tops and one.check == _OF_SCALE and one.fires:
+            yield "Caution", one.text
 
 
 def run_names(runs: Sequence[Path]) -> dict[str, Path]:

@@ -1,7 +1,6 @@
-"""Values of measures on ranked lists, and their bounds over the possible grades of unjudged results."""
+"""Values of measures on ranked lists."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,6 @@ from clickassay.core.records import Floats
 from clickassay.core.settings import Settings
 from clickassay.metrics.definition import Measure, given_arguments
 from clickassay.studies.evaluation.lists import NO_GRADE, Block, Lists
-
-_OF_JUDGED_RESULTS = ("Judged", "Bpref", "infAP")
-"""Measures that are defined for results without a grade: no grade is put in their place."""
 
 
 def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats:
@@ -95,71 +91,3 @@ def _check(measure: Measure, lists: Lists, settings: Settings) -> None:
 
 
 _VERBS = {"known": "know", "expected": "expect"}
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The least and the largest value that a measure can have over the grades of unjudged results."""
-
-    low: Floats
-    high: Floats
-
-
-def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds:
-    """Return the (Q,) worst and best values over grades of the results in the list that have none.
-
-    The grades tried are 0 for some and the top of the scale for the others, placed best and placed
-    worst, for every number of others; results that are given a grade join the judged ones of the query.
-    This reaches the bounds of every measure with two grades, and of DCG, ERR without utilities, RBP and
-    CG with more; the upper bound of nDCG and NCG with more than two grades may be beaten a little by
-    grades between.
-    """
-    if measure.metric.name in _OF_JUDGED_RESULTS or dict(measure.rules):
-        values = measure_values(measure, lists, settings)
-        return Bounds(values, values)
-    given: dict[str, Any] = given_arguments(measure, settings)
-    top = max(lists.max_grade, given.get("max_rel") or settings.max_grade)
-    if given.get("gains") is not None:
-        top = len(given["gains"]) - 1
-    places = _unjudged_places(lists, measure.depth)
-    base = measure_values(measure, _graded(lists, places, np.zeros(0, dtype=np.int64), top), settings)
-    low, high = base.copy(), base.copy()
-    most = int(np.bincount(places[0], minlength=1).max(initial=0))
-    # utilities that rise make it worth while to stop later: a better grade may then lower ERR
-    alike = measure.metric.name in _BY_EXTREMES and given.get("utilities") is None
-    for number in [most] if alike else range(1, most + 1):
-        for order in (places[1] < number, places[2] < number):
-            values = measure_values(measure, _graded(lists, places, np.flatnonzero(order), top), settings)
-            np.minimum(low, values, out=low)
-            np.maximum(high, values, out=high)
-    return Bounds(low, high)
-
-
-_BY_EXTREMES = {"DCG", "CG", "P", "R", "F", "E", "RR", "ERR", "RBP", "Success", "MeanGrade", "RelativeRecall"}
-"""Measures that a better grade never makes worse: their bounds lie where all unjudged results are alike."""
-
-_Places = tuple[Any, Any, Any, Any]
-
-
-def _unjudged_places(lists: Lists, cut: int | None) -> _Places:
-    """Return the query, the number from the top, the number from the end and the row of unjudged results."""
-    query = np.repeat(np.arange(len(lists.queries)), lists.returned)
-    place = np.arange(len(query)) - lists.starts[query]
-    rows = np.flatnonzero((lists.grades < 0) & (place < (len(query) if cut is None else cut)))
-    of = query[rows]
-    first = np.searchsorted(of, np.arange(len(lists.queries) + 1))
-    from_top = np.arange(len(of)) - first[of]
-    return of, from_top, first[of + 1] - first[of] - 1 - from_top, rows
-
-
-def _graded(lists: Lists, places: _Places, raised: Any, top: int) -> Lists:  # noqa: ANN401 - an index array
-    query, _, _, rows = places
-    grades = lists.grades.copy()
-    grades[rows] = 0
-    grades[rows[raised]] = top
-    pool = np.zeros((len(lists.queries), max(top, lists.max_grade) + 1), dtype=np.int64)
-    pool[:, : lists.pool.shape[1]] = lists.pool
-    np.add.at(pool, (query, 0), 1)
-    np.add.at(pool, (query[raised], 0), -1)
-    np.add.at(pool, (query[raised], top), 1)
-    return replace(lists, grades=grades, pool=pool)

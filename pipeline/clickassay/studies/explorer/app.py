@@ -20,8 +20,8 @@ with app.setup:
 
     from clickassay.core.errors import ClickassayError
     from clickassay.core.escape import terminal
-    from clickassay.core.frames import as_csv, as_json
     from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+    from clickassay.core.tables import as_csv, as_json
     from clickassay.metrics.clicks import CLICK_METRICS
     from clickassay.studies.explorer import charts, markup
     from clickassay.studies.explorer import panels as pieces
@@ -54,7 +54,7 @@ def head(run: Shown) -> tuple[Shown, ...]:
     tabs = mo.ui.tabs({markup.tab(name): mo.Html("") for name in ("Configurations", "SQL")})
     _title = markup.heading(f"clickassay explore · {run.finished.folder.name}", 1)
     _hiding = markup.line(pieces.hiding_words(run), style="ca-small")
-    mo.hstack([mo.Html(f"<div>{_title}{_hiding}</div>"), tabs], align="start")
+    mo.hstack([mo.Html(f"<div>{_title}{_hiding}{pieces.health_html(run)}</div>"), tabs], align="start")
     return (tabs,)
 
 

@@ -294,7 +294,7 @@ def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
 
 
-_WITHOUT_STEPS = {("DCG", "dcg"), ("AP", "over"), ("RBP", "rel")}
+_WITHOUT_STEPS = {("DCG", "dcg"), ("NDCG", "dcg"), ("NDCG", "ideal"), ("AP", "over"), ("RBP", "rel")}
 """Parameters (metric, name) for which there are no steps, although the metric has steps."""
 
 _STEPS: Mapping[str, Callable[[_Ranked], _Steps]] = {

@@ -42,8 +42,8 @@ def splits_of(run: Run, key: SampleKey) -> Splits:
     """Return the splits of the queries of `key` whose counts are those of the run's `correlations`."""
     queries, stored = query_sessions(run, key), stored_classes(run, key)
     names = stored["split"].unique().sort().to_list()
-    entropy = _entropy(run, key, queries["query"]) if "click_entropy" in names else np.zeros(queries.height)
-    made, _ = query_splits(_sample(key, queries, entropy))
+    clicks = _clicks(run, key, queries["query"]) if "click_entropy" in names else _Clicks.none(queries.height)
+    made, _ = query_splits(_sample(key, queries, clicks))
     kept = tuple(split for split in made if _matches_stored(split, queries, stored))
     left_out = tuple(name for name in names if name not in {EVERY, *(split.name for split in kept)})
     return Splits(queries["query"], kept, left_out)
@@ -64,14 +64,29 @@ def _matches_stored(split: Split, queries: pl.DataFrame, stored: pl.DataFrame) -
     return sorted(made.iter_rows()) == sorted(stored_rows.filter(pl.col("n_queries") > 0).iter_rows())
 
 
-def _entropy(run: Run, key: SampleKey, queries: pl.Series) -> Floats:
+@dataclass(frozen=True)
+class _Clicks:
+    """(Q,) entropy of the clicked results of each query, and (Q, 1) whether it has any."""
+
+    entropy: Floats
+    any: Floats
+
+    @classmethod
+    def none(cls, queries: int) -> "_Clicks":
+        """Return what stands for queries whose clicks are not looked at."""
+        return cls(np.zeros(queries), np.zeros((queries, 1)))
+
+
+def _clicks(run: Run, key: SampleKey, queries: pl.Series) -> _Clicks:
     numbers = queries.alias("query").to_frame().with_row_index("number")
     rows = clicked_results(run, key).join(numbers, on="query").with_row_index("url_number")
     columns = (rows[name].to_numpy() for name in ("number", "url_number", "clicks"))
-    return click_entropy(*columns, queries=len(queries))
+    clicked = np.zeros((len(queries), 1))
+    clicked[rows.filter(pl.col("clicks") > 0)["number"].to_numpy()] = 1.0
+    return _Clicks(click_entropy(*columns, queries=len(queries)), clicked)
 
 
-def _sample(key: SampleKey, queries: pl.DataFrame, entropy: Floats) -> Sample:
+def _sample(key: SampleKey, queries: pl.DataFrame, clicks: _Clicks) -> Sample:
     """Make a sample with the inputs of classes alone: one row per query, no metric.
 
     `studies.finished_run` would first read and compute every configuration, which is too slow for a page.
@@ -83,12 +98,12 @@ def _sample(key: SampleKey, queries: pl.DataFrame, entropy: Floats) -> Sample:
         queries=tuple(queries["query"]),
         query_index=np.arange(size, dtype=np.int64),
         sessions=queries["n_sessions"].to_numpy(),
-        click_names=(),
-        click_values=nothing,
-        click_variances=nothing,
+        click_names=("clicked",),
+        click_values=clicks.any,
+        click_variances=np.zeros((size, 1)),
         null_success=np.zeros(size),
         editorial_names=(),
         editorial_values=nothing,
         configuration_ids=pl.Series([""] * size, dtype=pl.String),
-        click_entropy=entropy,
+        click_entropy=clicks.entropy,
     )

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts.run import HEALTH_CHECKS
 from clickassay.core.escape import html
-from clickassay.core.frames import as_csv, as_json
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
+from clickassay.core.tables import as_csv, as_json
+from clickassay.core.text import capital
+from clickassay.health.checks import fired
 from clickassay.metrics.clicks import good_masks
 from clickassay.studies.explorer.arithmetic import (
     ROUNDING,
@@ -34,6 +37,14 @@ def hiding_words(run: Run) -> str:
     """Return a sentence on which queries are hidden."""
     rule = run.labels.rule
     return rule if run.labels.min_users == 1 else f"{rule} Their URLs likewise; --min-users 1 shows all."
+
+
+def health_html(run: Run) -> str:
+    """Return what the checks of the log and its judgments found, as the report says it; '' if nothing."""
+    wrong = fired(run.finished.table(HEALTH_CHECKS))
+    return "".join(
+        line(f"{capital(one.status)}: {one.sentence} {one.remedy}", style="ca-caution") for one in wrong
+    )
 
 
 def splits_words(splits: Splits) -> str:

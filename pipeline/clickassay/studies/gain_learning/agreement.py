@@ -9,7 +9,7 @@ agreement is 1/2 + asin(rho)/pi, has a group for each query, with w = 1/(n_q - 1
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -58,11 +58,14 @@ class Agreement:
         (N,) w, above 0; within a group, means are weighted by it too.
     clicks
         (N,) deviations of the click metric from the means of their groups.
+    queries
+        Number of queries: what the agreement counts as so many independent observations.
     """
 
     groups: Integers
     weights: Floats
     clicks: Floats
+    queries: int
 
     def deviations(self, values: Floats) -> Floats:
         """Return (N,) deviations of values from the means of their groups."""
@@ -85,7 +88,7 @@ class Agreement:
 def weighted_correlation(observed: Observations) -> tuple[Observations, Agreement]:
     """Return all configurations, and their weighted correlation with the click metric."""
     groups = np.zeros(len(observed.sessions), dtype=np.int64)
-    return observed, _centred(groups, observed.sessions, observed.clicks)
+    return observed, _centred(groups, observed.sessions, observed)
 
 
 def ranker_correlation(observed: Observations) -> tuple[Observations, Agreement]:
@@ -94,7 +97,7 @@ def ranker_correlation(observed: Observations) -> tuple[Observations, Agreement]
     kept = observed.select(sizes[groups] > 1)
     _, groups, sizes = np.unique(kept.queries, return_inverse=True, return_counts=True)
     weights = 1 / (sizes[groups] - 1.0)
-    return kept, _centred(groups, weights, kept.clicks)
+    return kept, _centred(groups, weights, kept)
 
 
 OBJECTIVES: Mapping[str, Callable[[Observations], tuple[Observations, Agreement]]] = MappingProxyType(
@@ -103,6 +106,7 @@ OBJECTIVES: Mapping[str, Callable[[Observations], tuple[Observations, Agreement]
 """The agreements that a map can be learned to maximise, by name."""
 
 
-def _centred(groups: Integers, weights: Floats, clicks: Floats) -> Agreement:
-    raw = Agreement(groups, weights, clicks)
-    return Agreement(groups, weights, raw.deviations(clicks))
+def _centred(groups: Integers, weights: Floats, observed: Observations) -> Agreement:
+    queries = len(np.unique(observed.queries))
+    raw = Agreement(groups, weights, observed.clicks, queries)
+    return replace(raw, clicks=raw.deviations(observed.clicks))

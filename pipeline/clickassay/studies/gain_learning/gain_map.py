@@ -10,16 +10,24 @@ With S = 1 - R and phi(K + 1) = 0, E = phi(1) - sum over r of (phi(r) - phi(r+1)
 with (phi(r) - phi(r+1)) / c^r gives every list the same value up to a constant and a factor, on which no
 correlation depends: where phi is learned too, R(0) = 0 fixes c. Where phi is a power of gamma, this holds
 nearly (exactly for lists without end), and R(0) = 0 as well.
+
+What is maximised is a log-likelihood with a prior. That of Q queries as Q normal observations is, at the
+best slope that is not negative, -Q/2 log(1 - max(rho, 0)^2). The prior is worth one observation for each
+step of R, spread as the steps of the map that the search starts from (Dirichlet); one of each kind for gamma
+(Beta); and log phi is normal around that of this map, with a standard deviation of 1. So what clicks do not
+determine stays near that map, nothing runs off to 0, 1 or infinity, and what they do determine outweighs it
+as Q grows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import expit, log_expit
 from clickassay.metrics.editorial import expected_utility, satisfaction
 from clickassay.studies.gain_learning.agreement import Agreement, Grades
 
@@ -61,43 +69,56 @@ class LearnedMap:
 
     map: GradeMap
     rho: float
+    prior_errors: Floats
+    """Standard errors of `numbers(map)` by the prior: its standard deviations where clicks say nothing."""
 
 
 FIRST_GAMMA = 0.8
 """Start of the search for gamma."""
 
-_STOP: Any = {"maxiter": 500, "ftol": 1e-13, "gtol": 1e-9}
+LEAST_STEP = 0.01
+"""Least share that the prior gives a step of R: without one, the step could vanish for want of clicks."""
+
+_NOISE = 1e-9  # unexplained variance that is taken for granted, so that the likelihood stays finite
+_SLIGHT = 1e-5  # step of the finite differences
+_STOP: Any = {"maxiter": 500, "ftol": 1e-10, "gtol": 1e-7}
+
+
+def numbers(found: GradeMap) -> Floats:
+    """Return all that was learned in one vector: R, phi, and gamma if there is one."""
+    gamma = [] if found.gamma is None else [found.gamma]
+    return np.concatenate([found.probabilities, found.utilities, gamma])
 
 
 def learn(
-    grades: Grades,
-    agreement: Agreement,
-    start: GradeMap,
-    *,
-    positions: Positions = "fixed",
-    restart: bool = True,
+    grades: Grades, agreement: Agreement, start: GradeMap, *, positions: Positions = "fixed"
 ) -> LearnedMap:
-    """Maximise the agreement by its gradient (L-BFGS).
+    """Maximise the log-likelihood with its prior by the gradient (L-BFGS).
 
     Parameters
     ----------
     grades
         (N, K) grades 0..g_max.
     start
-        The map to start from; its utilities are kept where `positions` is "fixed".
-    restart
-        Whether to start from even steps of R as well, and take the better result.
+        The map that the prior is centred at; its utilities are kept where `positions` is "fixed". The search
+        begins at it, and at even steps of R, and takes the better result.
     """
     parameters = _Parameters(grades, agreement, start, positions)
-    starts = parameters.starts() if restart else parameters.starts()[:1]
-    ends = [_maximise(parameters, at) for at in starts]
-    best = max(ends, key=parameters.rho)
-    return LearnedMap(parameters.map(best), parameters.rho(best))
+    best = min(
+        (_minimise(parameters, at) for at in parameters.starts()), key=lambda at: parameters.loss(at)[0]
+    )
+    return LearnedMap(parameters.map(best), parameters.rho(best), parameters.prior_errors(best))
 
 
-def _maximise(parameters: "_Parameters", at: Floats) -> Floats:
+def _minimise(parameters: "_Parameters", at: Floats) -> Floats:
     loss: Any = parameters.loss  # SciPy's types ask for a shape that ours do not name
     return np.asarray(minimize(loss, at, jac=True, method="L-BFGS-B", options=_STOP).x)
+
+
+def _slopes(of: Callable[[Floats], Floats], at: Floats) -> Floats:
+    """Return the (M, N) derivatives of an (M,) function of (N,) parameters, by central differences."""
+    steps = _SLIGHT * np.eye(len(at))
+    return np.stack([(of(at + step) - of(at - step)) / (2 * _SLIGHT) for step in steps], axis=1)
 
 
 class _Parameters:
@@ -110,6 +131,8 @@ class _Parameters:
         self._grades, self._agreement, self._start = grades, agreement, start
         self._levels, self._positions = len(start.probabilities), positions
         self._first = int(positions != "fixed")  # the first grade whose R is free
+        steps = np.maximum(np.diff(start.probabilities, prepend=0.0, append=1.0), LEAST_STEP)[self._first :]
+        self._pseudo_counts = len(steps) * steps / steps.sum()
 
     def starts(self) -> list[Floats]:
         """Return the parameters of the caller's map, and of a map with even steps of R."""
@@ -144,15 +167,49 @@ class _Parameters:
         return self._agreement.rho(self.map(point).values(self._grades))[0]
 
     def loss(self, point: Floats) -> tuple[float, Floats]:
-        """Return minus the agreement, and its gradient."""
+        """Return minus the log-likelihood with its prior, a query, and its gradient."""
         found = self.map(point)
         rho, slope = self._agreement.rho(found.values(self._grades))
+        rho = max(rho, 0.0) if rho == rho else 0.0  # noqa: PLR0124 - NaN where values do not vary
+        unexplained = 1 - rho**2 + _NOISE
+        prior, of_prior = self._prior(point)
+        own = -rho / unexplained * self._gradient(found, slope)
+        queries = self._agreement.queries
+        return 0.5 * float(np.log(unexplained)) - prior / queries, own - of_prior / queries
+
+    def _prior(self, point: Floats) -> tuple[float, Floats]:
+        """Return the logarithm of the prior but for a constant, and its gradient."""
+        logits, powers = np.split(point, [len(self._pseudo_counts)])
+        counts, chances = self._pseudo_counts, logits - np.logaddexp.reduce(logits)
+        prior, of_logits = float(counts @ chances), counts - counts.sum() * np.exp(chances)
+        if self._positions == "gamma":
+            prior += float(log_expit(powers[0]) + log_expit(-powers[0]))
+            return prior, np.append(of_logits, 1 - 2 * expit(powers[0]))
+        gaps = powers - np.log(self._start.utilities[1:]) if self._positions == "free" else powers
+        return prior - 0.5 * float(gaps @ gaps), np.concatenate([of_logits, -gaps])
+
+    def prior_errors(self, point: Floats) -> Floats:
+        """Return the standard errors of `numbers` by the prior: H^-1 P H^-1, with P and H the curvatures.
+
+        H^-1 (J + P) H^-1 is the expected square of the error where the truth is drawn from the prior, J the
+        variance of the gradient over samples; J is what leaving out queries shows.
+        """
+        queries = self._agreement.queries
+        whole = _slopes(lambda at: queries * self.loss(at)[1], point)
+        prior = _slopes(lambda at: -self._prior(at)[1], point)
+        inverse = np.linalg.pinv(0.5 * (whole + whole.T), rcond=1e-8, hermitian=True)
+        spread = inverse @ prior @ inverse
+        slopes = _slopes(lambda at: numbers(self.map(at)), point)
+        return np.asarray(np.sqrt(np.maximum(np.sum((slopes @ spread) * slopes, axis=1), 0.0)))
+
+    def _gradient(self, found: GradeMap, slope: Floats) -> Floats:
+        """Return the gradient of the agreement in the parameters from (N,) that in the values."""
         of_probabilities, of_utilities = self._gradients(found, slope)
         # R(g) = sum of the first g + 1 shares p; d p_j / d x_i = p_j (1[i = j] - p_i)
         shares = np.diff(found.probabilities, prepend=0.0, append=1.0)[self._first :]
         of_shares = np.append(np.cumsum(of_probabilities[::-1])[::-1], 0.0)[self._first :]
         of_logits = shares * (of_shares - np.sum(shares * of_shares))
-        return -rho, -np.concatenate([of_logits, self._of_powers(found, of_utilities)])
+        return np.concatenate([of_logits, self._of_powers(found, of_utilities)])
 
     def _of_powers(self, found: GradeMap, of_utilities: Floats) -> Floats:
         """Return the gradient in the parameters of the utilities."""

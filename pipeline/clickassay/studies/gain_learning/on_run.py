@@ -17,7 +17,7 @@ from clickassay.metrics.names import parse
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.gain_learning.agreement import Observations
 from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, paper_map
-from clickassay.studies.gain_learning.validation import Interval, LearnOptions, Study, study
+from clickassay.studies.gain_learning.validation import LearnedValue, LearnOptions, Study, study
 
 LEARNED_VALUES = Table(
     "learned_values",
@@ -25,9 +25,15 @@ LEARNED_VALUES = Table(
     (
         Column("what", pl.String, "R: probability that a grade satisfies; phi: utility of a position; gamma"),
         Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
-        Column("value", pl.Float64, "the learned value; R is in 0..1, phi(1) is 1"),
-        Column("ci_low", pl.Float64, "lower end of the 95 % interval, by leaving out one fold at a time"),
-        Column("ci_high", pl.Float64, "upper end of the 95 % interval"),
+        Column(
+            "value", pl.Float64, "the learned value; R is in 0..1, phi(1) is 1; null if the log does not tell"
+        ),
+        Column(
+            "ci_low",
+            pl.Float64,
+            "lower end of the 95 % interval; null if the log does not tell, or shows no such grade",
+        ),
+        Column("ci_high", pl.Float64, "upper end of the 95 % interval; null as ci_low"),
         Column("fixed", pl.Float64, "the value in ERR; null for gamma"),
         Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
     ),
@@ -45,10 +51,15 @@ LEARNED_GAIN = Table(
         Column("fitted", pl.Float64, "agreement of the learned map on the queries it was learned from"),
         Column("fixed", pl.Float64, "agreement of ERR on them"),
         Column("held_out", pl.Float64, "agreement of the learned map on held-out folds, on average"),
+        Column(
+            "held_out_low", pl.Float64, "lower end of its 95 % interval; at or below 0 the log does not tell"
+        ),
+        Column("held_out_high", pl.Float64, "upper end of its 95 % interval"),
         Column("held_out_fixed", pl.Float64, "agreement of ERR on the same folds, on average"),
         Column("gain", pl.Float64, "held_out - held_out_fixed"),
         Column("ci_low", pl.Float64, "lower end of the 95 % interval of the gain"),
         Column("ci_high", pl.Float64, "upper end of the 95 % interval of the gain"),
+        Column("reason", pl.String, "why nothing is learned; null if something is"),
     ),
     ("click_metric", "objective"),
 )
@@ -82,6 +93,11 @@ def learn_from_run(
     return sample, study(observed, fixed, options, progress), fixed
 
 
+def metric_of_study(found: Study, positions: Positions) -> str | None:
+    """Return the name of ERR with the learned values; None where the log does not tell."""
+    return None if found.reason else metric_of_map(found.map, positions)
+
+
 def metric_of_map(found: GradeMap, positions: Positions) -> str:
     """Return the name of ERR with the values of a map, as the setting `metric` takes it.
 
@@ -109,31 +125,39 @@ def learned_tables(
     """Return `LEARNED_VALUES` and `LEARNED_GAIN` by name."""
     everywhere = len(sample.sessions)
     probabilities = [
-        ("R", grade, one, fixed.probabilities[grade], found.configurations[grade])
-        for grade, one in enumerate(found.probabilities)
+        ("R", grade, value, configurations)
+        for grade, (value, configurations) in enumerate(
+            zip(fixed.probabilities, found.configurations, strict=True)
+        )
     ]
-    utilities = [
-        ("phi", place, one, fixed.utilities[place - 1], everywhere)
-        for place, one in enumerate(found.utilities, start=1)
+    utilities = [("phi", place, value, everywhere) for place, value in enumerate(fixed.utilities, start=1)]
+    gamma = [] if options.positions != "gamma" else [("gamma", 0, None, everywhere)]
+    values: list[LearnedValue | None] = [
+        *found.probabilities,
+        *found.utilities,
+        *([found.gamma] if found.gamma else []),
     ]
-    gamma = [] if found.gamma is None else [("gamma", 0, found.gamma, None, everywhere)]
-    rows = [_value_row(*row) for row in (*probabilities, *utilities, *gamma)]
+    asked = [*probabilities, *utilities, *gamma]
+    rows = [_value_row(*row, one) for row, one in zip(asked, values or [None for _ in asked], strict=True)]
     gain = {
         "click_metric": options.click_metric, "objective": options.objective,
         "fitted": found.fitted, "fixed": found.fixed,
-        "held_out": found.held_out, "held_out_fixed": found.held_out_fixed,
+        "held_out": found.held_out.value, "held_out_low": found.held_out.low,
+        "held_out_high": found.held_out.high, "held_out_fixed": found.held_out_fixed,
         "gain": found.gain.value, "ci_low": found.gain.low, "ci_high": found.gain.high,
+        "reason": found.reason,
     }  # fmt: skip
     return {
-        "learned_values": LEARNED_VALUES.canonical(pl.DataFrame(rows)),
-        "learned_gain": LEARNED_GAIN.canonical(pl.DataFrame([gain])),
+        "learned_values": LEARNED_VALUES.canonical(pl.DataFrame(rows, infer_schema_length=None)),
+        "learned_gain": LEARNED_GAIN.canonical(pl.DataFrame([gain], schema_overrides={"reason": pl.String})),
     }
 
 
 def _value_row(
-    what: str, place: int, one: Interval, fixed: float | None, configurations: int
+    what: str, place: int, fixed: float | None, configurations: int, one: LearnedValue | None
 ) -> dict[str, object]:
+    value, low, high = (None, None, None) if one is None else (one.value, one.low, one.high)
     return {
-        "what": what, "place": place, "value": one.value, "ci_low": one.low, "ci_high": one.high,
+        "what": what, "place": place, "value": value, "ci_low": low, "ci_high": high,
         "fixed": None if fixed is None else float(fixed), "n_configurations": configurations,
     }  # fmt: skip

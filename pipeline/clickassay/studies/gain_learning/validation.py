@@ -4,13 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from clickassay.core.errors import LearningError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtrit
 from clickassay.studies.gain_learning.agreement import OBJECTIVES, Observations
-from clickassay.studies.gain_learning.gain_map import GradeMap, Positions, learn
+from clickassay.studies.gain_learning.gain_map import GradeMap, LearnedMap, Positions, learn, numbers
+
+NOT_TOLD = (
+    "this log does not tell what grades are worth: on queries that it was not learned from, the agreement of "
+    "the learned map with clicks is {value:.3f} (95 % interval {low:.3f} to {high:.3f}), not significantly "
+    "above 0"
+)
+"""Why nothing is learned."""
 
 MAX_WIDTH = 0.5
 """An interval of R(g) wider than this carries a warning: it covers half of all possible values."""
@@ -26,6 +33,15 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class LearnedValue:
+    """A learned value with its 95 % interval; None where no configuration shows it."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
 class Study:
     """A learned map with its cross-validation.
 
@@ -34,7 +50,8 @@ class Study:
     map
         The map.
     probabilities, utilities
-        R(0..g_max) and phi(1..K) with intervals, by leaving out one fold of the queries at a time.
+        R(0..g_max) and phi(1..K) with intervals, by leaving out one fold of the queries at a time; empty
+        where there is a `reason`.
     gamma
         gamma with its interval, where phi(r) = gamma^(r - 1); else None.
     fitted, fixed
@@ -43,6 +60,8 @@ class Study:
         Agreement of both on held-out folds, on average.
     gain
         held_out - held_out_fixed.
+    reason
+        Why the log does not tell what grades are worth; None if it does. No value is given then.
     configurations
         (L,) number of configurations that show each grade.
     warnings
@@ -50,14 +69,15 @@ class Study:
     """
 
     map: GradeMap
-    probabilities: tuple[Interval, ...]
-    utilities: tuple[Interval, ...]
-    gamma: Interval | None
+    probabilities: tuple[LearnedValue, ...]
+    utilities: tuple[LearnedValue, ...]
+    gamma: LearnedValue | None
     fitted: float
     fixed: float
-    held_out: float
+    held_out: Interval
     held_out_fixed: float
     gain: Interval
+    reason: str | None
     configurations: tuple[int, ...]
     warnings: tuple[str, ...]
 
@@ -115,10 +135,11 @@ def study(
     for number, (rest, held_out) in enumerate(_split(rows, folds, options.seed)):
         progress(Event("learning without one fold", number / folds))
         kept, own = OBJECTIVES[objective](rest)
-        found = learn(kept.grades, own, whole.map, positions=options.positions, restart=False).map
-        maps.append(_numbers(found))
+        # started afresh: the map of all queries knows those that are held out
+        found = learn(kept.grades, own, fixed, positions=options.positions).map
+        maps.append(numbers(found))
         gains.append([_agreement(held_out, objective, map_) for map_ in (found, fixed)])
-    return _summarise(whole.map, fixed, rows, objective, np.array(maps), np.array(gains))
+    return _summarise(whole, fixed, rows, objective, np.array(maps), np.array(gains))
 
 
 def _check(rows: Observations, folds: int, objective: str) -> None:
@@ -145,45 +166,54 @@ def _agreement(observed: Observations, objective: str, found: GradeMap) -> float
 
 
 def _summarise(
-    found: GradeMap, fixed: GradeMap, rows: Observations, objective: str, maps: Floats, gains: Floats
+    whole: LearnedMap, fixed: GradeMap, rows: Observations, objective: str, maps: Floats, gains: Floats
 ) -> Study:
-    values = _numbers(found)
-    errors = np.sqrt((len(maps) - 1) * np.mean((maps - maps.mean(axis=0)) ** 2, axis=0))
-    reach = _quantile(len(maps)) * errors
-    intervals = tuple(
-        Interval(float(value), max(float(value - by), 0.0), float(value + by))
-        for value, by in zip(values, reach, strict=True)
-    )
-    levels, gamma = len(found.probabilities), () if found.gamma is None else intervals[-1:]
-    probabilities = tuple(Interval(one.value, one.low, min(one.high, 1.0)) for one in intervals[:levels])
-    shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
-    known = gains[~np.isnan(gains).any(axis=1)]
+    found, known = whole.map, gains[~np.isnan(gains).any(axis=1)]
     if len(known) < 2:
         raise LearningError("learn: clicks do not vary within folds; give a smaller --cv-folds")
-    held_out, held_out_fixed = (float(mean) for mean in known.mean(axis=0))
+    held_out, reason = _mean(known[:, 0]), None
+    if held_out.low <= 0:
+        reason = NOT_TOLD.format(value=held_out.value, low=held_out.low, high=held_out.high)
+    levels = len(found.probabilities)
+    shown = tuple(int((rows.grades == grade).any(axis=1).sum()) for grade in range(levels))
+    values = () if reason else _values(whole, maps, shown)
     return Study(
         map=found,
-        probabilities=probabilities,
-        utilities=intervals[levels : levels + len(found.utilities)],
-        gamma=Interval(gamma[0].value, gamma[0].low, min(gamma[0].high, 1.0)) if gamma else None,
+        probabilities=values[:levels],
+        utilities=values[levels : levels + len(found.utilities)],
+        gamma=values[-1] if values and found.gamma is not None else None,
         fitted=_agreement(rows, objective, found),
         fixed=_agreement(rows, objective, fixed),
         held_out=held_out,
-        held_out_fixed=held_out_fixed,
-        gain=_gain(known[:, 0] - known[:, 1]),
+        held_out_fixed=float(known[:, 1].mean()),
+        gain=_mean(known[:, 0] - known[:, 1]),
+        reason=reason,
         configurations=shown,
-        warnings=tuple(_warnings(probabilities, shown)),
+        warnings=tuple(_warnings(values[:levels])),
     )
 
 
-def _numbers(found: GradeMap) -> Floats:
-    """Return all that was learned in one vector; gamma is last."""
-    gamma = [] if found.gamma is None else [found.gamma]
-    return np.concatenate([found.probabilities, found.utilities, gamma])
+def _values(whole: LearnedMap, maps: Floats, shown: tuple[int, ...]) -> tuple[LearnedValue, ...]:
+    """Return all values with intervals: by leaving out each fold, and by what the prior leaves open."""
+    values, levels = numbers(whole.map), len(shown)
+    squares = (len(maps) - 1) * np.mean((maps - maps.mean(axis=0)) ** 2, axis=0) + whole.prior_errors**2
+    reach = _quantile(len(maps)) * np.sqrt(squares)
+    most = np.full(len(values), np.inf)  # utilities have no upper end
+    most[:levels] = 1.0
+    if whole.map.gamma is not None:
+        most[-1] = 1.0
+    low, high = np.maximum(values - reach, 0.0), np.minimum(values + reach, most)
+    known = [shown[place] > 0 if place < levels else True for place in range(len(values))]
+    return tuple(
+        LearnedValue(value, *(ends if seen else (None, None)))
+        for value, ends, seen in zip(
+            values.tolist(), zip(low.tolist(), high.tolist(), strict=True), known, strict=True
+        )
+    )
 
 
-def _gain(differences: Floats) -> Interval:
-    """Return the mean gain with an interval that allows for the overlap of the queries learned from.
+def _mean(differences: Floats) -> Interval:
+    """Return the mean over folds with an interval that allows for the overlap of the queries learned from.
 
     The corrected resampled t (Nadeau and Bengio 2003): 1 / J + n_test / n_train in place of 1 / J.
     """
@@ -197,9 +227,9 @@ def _quantile(folds: int) -> float:
     return float(stdtrit(folds - 1, 0.975))
 
 
-def _warnings(probabilities: tuple[Interval, ...], shown: tuple[int, ...]) -> Iterator[str]:
-    for grade, (one, configurations) in enumerate(zip(probabilities, shown, strict=True)):
-        if not configurations:
+def _warnings(probabilities: tuple[LearnedValue, ...]) -> Iterator[str]:
+    for grade, one in enumerate(probabilities):
+        if one.low is None or one.high is None:
             yield f"no configuration shows grade {grade}: R({grade}) is any number between its neighbours"
         elif one.high - one.low > MAX_WIDTH:
             yield f"R({grade}) is uncertain: its 95 % interval is {one.low:.2f} to {one.high:.2f}"

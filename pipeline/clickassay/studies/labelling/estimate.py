@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtr, stdtrit
 
 MIN_EFFECTIVE_DRAWS = 30
 """Effective number of draws below which an interval carries a caution."""

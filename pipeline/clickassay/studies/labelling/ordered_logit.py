@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
 
 from clickassay.core.errors import ActiveError
 from clickassay.core.records import Floats, Integers
+from clickassay.core.special import expit, log_expit
 
 MIN_JUDGED = 20
 """Judged documents below which nothing is fitted."""

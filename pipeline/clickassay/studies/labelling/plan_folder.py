@@ -10,9 +10,8 @@ import polars as pl
 from clickassay.core.contracts.columns import QUERY
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import ActiveError
-from clickassay.core.frames import as_csv
 from clickassay.core.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.tables import write_table, writing_tables
+from clickassay.core.tables import as_csv, write_table, writing_tables
 from clickassay.studies.labelling.inputs import KEY
 
 PLAN_QUERIES = Table(

@@ -1,5 +1,5 @@
 """Two finished runs compared (`clickassay diff`).
 
-- ``read``: both read back; ``numbers``, ``noise``: their correlations, and tests of the changes.
-- ``compare``: all changes; ``words``: changes in sentences.
+- ``read``: both read back; ``numbers``, ``noise``: their means and correlations, and tests of the changes.
+- ``compare``: all changes; ``watch``: which are findings; ``words``: changes in sentences.
 """

@@ -1,5 +1,6 @@
-"""Changes between two finished runs: inputs, settings, versions, sizes, and every correlation."""
+"""Changes between two finished runs: inputs, settings, versions, sizes, every mean and correlation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS
 from clickassay.studies.runs_compared.numbers import ALPHA, DiffOptions, compare_numbers
-from clickassay.studies.runs_compared.read import Entry, entries, read_run
+from clickassay.studies.runs_compared.read import ComparedRun, Entry, entries, read_run
 
 REVERSED, GAINED, LOST = "reversed", "newly significant", "no longer significant"
 """How a comparison of two metrics changed."""
@@ -37,8 +38,8 @@ class RunComparison:
         Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
         other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     highest
-        Click metrics whose highest correlation is that of another metric or baseline now; whether one is
-        significantly above another is in the comparisons.
+        Click metrics whose highest correlation is that of another metric or baseline now; `significant` where
+        each of the two is significantly above the other (p_adjusted < 0.05) in the run that it leads.
     """
 
     a: Path
@@ -72,7 +73,7 @@ def compare_runs(a: Path, b: Path, options: DiffOptions | None = None) -> RunCom
         overlap=overlap,
         numbers=numbers,
         flips=_flips(*(options.rows(run.tables["comparisons"]) for run in runs)),
-        highest=_highest(runs[0].tables["correlations"], runs[1].tables["correlations"], options),
+        highest=_highest(runs, options),
     )
 
 
@@ -134,14 +135,27 @@ def _side(suffix: str) -> pl.Expr:
     return pl.when(significant).then(pl.col(f"difference{suffix}").sign()).otherwise(0.0).fill_null(0.0)
 
 
-def _highest(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataFrame:
+def _highest(runs: Sequence[ComparedRun], options: DiffOptions) -> pl.DataFrame:
     """Return `RunComparison.highest`: that of all metrics, not only of those in the options."""
     place = (*SAMPLE_COLUMNS, "click_metric")
-    joined = _leaders(a).join(_leaders(b), on=place, suffix="_b").sort(place)
+    a, b = (_leaders(run.tables["correlations"]) for run in runs)
+    joined = a.join(b, on=place, suffix="_b").sort(place)
     changed = joined.filter(pl.col("editorial_metric") != pl.col("editorial_metric_b"))
     if options.metrics:
         either = pl.col("editorial_metric", "editorial_metric_b").is_in(options.metrics)
         changed = changed.filter(pl.any_horizontal(either))
+    reversals = _flips(*(run.tables["comparisons"] for run in runs)).filter(what=REVERSED)
+    led = pl.struct(
+        pl.min_horizontal("editorial_metric", "editorial_metric_b").alias("metric_a"),
+        pl.max_horizontal("editorial_metric", "editorial_metric_b").alias("metric_b"),
+    )
+    reversed_ = reversals.select(*place, "metric_a", "metric_b", significant=pl.lit(True))
+    changed = (
+        changed.with_columns(led.alias("pair"))
+        .unnest("pair")
+        .join(reversed_, on=[*place, "metric_a", "metric_b"], how="left", maintain_order="left")
+        .with_columns(pl.col("significant").fill_null(False))
+    )
     return (
         replace(options, metrics=())
         .rows(changed)
@@ -151,6 +165,7 @@ def _highest(a: pl.DataFrame, b: pl.DataFrame, options: DiffOptions) -> pl.DataF
             pl.col("correlation").alias("correlation_a"),
             pl.col("editorial_metric_b").alias("highest_b"),
             pl.col("correlation_b"),
+            "significant",
         )
     )
 

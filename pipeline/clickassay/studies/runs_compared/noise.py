@@ -1,20 +1,26 @@
-"""Intervals and p-values of the change of a correlation from one run to another (*ours*).
+"""Intervals and p-values of the change of a number from one run to another (*ours*).
 
 Each query of either run is left out of both at once. So one calculation serves two logs of different queries,
 where the variances of both add up, and two runs over the same queries, where the shared errors cancel.
+
+Queries share users, whose habits move all their clicks at once. The variance that this adds is estimated by
+leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Miller 2011).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from clickassay.core.records import Floats, Sample
+from clickassay.core.special import ndtr, ndtri
 from clickassay.correlation.jackknife import (
     CONFIDENCE,
+    DIFFERENCE_DEGREES,
     Deviations,
+    Spread,
     cautions,
     difference_interval,
     left_out,
@@ -22,20 +28,24 @@ from clickassay.correlation.jackknife import (
     p_value,
 )
 from clickassay.correlation.rankers import covariance_contributions, exact_correlations, within_queries
-from clickassay.correlation.weighted import centred_sums, sample_moments
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, moments_of, without_rounding
 
-Pairwise = Callable[[Floats], Floats]
-"""Turns (..., K) sums over queries into (..., C, E) correlations."""
+Statistic = Callable[[Floats], Floats]
+"""Turns (..., K) sums over queries into (..., P) values."""
+
+WithoutUsers = Sequence[tuple[Sample, Sample]]
+"""For each fold of users: the samples of both runs without it; empty where users are not known."""
 
 
 @dataclass(frozen=True)
-class CorrelationChanges:
-    """Changes of P correlations with intervals and p-values; all arrays (P,), NaN where unknown.
+class Changes:
+    """Changes of P numbers with intervals and p-values; all arrays (P,), NaN where unknown.
 
     Attributes
     ----------
     a, b
-        The correlations in the first run and in the second.
+        The values in the first run and in the second.
     low, high
         95 % interval of b - a.
     p
@@ -54,83 +64,216 @@ class CorrelationChanges:
 
 @dataclass(frozen=True)
 class _Contributions:
-    """One run: the contributions of its queries to sums, and the correlations as a function of the sums."""
+    """The contributions of a sample's queries to sums: (Q, K)."""
 
     queries: tuple[str, ...]
-    contributions: Floats  # (Q, K)
-    correlations: Pairwise
+    values: Floats
+    heavy_tail: bool = False  # whether its sessions are spread too unevenly for intervals
 
 
-def weighted_changes(a: Sample, b: Sample) -> CorrelationChanges:
-    """Test the changes of all weighted correlations between two samples by leaving out queries.
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of numbers of one run: what any part of its sessions contributes, and the P values of sums."""
+
+    contributions: Callable[[Sample], _Contributions]
+    statistic: Statistic
+
+
+def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
+    """Test the changes of all weighted correlations between two samples by leaving out queries, and users.
 
     Parameters
     ----------
     a, b
         Samples of the first and second run with the same C click and E editorial metrics.
+    folds
+        The same without each fold of users.
 
     Returns
     -------
     The C E changes in row-major order.
     """
-    return _changes(_weighted(a), _weighted(b))
+    return _changes((a, b), (_weighted(a), _weighted(b)), folds)
 
 
-def within_changes(a: Sample, b: Sample) -> CorrelationChanges:
+def within_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
     """Test the changes of all closed forms of Algorithm 3; otherwise as `weighted_changes`."""
-    return _changes(_within(a), _within(b))
+    return _changes((a, b), (_within(a), _within(b)), folds)
 
 
-def _weighted(sample: Sample) -> _Contributions:
-    moments = sample_moments(sample)
-    total, shape = moments.sum(axis=0), (len(sample.click_names), len(sample.editorial_names))
-    return _Contributions(
-        sample.queries, moments, lambda sums: centred_sums(sums, *shape, total).correlations
+def mean_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
+    """Test the changes of the means over sessions: of the C click metrics, then of the E editorial ones."""
+    return _changes((a, b), (_means(a), _means(b)), folds)
+
+
+def _weighted(sample: Sample) -> _Kind:
+    contributions = partial(_moments, centre=_centre(sample))
+    total, shape = (
+        contributions(sample).values.sum(axis=0),
+        (len(sample.click_names), len(sample.editorial_names)),
     )
 
+    def statistic(sums: Floats) -> Floats:
+        found = centred_sums(sums, *shape, total).correlations
+        return found.reshape(*sums.shape[:-1], -1)
 
-def _within(sample: Sample) -> _Contributions:
-    contributions = covariance_contributions(sample, within_queries(sample))
-    n_clicks = len(sample.click_names)
-    return _Contributions(sample.queries, contributions, lambda sums: exact_correlations(sums, n_clicks))
+    return _Kind(contributions, statistic)
 
 
-def _changes(a: _Contributions, b: _Contributions) -> CorrelationChanges:
-    """Test r_B - r_A by leaving each query of either run out of both.
+def _within(sample: Sample) -> _Kind:
+    def contributions(part: Sample) -> _Contributions:
+        return _Contributions(part.queries, covariance_contributions(part, within_queries(part)))
 
-    With u_q = (r_B without q - r_B) - (r_A without q - r_A), 0 for a run that lacks q:
-    error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together.
+    def statistic(sums: Floats) -> Floats:
+        return exact_correlations(sums, len(sample.click_names)).reshape(*sums.shape[:-1], -1)
+
+    return _Kind(contributions, statistic)
+
+
+def _means(sample: Sample) -> _Kind:
+    centre = _centre(sample)
+    metrics = len(sample.click_names) + len(sample.editorial_names)
+
+    def contributions(part: Sample) -> _Contributions:
+        found = _moments(part, centre)
+        return _Contributions(found.queries, found.values[:, : 1 + metrics], found.heavy_tail)
+
+    def statistic(sums: Floats) -> Floats:
+        sessions = np.where(sums[..., :1] > 0, sums[..., :1], np.nan)
+        means: Floats = np.concatenate(centre) + sums[..., 1:] / sessions
+        return means
+
+    return _Kind(contributions, statistic)
+
+
+def _centre(sample: Sample) -> tuple[Floats, Floats]:
+    """Return the means of click and editorial metrics: sums of values less these do not cancel."""
+    clicks, editorial = (
+        sample.sessions @ values / sample.sessions.sum()
+        for values in (sample.click_values, sample.editorial_values)
+    )
+    return clicks, editorial
+
+
+def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
+    """Return `weighted.query_moments` around a centre that all parts of a run share."""
+    y, x = (
+        without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
+        for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)
+    )
+    found = moments_of(y, x, sample.sessions, sample.starts)
+    return _Contributions(sample.queries, found, is_heavy(found[:, 0], DIFFERENCE_INDEX))
+
+
+def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers) -> Changes:
+    """Test b - a by leaving each query of either run out of both.
+
+    With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q:
+    error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together, and what users add.
     """
-    queries = sorted({*a.queries, *b.queries})
-    of_a, of_b = (_spread_out(half, queries) for half in (a, b))
-    value_a, value_b = a.correlations(of_a.sum(axis=0)), b.correlations(of_b.sum(axis=0))
+    queries = sorted({*samples[0].queries, *samples[1].queries})
+    parts_of = [kind.contributions(sample) for kind, sample in zip(kinds, samples, strict=True)]
+    halves = [
+        _Half(kind.statistic, _spread_out(part, queries)) for kind, part in zip(kinds, parts_of, strict=True)
+    ]
+    value_a, value_b = (half.statistic(half.total) for half in halves)
+    change = no_rounding(value_b - value_a)
     deviations = Deviations()
-    for without_a, without_b in zip(
-        left_out(of_a, a.correlations), left_out(of_b, b.correlations), strict=True
-    ):
-        deviations.add(no_rounding((without_b - value_b) - (without_a - value_a)))
-    change, spread = no_rounding(value_b - value_a), deviations.spread().of_shape(value_a.shape)
+    for without_a, without_b in zip(*(left_out(half.values, half.statistic) for half in halves), strict=True):
+        deviations.add(no_rounding((without_b - without_a) - change))
+    spread = deviations.spread().of_shape(change.shape)
+    low, _ = difference_interval(change, spread)
+    heavy_tail = any(part.heavy_tail for part in parts_of)
+    reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)
+    if folds:
+        parts = [
+            tuple(
+                _spread_out(kind.contributions(sample), queries)
+                for kind, sample in zip(kinds, pair, strict=True)
+            )
+            for pair in folds
+        ]
+        spread = _with_users(spread, halves, parts, change)
     low, high = difference_interval(change, spread)
-    reasons = cautions(change, low, spread.degrees, spread.queries)
-    return CorrelationChanges(
-        value_a.ravel(),
-        value_b.ravel(),
-        low.ravel(),
-        high.ravel(),
-        p_value(change, spread).ravel(),
-        tuple(reasons),
+    return Changes(value_a, value_b, low, high, p_value(change, spread), tuple(reasons))
+
+
+@dataclass(frozen=True)
+class _Half:
+    """One run: the (Q, K) contributions of all queries, and the values as a function of their sums."""
+
+    statistic: Statistic
+    values: Floats
+
+    @property
+    def total(self) -> Floats:
+        """(K,) sums over all queries."""
+        total: Floats = self.values.sum(axis=0)
+        return total
+
+    def exchanged(self, block: slice, part: Floats) -> Floats:
+        """Return (b, P) values in which one query after the other has the contributions of a part."""
+        scale = np.abs(self.total)
+        return self.statistic(without_rounding(self.total - self.values[block] + part[block], scale))
+
+
+def _with_users(
+    spread: Spread, halves: Sequence[_Half], parts: Sequence[tuple[Floats, ...]], change: Floats
+) -> Spread:
+    """Add the variance between users that leaving out queries misses.
+
+    Let v_f be the change without the users of fold f, and w_qf that without their sessions of query q alone.
+    Between F folds the variance is (F - 1)/F Σ(v - mean v)². By chance alone, were the sessions of a user
+    independent from query to query, it would be F/(F - 1) Σ(w - mean of w over the folds of a query)². What
+    the first exceeds the second by is added to error², and the degrees are Satterthwaite's for the sum.
+    """
+    known = Deviations()
+    known.add(
+        no_rounding(
+            np.stack([_change_of(halves, [part.sum(axis=0) for part in pair]) for pair in parts]) - change
+        )
     )
+    between, folds = known.spread(), len(parts)
+    by_chance = (
+        sum(
+            ((found - found.mean(axis=0)) ** 2).sum(axis=(0, 1))
+            for found in _by_query_and_fold(halves, parts)
+        )
+        * folds
+        / (folds - 1)
+    )
+    added = np.maximum(between.error**2 - by_chance, 0)
+    variance = spread.error**2 + added
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(spread.error > 0, spread.error**4 / spread.degrees_of_differences, 0)
+        ours = np.where(added > 0, added**2 / between.degrees, 0)
+        degrees = np.where(variance > 0, variance**2 / (own + ours), np.nan)
+    return Spread(np.sqrt(variance), degrees / DIFFERENCE_DEGREES, spread.queries)
+
+
+def _change_of(halves: Sequence[_Half], sums: Sequence[Floats]) -> Floats:
+    before, after = (half.statistic(part) for half, part in zip(halves, sums, strict=True))
+    return after - before
+
+
+def _by_query_and_fold(halves: Sequence[_Half], parts: Sequence[tuple[Floats, ...]]) -> Iterator[Floats]:
+    """Yield (F, b, P) changes without the sessions of a query and a fold, some queries at once."""
+    for first in range(0, len(halves[0].values), QUERIES_AT_ONCE):
+        block = slice(first, first + QUERIES_AT_ONCE)
+        yield np.stack(
+            [halves[1].exchanged(block, pair[1]) - halves[0].exchanged(block, pair[0]) for pair in parts]
+        )
 
 
 def _spread_out(half: _Contributions, queries: Sequence[str]) -> Floats:
-    """Return contributions of all `queries`; 0 for those that a run lacks: its sums do not depend on them."""
+    """Return contributions of all `queries`; 0 for those that a sample lacks."""
     place = {query: number for number, query in enumerate(queries)}
-    whole = np.zeros((len(queries), half.contributions.shape[1]))
-    whole[[place[query] for query in half.queries]] = half.contributions
+    whole = np.zeros((len(queries), half.values.shape[1]))
+    whole[[place[query] for query in half.queries]] = half.values
     return whole
 
 
-def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> CorrelationChanges:
+def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Changes:
     """Test changes by the intervals in two runs, as if the runs were independent.
 
     On Fisher's scale the standard error of r is (artanh high - artanh low) / (2 · 1.96), and
@@ -158,4 +301,4 @@ def from_intervals(a: NDArray[np.float64], b: NDArray[np.float64]) -> Correlatio
     low = change - np.hypot(b[:, 0] - b[:, 1], a[:, 2] - a[:, 0])
     high = change + np.hypot(b[:, 2] - b[:, 0], a[:, 0] - a[:, 1])
     p = np.where(np.isfinite(z), 2 * ndtr(-np.abs(z)), np.nan)
-    return CorrelationChanges(a[:, 0], b[:, 0], low, high, p, (None,) * len(change))
+    return Changes(a[:, 0], b[:, 0], low, high, p, (None,) * len(change))

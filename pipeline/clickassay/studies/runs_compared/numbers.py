@@ -1,6 +1,6 @@
-"""The correlations of two runs joined, and whether their changes are within noise."""
+"""The means and correlations of two runs joined, and whether their changes are within noise."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,20 +8,43 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.jackknife import no_rounding
 from clickassay.correlation.multiplicity import holm
-from clickassay.studies.runs_compared.noise import from_intervals, weighted_changes, within_changes
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.studies.runs_compared.noise import (
+    Changes,
+    from_intervals,
+    mean_changes,
+    weighted_changes,
+    within_changes,
+)
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME, ComparedRun
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")
-"""The columns that identify a number; `table` is ``correlations`` or ``differences``."""
+"""The columns that identify a number; `table` is ``means``, ``correlations`` or ``differences``.
+
+A mean has a click metric or an editorial one, and null for the other.
+"""
+
+MEANS = "means"
+"""The table of the means over sessions, which are computed from the configurations of a run."""
+
+MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of editorial metrics", "means of click metrics"
+WEIGHTED, CLOSED_FORMS, BY_CLASS = "weighted correlations", "closed forms", "correlations by class"
+FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WEIGHTED, CLOSED_FORMS, BY_CLASS)
+"""Families of tests: in each, the chance of any false alarm is at most `ALPHA`."""
+
+FEW_FOLDS = "users in fewer than 8 folds"
+MIN_FOLDS = 8
+"""With fewer folds of users a mean of clicks has a caution: what users' habits add is hardly known then."""
 
 WITHIN, BEYOND, NOT_TESTED, NO_VALUE = "within noise", "beyond noise", "not tested", "no value"
 """Verdicts on a number, besides `SAME`, `ONLY_A` and `ONLY_B`."""
 
-LEFT_OUT, INTERVALS = "queries left out", "intervals"
+LEFT_OUT, USERS_LEFT_OUT, INTERVALS = "queries left out", "queries and users left out", "intervals"
 """How a change was tested."""
 
 NO_ROW = "not computed"
@@ -44,6 +67,7 @@ _AGAIN = pl.Schema(
         **{"click_metric": pl.String, "editorial_metric": pl.String},
         **dict.fromkeys(("again_a", "again_b", "low", "high", "p"), pl.Float64),
         "paired_caution": pl.String,
+        "folds": pl.Int64,
     }
 )
 
@@ -82,7 +106,11 @@ class DiffOptions:
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a table that the options select, by the columns that it has."""
-        kept = [pl.col(name).is_in(own) for name, own in self.by_option().values() if name in frame.columns]
+        kept = [
+            pl.col(name).is_in(own) | pl.col(name).is_null()  # a mean has one kind of metric
+            for name, own in self.by_option().values()
+            if name in frame.columns
+        ]
         if self.metrics and "metric_a" in frame.columns:
             kept.append(pl.any_horizontal(pl.col("metric_a", "metric_b").is_in(self.metrics)))
         if not self.splits and "split" in frame.columns:
@@ -116,34 +144,14 @@ def compare_numbers(
 
     Returns
     -------
-    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, status, tested_by,
-    caution, reason. And one row per market, depth and judge of both: queries and configurations of A, of B,
-    and of both.
+    One row per number (`PLACE`): a, b, change, ci_low, ci_high, p_value, p_adjusted, family, status,
+    tested_by, caution, reason. And one row per market, depth and judge of both: queries and configurations
+    of A, of B, and of both.
     """
     joined = _join(*(_numbers_of(run, options) for run in runs))
     overlap, again = _left_out(runs, joined)
-    tested = _test(joined.join(again, on=PLACE, how="left", maintain_order="left"))
+    tested = _test(joined.join(again, on=PLACE, how="left", maintain_order="left", nulls_equal=True))
     return _verdicts(tested), overlap
-
-
-def flag_findings(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = False) -> pl.DataFrame:
-    """Add the column `finding`: whether a number changed by more than a threshold, or is gone.
-
-    Parameters
-    ----------
-    numbers
-        As `compare_numbers` returns them.
-    above
-        The threshold: a finding is a change of more than this, or a number that B lacks; None = no findings.
-    beyond_noise
-        Whether to leave out changes within noise. Changes that cannot be tested stay.
-    """
-    if above is None:
-        return numbers.with_columns(finding=pl.lit(False))
-    large = (pl.col("change").abs() > above).fill_null(False)
-    if beyond_noise:
-        large &= pl.col("status") != WITHIN
-    return numbers.with_columns(finding=large | (pl.col("status") == ONLY_A))
 
 
 def _numbers_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
@@ -155,12 +163,39 @@ def _numbers_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
             frame = frame.with_columns(pl.lit(EVERY).alias("split"), pl.lit(EVERY).alias("class"))
         columns = (*PLACE, pl.col(value).alias("value"), "ci_low", "ci_high", "caution", "reason")
         found.append(options.rows(frame).select(*columns, found=pl.lit(True)))
-    return pl.concat(found)
+    return pl.concat([_means_of(run, options), *found])
+
+
+def _means_of(run: ComparedRun, options: DiffOptions) -> pl.DataFrame:
+    """Return the means over sessions of all metrics, in the columns of `_numbers_of`."""
+    rows = run.run.table(CONFIGURATIONS)
+    fixed = {column.name for column in CONFIGURATIONS.columns}
+    names, sessions = [name for name in rows.columns if name not in fixed], pl.col("n_sessions")
+    means = rows.group_by(SAMPLE_COLUMNS, maintain_order=True).agg(
+        (pl.col(name) * sessions).sum() / sessions.sum() for name in names
+    )
+    is_click = pl.col("metric").is_in(CLICK_METRICS)
+    every, none = pl.lit(EVERY), pl.lit(None, pl.String)
+    long = means.unpivot(on=names, index=SAMPLE_COLUMNS, variable_name="metric").with_columns(
+        table=pl.lit(MEANS),
+        split=every,
+        **{"class": every},
+        click_metric=pl.when(is_click).then("metric").otherwise(none),
+        editorial_metric=pl.when(is_click).then(none).otherwise("metric"),
+        ci_low=pl.lit(None, pl.Float64),
+        ci_high=pl.lit(None, pl.Float64),
+        caution=none,
+        reason=none,
+    )
+    columns = (*PLACE, "value", "ci_low", "ci_high", "caution", "reason")
+    return options.rows(long).select(*columns, found=pl.lit(True))
 
 
 def _join(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
     """Join the numbers of two runs; the columns of B end in _b."""
-    return a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True).sort(PLACE)
+    joined = a.join(b, on=PLACE, how="full", suffix="_b", coalesce=True, nulls_equal=True)
+    tables = {name: place for place, name in enumerate((MEANS, *_VALUES))}
+    return joined.sort(pl.col("table").replace_strict(tables), *PLACE[1:])
 
 
 def _left_out(
@@ -172,10 +207,17 @@ def _left_out(
     overlaps, tested = [_OVERLAP.to_frame()], [_AGAIN.to_frame()]
     keys = [SampleKey(*row) for row in rows.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS).iter_rows()]
     for key in keys:
-        a, b = (one.run.sample(key).sample for one in runs)
-        overlaps.append(_overlap(a, b))
-        tested.extend(_again(a, b, key.rows(rows)))
+        pair = tuple(one.run.sample(key).sample for one in runs)
+        overlaps.append(_overlap(*pair))
+        folds = [tuple(one.run.sample_without(key, fold) for one in runs) for fold in common_folds(runs)]
+        tested.extend(_again((pair, *folds), key.rows(rows)))
     return pl.concat(overlaps), pl.concat(tested)
+
+
+def common_folds(runs: Sequence[ComparedRun]) -> tuple[int, ...]:
+    """Return the folds of users, if both runs have the same and more than one; a fold has the same users."""
+    of_a, of_b = (run.run.folds for run in runs)
+    return of_a if of_a == of_b and len(of_a) > 1 else ()
 
 
 def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
@@ -185,8 +227,12 @@ def _overlap(a: Sample, b: Sample) -> pl.DataFrame:
     return pl.DataFrame([row], schema=_OVERLAP, orient="row")
 
 
-def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield the changes of one market, depth and judge, computed from configurations, for both tables."""
+def _again(pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield the changes of one market, depth and judge, computed from configurations, for all tables.
+
+    `pairs` are the samples of both runs, first whole, then without each fold of users.
+    """
+    a, b = pairs[0]
     clicks, editorial = (
         [name for name in of_a if name in of_b and name in rows[column]]
         for column, of_a, of_b in (
@@ -194,19 +240,31 @@ def _again(a: Sample, b: Sample, rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
             ("editorial_metric", a.editorial_names, b.editorial_names),
         )
     )
-    if not clicks or not editorial:
-        return
-    a, b = (sample.narrowed(clicks, editorial) for sample in (a, b))
-    place = {**a.key.columns, "split": EVERY, "class": EVERY}
-    for table, test in (("correlations", weighted_changes), ("differences", within_changes)):
-        found = test(a, b)
-        columns = {
-            **{name: [value] * len(found.p) for name, value in {"table": table, **place}.items()},
-            **pairs_of(clicks, editorial),
-            **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
-            "paired_caution": found.cautions,
-        }
-        yield pl.DataFrame(columns, schema=_AGAIN)
+    folds = [tuple(sample.narrowed(clicks, editorial) for sample in pair) for pair in pairs]
+    whole, *without = [(one, other) for one, other in folds]
+    key = {**a.key.columns, "split": EVERY, "class": EVERY}
+    names = pairs_of(clicks, editorial)
+    one_of_both = {
+        "click_metric": [*clicks, *(None for _ in editorial)],
+        "editorial_metric": [*(None for _ in clicks), *editorial],
+    }
+    yield _tested_again({"table": MEANS, **key}, one_of_both, mean_changes(*whole, without), len(without))
+    if clicks and editorial:
+        for table, test in (("correlations", weighted_changes), ("differences", within_changes)):
+            yield _tested_again({"table": table, **key}, names, test(*whole, without), len(without))
+
+
+def _tested_again(
+    place: Mapping[str, Any], names: Mapping[str, Sequence[str | None]], found: Changes, folds: int
+) -> pl.DataFrame:
+    columns = {
+        **{name: [value] * len(found.p) for name, value in place.items()},
+        **names,
+        **{"again_a": found.a, "again_b": found.b, "low": found.low, "high": found.high, "p": found.p},
+        "paired_caution": found.cautions,
+        "folds": [folds] * len(found.p),
+    }
+    return pl.DataFrame(columns, schema=_AGAIN)
 
 
 def _test(rows: pl.DataFrame) -> pl.DataFrame:
@@ -242,12 +300,19 @@ def _floats(rows: pl.DataFrame, name: str) -> Floats:
 
 
 def _adjusted(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add Holm's p-values; families: weighted correlations, closed forms, and correlations by class."""
+    """Add the family of each number, and Holm's p-values within it."""
+    named = rows.with_columns(
+        family=pl.when(pl.col("split") != EVERY).then(pl.lit(BY_CLASS))
+        .when(pl.col("table") == "correlations").then(pl.lit(WEIGHTED))
+        .when(pl.col("table") == "differences").then(pl.lit(CLOSED_FORMS))
+        .when(pl.col("click_metric").is_null()).then(pl.lit(MEANS_OF_METRICS))
+        .otherwise(pl.lit(MEANS_OF_CLICKS))
+    )  # fmt: skip
     p, adjusted = _floats(rows, "p_value"), np.full(rows.height, np.nan)
-    family = (rows["table"] + pl.Series([" "]) + (rows["split"] == EVERY).cast(pl.String)).to_numpy()
-    for name in np.unique(family):
+    family = named["family"].to_numpy()
+    for name in FAMILIES:
         adjusted[family == name] = holm(p[family == name])
-    return rows.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
+    return named.with_columns(pl.Series("p_adjusted", adjusted).fill_nan(None))
 
 
 def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
@@ -266,15 +331,22 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col(found).is_null()).then(pl.lit(NO_ROW)).otherwise(pl.col(reason))
         for found, reason in (("found", "reason"), ("found_b", "reason_b"))
     )
-    by = pl.when("paired").then(pl.lit(LEFT_OUT)).otherwise(pl.lit(INTERVALS))
+    by = (
+        pl.when(pl.col("paired").not_()).then(pl.lit(INTERVALS))
+        .when(pl.col("folds") > 1).then(pl.lit(USERS_LEFT_OUT))
+        .otherwise(pl.lit(LEFT_OUT))
+    )  # fmt: skip
     alone = pl.coalesce("caution", "caution_b")
+    few = pl.when((pl.col("family") == MEANS_OF_CLICKS) & (pl.col("folds") < MIN_FOLDS)).then(
+        pl.lit(FEW_FOLDS)
+    )
     return rows.select(
         *PLACE,
         a.alias("a"),
         b.alias("b"),
-        *("change", "ci_low", "ci_high", "p_value", "p_adjusted"),
+        *("change", "ci_low", "ci_high", "p_value", "p_adjusted", "family"),
         status.alias("status"),
         pl.when(p.is_not_null()).then(by).alias("tested_by"),
-        pl.when("paired").then("paired_caution").otherwise(alone).alias("caution"),
+        pl.when("paired").then(pl.coalesce("paired_caution", few)).otherwise(alone).alias("caution"),
         pl.when(b.is_null()).then(of_b).when(a.is_null()).then(of_a).alias("reason"),
     )

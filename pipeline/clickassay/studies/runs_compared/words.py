@@ -1,6 +1,6 @@
 """The changes between two runs, in sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,20 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import capital, count, listed, plural
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
-from clickassay.studies.runs_compared.numbers import BEYOND, INTERVALS, NO_ROW, NO_VALUE, PLACE
+from clickassay.studies.runs_compared.numbers import (
+    BEYOND,
+    BY_CLASS,
+    CLOSED_FORMS,
+    FAMILIES,
+    INTERVALS,
+    MEANS,
+    MEANS_OF_CLICKS,
+    MEANS_OF_METRICS,
+    NO_ROW,
+    NO_VALUE,
+    PLACE,
+    WEIGHTED,
+)
 from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
 
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
@@ -20,18 +33,64 @@ _KINDS = (INPUT, SETTING, VERSION, OTHER)
 
 
 def headline(diff: RunComparison) -> str:
-    """Return one or two sentences on the changes, the largest change first."""
+    """Return what changed in sentences: means of metrics and of clicks first, then correlations."""
+    return " ".join(_sentences(diff))
+
+
+def _sentences(diff: RunComparison) -> Iterator[str]:
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
     found = [entry for entry in diff.entries if entry.status != SAME]
-    moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
     alone = _alone(numbers)
     things = capital(_things(found)) if found else "No input, setting or version"
-    if moved.height:
-        return f"{_of_moved(moved, numbers.height)}{alone}. {things} changed."
-    if alone:
-        return f"{things} changed; {_of_same(numbers)}{alone}."
-    start = f"Nothing but {_things(found)}" if found else "Nothing"
-    return f"{start} changed; {_of_same(numbers)}."
+    moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
+    if moved.is_empty() and alone:
+        yield f"{things} changed; {_of_same(numbers)}{alone}."
+    elif moved.is_empty():
+        start = f"Nothing but {_things(found)}" if found else "Nothing"
+        yield f"{start} changed; {_of_same(numbers)}."
+    else:
+        for family in FAMILIES:
+            yield from _of_family(numbers.filter(family=family), family)
+        yield f"{capital(alone.removeprefix('; '))}. {things} changed." if alone else f"{things} changed."
+
+
+def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
+    """Yield a sentence on a family: how many changed, how many beyond noise, and the clearest change."""
+    shared = rows.filter(pl.col("change").is_not_null())
+    moved = shared.filter(pl.col("change") != 0)
+    if moved.is_empty():
+        if shared.height:
+            yield f"No change in {plural(shared.height, *_NOUNS[family])}."
+        return
+    beyond = moved.filter(status=BEYOND)
+    clearest = (beyond if beyond.height else moved).sort(
+        pl.col("p_adjusted").fill_null(1),
+        pl.col("p_value").fill_null(1),
+        pl.col("change").abs(),
+        descending=[False, False, True],
+        maintain_order=True,
+    )
+    parts = [
+        f"{count(part.height)} {word}"
+        for word, part in (
+            ("rose", beyond.filter(pl.col("change") > 0)),
+            ("fell", beyond.filter(pl.col("change") < 0)),
+        )
+        if part.height
+    ]
+    what = f"{' and '.join(parts)} beyond noise" if parts else "none changed beyond noise"
+    words = change_words(clearest.row(0, named=True))
+    yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
+
+
+_NOUNS = {
+    MEANS_OF_METRICS: ("mean of editorial metrics", MEANS_OF_METRICS),
+    MEANS_OF_CLICKS: ("mean of click metrics", MEANS_OF_CLICKS),
+    WEIGHTED: ("weighted correlation", WEIGHTED),
+    CLOSED_FORMS: ("closed-form correlation", "closed-form correlations"),
+    BY_CLASS: ("correlation by class", BY_CLASS),
+}
+"""What a number of a family is called, alone and in the plural."""
 
 
 def uneven_words(sizes: pl.DataFrame) -> str | None:
@@ -89,18 +148,11 @@ def _noun(noun: str, things: Sequence[object]) -> str:
     return noun if len(things) == 1 else f"{noun}s"
 
 
-def _of_moved(moved: pl.DataFrame, every: int) -> str:
-    beyond = moved.filter(status=BEYOND)
-    largest = (beyond if beyond.height else moved).sort(
-        pl.col("table"), pl.col("change").abs(), descending=[False, True], maintain_order=True
-    )
-    first = change_words(largest.row(0, named=True))
-    beyond_words = f"{count(beyond.height)} of them beyond noise" if beyond.height else "none beyond noise"
-    return f"{first}; {count(moved.height)} of {plural(every, 'number')} changed, {beyond_words}"
-
-
 def change_words(row: Mapping[str, Any]) -> str:
-    """Describe a change, e.g. ``ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise``.
+    """Describe a change of a mean or correlation in words.
+
+    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], beyond noise``, or ``the
+    correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], within noise``.
 
     Parameters
     ----------
@@ -115,15 +167,18 @@ def change_words(row: Mapping[str, Any]) -> str:
     rose = "rose" if side > 0 else "fell"
     p = "" if row["p_adjusted"] is None else f" (adjusted p {row['p_adjusted']:.2g})"
     alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
-    return f"{place_words(row)} {rose} by {abs(row['change']):.3g}{span}, {row['status']}{p}{alone}"
+    way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
+    return f"{place_words(row)} {way}, {row['status']}{p}{alone}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:
     """Describe which number a row is; a market, judge or class that is ``all`` is left out."""
-    closed = ["closed form"] if row["table"] == "differences" else []
     of_class = [f"{row['split']} {row['class']}"] if row["split"] != EVERY else []
-    where = ", ".join([*closed, SampleKey.of(row).label, *of_class])
-    return f"{row['editorial_metric']} with {row['click_metric']} ({where})"
+    where = ", ".join([SampleKey.of(row).label, *of_class])
+    if row["table"] == MEANS:
+        return f"mean {row['editorial_metric'] or row['click_metric']} ({where})"
+    closed = "closed-form " if row["table"] == "differences" else ""
+    return f"the {closed}correlation of {row['editorial_metric']} with {row['click_metric']} ({where})"
 
 
 def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
@@ -142,7 +197,7 @@ def alone_words(numbers: pl.DataFrame, status: str) -> str | None:
         return None
     parts = []
     for name in PLACE[1:]:  # every column that a table has
-        values = [value for value in rows[name].unique().sort() if value not in others[name]]
+        values = [value for value in rows[name].drop_nulls().unique().sort() if value not in others[name]]
         if values and (others.height or rows[name].n_unique() == 1):
             parts.append(f"{name.replace('_', ' ')} {listed(str(value) for value in values)}")
     parts = [part for part in parts if not part.endswith(f" {EVERY}")]

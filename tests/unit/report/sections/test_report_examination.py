@@ -154,7 +154,11 @@ def test_filled_grades_are_never_ignored(tables):
     assert filled_share(run, run.headline) == 0.2
     report = build_report(tables, settings_with(unjudged="model"))
     assert "20.0 % of these grades are not judgments but filled in" in " ".join(report.caveats)
-    plain = run_of(tables, unjudged="bounds")
+    assert "and grades that are filled in (20.0 % of all, grades predicted from clicks) grade" in report.data
+    (table,) = next(section for section in report.sections if section.name == "data").tables
+    note = "Coverage counts grades that are filled in (grades predicted from clicks): 20.0 %"
+    assert any(remark.startswith(note) for remark in table.remarks)
+    plain = run_of(tables, unjudged="extremes")
     assert filled_share(plain, plain.headline) is None
 
 

@@ -1,5 +1,9 @@
 """The sections on judges and on influential queries, against tables written down here."""
 
+import re
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 import pytest
 
@@ -9,6 +13,7 @@ from clickassay.report.build import build_report, html_report, write_report
 from clickassay.report.cells import Estimate, Share, Spelled
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.log.judges import judges_sections
+from clickassay.report.verdict.influence import chance_shares, depends_mostly
 from support.reports.report_queries import digest_of
 from support.reports.report_runs import run_of
 from support.reports.report_tables import empty_tables, run_info, run_tables
@@ -32,6 +37,22 @@ def compared(name, difference, p, **more):
         "n_sessions": 900,
     }  # fmt: skip
     return row | more
+
+
+def disputed(**more):
+    row = {
+        "market": "m1", "depth": 5, **JUDGES, "upper_a": 0.64, "upper_b": 0.52, "difference": 0.12,
+        "ci_low": 0.03, "ci_high": 0.22, "p_value": 0.007, "p_adjusted": 0.007, "queries_needed": 88.0,
+        "n_queries": 82, "caution": None, "n_pairs": 259, "n_clicks": 889, "supported": "editor",
+    }  # fmt: skip
+    return row | more
+
+
+UNDECIDED = {"p_adjusted": 0.3, "supported": None}
+UNTESTED = dict.fromkeys(
+    ("upper_a", "upper_b", "difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")
+)
+UNTESTED |= {"supported": None, "n_pairs": 0, "n_clicks": 0, "n_queries": 0}
 
 
 def influential(metric, side, rank, query, without, share):
@@ -91,20 +112,70 @@ def test_agreement_is_shown_with_kappa_and_its_interval(section):
 
 
 def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_baselines(section):
-    table = section.tables[1]
+    table = section.tables[2]
     assert [row.name for row in table.rows] == ["DCG", "RR", "ERR"]  # in the order of reports
     assert [cell.value for cell in shown(table, "ERR")[:3]] == pytest.approx([0.32, 0.4, -0.08])
-    assert shown(table, "ERR")[4:] == ("yes", Spelled("1,200", 1234.0))
-    assert shown(table, "RR")[4] == "no"
+    assert shown(table, "ERR")[4:] == ("llm", Spelled("650 to 3,200", 1234.0))
+    assert shown(table, "DCG")[4] == "editor"
+    assert shown(table, "RR")[4] == "neither, significantly"
+    assert table.heads[:2] == ("Grades of editor", "Grades of llm")
 
 
 def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(section):
     assert section.reading[1] == (
         "MeanRR is predicted significantly better with the grades of editor for 1 of 3 metrics, and with "
-        "those of llm for 1; for the rest, the difference is not significant. The largest difference is "
-        "that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to \N{MINUS SIGN}0.050)."
+        "those of llm for 1; for the rest, the difference is not significant. The largest difference, "
+        "editor less llm, is that of ERR, \N{MINUS SIGN}0.080 (95 % interval \N{MINUS SIGN}0.110 to "
+        "\N{MINUS SIGN}0.050)."
     )
     assert section.reading[2].startswith("SS is left out")
+
+
+def of_disputes(*rows):
+    (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_disagreements=rows)))
+    return section
+
+
+def test_the_judge_whom_clicks_support_is_named_with_both_shares():
+    section = of_disputes(disputed(), disputed(depth=10))
+    assert section.reading[1] == (
+        "Where editor and llm order two neighbouring results oppositely (259 pairs, 889 sessions that "
+        "clicked one of both), the upper one gets 64.0 % of these clicks if editor puts it first, and 52.0 % "
+        "if llm does: clicks support the order of editor (95 % interval 0.030 to 0.220 of the difference, "
+        "adjusted p 0.007)."
+    )
+    table = section.tables[1]
+    cells = shown(table, "editor and llm")
+    assert cells[:4] == (259, 889, Share(0.64), Share(0.52))
+    assert cells[6:] == ("editor", Spelled("26 to 1,400", 88.0))
+    assert table.heads[2:4] == (
+        "On the upper, where editor puts it first",
+        "On the upper, where llm puts it first",
+    )
+    assert table.data.height == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (disputed(supported="llm", difference=-0.1), "clicks support the order of llm ("),
+        (disputed(**UNDECIDED), "clicks do not significantly support the order of editor or of llm ("),
+        (disputed(caution="fewer than 50 queries"), "Do not rely on this interval: fewer than 50 queries."),
+        (disputed(**UNTESTED), "Clicks cannot decide between editor and llm: no two neighbours"),
+    ],
+)
+def test_what_clicks_do_not_decide_is_said(row, words):
+    assert words in of_disputes(row).reading[1]
+
+
+def test_three_judges_are_named_row_by_row():
+    third = disputed(judge_b="other", supported="other", difference=-0.1)
+    table = of_disputes(disputed(), third).tables[1]
+    assert table.heads[2] == "On the upper, where the first judge puts it first"
+    assert [(row.name, row.cells[6]) for row in table.rows] == [
+        ("editor and llm", "editor"),
+        ("editor and other", "other"),
+    ]
 
 
 def test_when_no_difference_is_significant_the_reading_says_so():
@@ -112,7 +183,7 @@ def test_when_no_difference_is_significant_the_reading_says_so():
     (section,) = judges_sections(run_of(run_with(agreement=[AGREEMENT], judge_comparisons=rows)))
     assert section.reading[1].startswith(
         "No metric predicts MeanRR significantly better with the grades of editor than with those of llm, or "
-        "the other way round (2 were tested). The largest difference is that of DCG, 0.050 "
+        "the other way round (2 were tested). The largest difference, editor less llm, is that of DCG, 0.050 "
     )
 
 
@@ -123,7 +194,7 @@ def test_the_confusion_has_a_row_for_each_grade_of_the_first_judge(section):
 
 
 def test_the_file_of_judge_comparisons_holds_every_row_that_is_no_baseline(section):
-    assert section.tables[1].data.height == 4
+    assert section.tables[2].data.height == 4
 
 
 def test_one_source_of_judgments_gives_no_section():
@@ -138,7 +209,11 @@ def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
 
 def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
     hostile = {**AGREEMENT, "judge_a": HOSTILE, "kappa": None, "kappa_quadratic": None, "ci_low": None}
-    tables = run_with(agreement=[hostile], judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)])
+    tables = run_with(
+        agreement=[hostile],
+        judge_comparisons=[compared("ERR", 0.1, 0.01, judge_a=HOSTILE)],
+        judge_disagreements=[disputed(judge_a=HOSTILE, supported=HOSTILE)],
+    )
     page = html_report(build_report(tables, run_info()))
     assert "<script>alert" not in page
     write_report(tables, run_info(), tmp_path)
@@ -161,7 +236,7 @@ def test_a_correlation_without_its_most_influential_queries_is_shown_with_their_
     cells = shown(section.folded[0], "ERR")
     assert [cell.value for cell in cells[1:4]] == pytest.approx([0.2, 0.6, 0.35])
     assert cells[4] == "no"
-    marked = influence_section(run_of(run_with(influence=influenced(0.2))))
+    marked = influence_section(run_of(run_with(influence=influenced(0.28))))
     assert shown(marked.folded[0], "ERR")[4] == "yes"  # it depends mostly on a few
 
 
@@ -173,15 +248,37 @@ def test_the_reading_marks_the_headline_when_it_depends_mostly_on_a_few_queries(
         .filter(~pl.col("editorial_metric").is_in(BASELINES))
         .sort("correlation", descending=True)["editorial_metric"][0]
     )
-    rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.15) for rank in range(1, 6)]
+    rows = [influential(best, "raises", rank, QUERY_TEXT, 0.1, 0.196) for rank in range(1, 6)]
     marked = run_with(influence=rows)
-    (reading,) = influence_section(run_of(marked)).reading
+    reading, selected, chance = influence_section(run_of(marked)).reading
     text = build_report(marked, run_info()).findings[0].text
     assert f"The correlation of {best} depends mostly on 5 queries." in text
     fewer = run_with(influence=[row | {"error_share": 0.1} for row in rows])
     assert "depends mostly" not in build_report(fewer, run_info()).findings[0].text
     assert f"the correlation of {best} with MeanRR would be 0.100 instead of" in reading
-    assert reading.endswith("account for 75.0 % of its squared error: it depends mostly on a few queries.")
+    assert reading.endswith("account for 98.0 % of its squared error: it depends mostly on a few queries.")
+    assert "chosen for that" in selected
+    assert re.search(r"account for \d+\.\d % on average .* more than \d+\.\d % in one case of 20", chance)
+
+
+def test_a_share_that_uneven_sessions_alone_would_give_is_no_dependence_on_a_few_queries():
+    # one query has nearly all sessions: any five with it make up nearly all of the squared error
+    sessions = [100_000, *[1] * 99]
+    frame = run_tables()["configurations"].filter(market="m1", depth=5, judge="editor").head(1)
+    rows = [frame.with_columns(query=pl.lit(f"q{n}"), n_sessions=pl.lit(count, pl.Int64))
+            for n, count in enumerate(sessions)]  # fmt: skip
+    run = run_of(run_with())
+    uneven = replace(run, frames={**run.frames, "configurations": pl.concat(rows)})
+    mean, limit = chance_shares(uneven)
+    assert mean > 0.95
+    assert depends_mostly(0.9, (0.4, 0.6))
+    assert not depends_mostly(0.9, (mean, limit))
+    even = replace(run, frames={**run.frames, "configurations": pl.concat(
+        row.with_columns(n_sessions=pl.lit(5, pl.Int64)) for row in rows)})  # fmt: skip
+    # five largest of 100 squared products of normal deviates, drawn apart from the code
+    draws = np.random.default_rng(5).normal(size=(2, 4000, 100)).prod(axis=0) ** 2
+    plain = np.sort(draws, axis=1)[:, -5:].sum(axis=1) / draws.sum(axis=1)
+    assert chance_shares(even) == pytest.approx((plain.mean(), np.quantile(plain, 0.95)), abs=0.03)
 
 
 def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_effect():

@@ -46,10 +46,7 @@ def test_where_nothing_differs_no_metric_is_better_than_the_highest_baseline():
         "the mean grade: ERR minus the grade of the first result is +0.020 (95 % interval 0.010 to 0.030, "
         "adjusted p 0.400)."
     ) in first
-    assert first.endswith(
-        "ERR is not significantly above DCG and AP; to show a difference from DCG would take about 1,200 "
-        "judged queries, and there are 4."
-    )
+    assert first.endswith("ERR is not significantly above DCG and AP.")
 
 
 def test_a_baseline_that_is_highest_but_ties_is_named_first_and_no_metric_wins():
@@ -273,7 +270,7 @@ def test_the_second_finding_names_ties_with_baselines_and_metrics():
     text = write_findings(found)[1].text
     assert "differences in the grade of the first result (the baseline MeanGrade@1) and in MeanRR" in text
     assert "DCG is not significantly above the grade of the first result: DCG minus" in text
-    assert "DCG is not significantly above ERR; to show a difference" in text
+    assert "DCG is not significantly above ERR." in text
     assert "highest of all metrics" not in text
 
 

@@ -1,5 +1,7 @@
 """Each convention of the table gives what the tool that has it gives."""
 
+import re
+
 import ir_measures
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from rankkit.data import Run
 from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.errors import JudgmentError, SettingsError
-from clickassay.studies.audit.conventions import CONVENTIONS, conventions
+from clickassay.studies.audit.conventions import CONVENTIONS, INCOMPLETE_JUDGMENTS, conventions
 from clickassay.studies.audit.one_list import audit_list, one_list, read_grades
 from clickassay.studies.audit.tool_formulas import AuditScale
 from support.oracle.oracle_metrics import dcg, err
@@ -26,13 +28,13 @@ WHOLE = (3, 2, 4, 0, 1)
 WITH_UNJUDGED = {
     "DCG(dcg='log2')@5": "5.3869",
     "DCG(dcg='exp-log2')@5": "14.8869",
-    "nDCG@5": "0.5339",
-    "nDCG(ideal='uncut')@5": "0.4704",
+    "nDCG(dcg='log2')@5": "0.5339",
+    "nDCG(dcg='log2',ideal='uncut')@5": "0.4704",
     "nDCG(dcg='exp-log2')@5": "0.4632",
     "nDCG(dcg='exp-log2')@5 to the hits": "0.4632",
     "nDCG(dcg='exp-log2')@5, two decimals": "0.46",
     "nDCG(dcg='exp-log2',ideal='uncut')@5": "0.4397",
-    "nDCG(judged_only=True)@5": "0.5902",
+    "nDCG(dcg='log2',judged_only=True)@5": "0.5902",
     "nDCG(dcg='exp-log2',ideal='shown')@5": "0.7475",
     "nDCG(gains='0 0 0 3 4')@5": "0.5367",
     "ERR(max_rel=4)@5": "0.6137",
@@ -60,7 +62,7 @@ ALL_JUDGED = {
     "DCG(dcg='log2')@5": "6.648712314377457",
     "DCG(dcg='exp-log2')@5": "16.779642067948913",
     "DCG@5 with ln": "24.20790639932173",
-    "nDCG@5": "0.9078641832833736",
+    "nDCG(dcg='log2')@5": "0.9078641832833736",
     "nDCG(dcg='exp-log2')@5": "0.7860353577841278",
     "SDCG@5": "0.5637",
     "AP(rel=3)@5": "0.8333333333333333",
@@ -126,10 +128,10 @@ def by_trec_eval(name, shown, others, **options):
 @pytest.mark.parametrize(
     ("ours", "theirs", "digits"),
     [
-        ("nDCG@5", "nDCG@5", 12),
-        ("nDCG(ideal='uncut')@5", "nDCG", 12),
+        ("nDCG(dcg='log2')@5", "nDCG@5", 12),
+        ("nDCG(dcg='log2',ideal='uncut')@5", "nDCG", 12),
         ("nDCG(dcg='exp-log2')@5", "nDCG(dcg='exp-log2')@5", 5),
-        ("nDCG(judged_only=True)@5", "nDCG(judged_only=True)@5", 12),
+        ("nDCG(dcg='log2',judged_only=True)@5", "nDCG(judged_only=True)@5", 12),
         ("ERR(max_rel=4)@5", "ERR@5", 5),
         ("AP(rel=3)@5", "AP(rel=3)", 12),
         ("AP(rel=1)@5", "AP", 12),
@@ -153,8 +155,8 @@ def test_ir_measures_reports_what_the_table_says_it_does(shown, others, ours, th
 @pytest.mark.parametrize(
     ("ours", "theirs", "options"),
     [
-        ("nDCG@5", "ndcg_cut.5", {}),
-        ("nDCG(ideal='uncut')@5", "ndcg", {}),
+        ("nDCG(dcg='log2')@5", "ndcg_cut.5", {}),
+        ("nDCG(dcg='log2',ideal='uncut')@5", "ndcg", {}),
         ("AP(rel=1)@5", "map", {}),
         ("AP(rel=3)@5", "map", {"relevance_level": 3}),
         ("RR(rel=3)@5", "recip_rank", {"relevance_level": 3}),
@@ -170,7 +172,7 @@ def test_scikit_learn_takes_the_results_shown_for_the_ideal_list():
     shown = [[grade or 0 for grade in SHOWN]]
     order = [list(range(len(SHOWN), 0, -1))]
     found = values(SHOWN, OTHERS)
-    assert found["nDCG(ideal='shown')@5"] == pytest.approx(ndcg_score(shown, order), abs=1e-12)
+    assert found["nDCG(dcg='log2',ideal='shown')@5"] == pytest.approx(ndcg_score(shown, order), abs=1e-12)
     assert found["DCG(dcg='log2')@5"] == pytest.approx(dcg_score(shown, order), abs=1e-12)
     exponential = [[2**grade - 1 for grade in shown[0]]]
     assert found["nDCG(dcg='exp-log2',ideal='shown')@5"] == pytest.approx(ndcg_score(exponential, order))
@@ -185,6 +187,72 @@ def test_rankkit_reads_the_top_of_the_scale_off_the_query_by_default():
     with_scale = rankkit.score(of_query, "err", k=5, max_grade=4)
     assert found["ERR(max_rel=4)@5"] == pytest.approx(with_scale, abs=1e-12)
     assert found["ERR@5 on the seen scale"] > with_scale + 0.2
+
+
+# In the table by name: what of these tools gives it.
+IR_MEASURES = {
+    "nDCG(dcg='exp-log2')@5": "nDCG(dcg='exp-log2')@5", "nDCG(dcg='log2')@5": "nDCG@5",
+    "nDCG(dcg='log2',ideal='uncut')@5": "nDCG",
+    "nDCG(dcg='log2',judged_only=True)@5": "nDCG(judged_only=True)@5",
+    "ERR(max_rel=4)@5": "ERR@5", "AP(rel=3)@5": "AP(rel=3)@5",
+    "AP(rel=3,judged_only=True)@5": "AP(rel=3,judged_only=True)@5", "AP(rel=1)@5": "AP@5",
+    "RR(rel=3)@5": "RR(rel=3)@5", "RR(rel=1)@5": "RR@5",
+    "RR(rel=3,judged_only=True)@5": "RR(rel=3,judged_only=True)",
+    "RBP(p=0.8,rel=3)@5": None, "P(rel=3)@5": "P(rel=3)@5", "P(rel=1)@5": "P@5",
+    "P(rel=3,judged_only=True)@5": "P(rel=3,judged_only=True)@5", "infAP(rel=3)@5": "infAP(rel=3)",
+    "Bpref(rel=3)@5": "Bpref(rel=3)", "Judged@5": "Judged@5",
+}  # fmt: skip
+"""None: by cwl_eval, which these tests do not have."""
+RANKKIT = {
+    "nDCG(dcg='exp-log2')@5": ("ndcg", {}), "nDCG(dcg='log2')@5": ("ndcg", {"gain": "linear"}),
+    "ERR(max_rel=4)@5": ("err", {"max_grade": 4}), "ERR@5 on the seen scale": ("err", {}),
+    "AP(rel=1)@5": ("map", {}), "RR(rel=1)@5": ("mrr", {}), "P(rel=1)@5": ("precision", {}),
+}  # fmt: skip
+MIXED = [((3, None, 4, 0, 1), OTHERS), ((1, 3, 0, 2, None), (2, 1)), ((0, 1, None, 3, 3), (3, 3, 1))]
+
+
+def said_of(tool):
+    """Return the names of the conventions that the table says a tool reports."""
+    told = [*conventions(SCALE), *conventions(SCALE, INCOMPLETE_JUDGMENTS)]
+    return {one.measure for one in told if re.search(rf"\b{tool}\b", one.tools)}
+
+
+def test_what_the_table_says_of_ir_measures_is_what_it_gives():
+    assert said_of("ir_measures") == set(IR_MEASURES)
+    for shown, others in MIXED:
+        found = values(shown, others)
+        for ours, theirs in IR_MEASURES.items():
+            if theirs is not None:
+                digits = 5 if theirs.startswith("ERR") or "exp" in theirs or "infAP" in theirs else 12
+                value = by_ir_measures(theirs, shown, others)
+                assert found[ours] == pytest.approx(value, abs=10**-digits), ours
+
+
+def test_what_the_table_says_of_rankkit_is_what_it_gives():
+    assert said_of("rankkit") == {*RANKKIT, "DCG(dcg='exp-log2')@5"}
+    for shown, others in MIXED:
+        found = values(shown, others)
+        qrels, run = documents(shown, others)
+        one = Run("1", tuple(run["1"]), qrels["1"])
+        for ours, (name, options) in RANKKIT.items():
+            assert found[ours] == pytest.approx(rankkit.score(one, name, k=5, **options), abs=1e-12), ours
+        gains = [2 ** (grade or 0) - 1 for grade in shown]
+        assert found["DCG(dcg='exp-log2')@5"] == pytest.approx(rankkit.dcg(gains, 5), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["ERR(judged_only=True)@5", "RR(rel=3,judged_only=True)@5", "infAP(rel=3)@5"]
+)
+def test_ir_measures_refuses_what_the_table_does_not_say_of_it(name):
+    with pytest.raises((AssertionError, KeyError, ValueError)):
+        by_ir_measures(name, SHOWN, OTHERS)
+
+
+def test_rbp_of_trec_eval_is_scaled_by_the_best_judged_grade_as_worked_by_hand():
+    name = "RBP(p=0.9)@5 of the best judged"
+    assert values((2, 0, 1), (1,))[name] == pytest.approx(0.1 * (1 + 0.81 / 2))
+    assert values((2, 0, 1), (4,))[name] == pytest.approx(0.1 * (1 / 2 + 0.81 / 4))
+    assert values((0, 0), (0,))[name] == 0
 
 
 # ---- what a convention needs -----------------------------------------------------------------------

@@ -44,7 +44,8 @@ def ours(world, *names, **options):
 
 
 TREC = {
-    "map": "map", "ndcg": "ndcg", "recip_rank": "recip_rank", "Rprec": "Rprec(rel=1)", "bpref": "bpref",
+    "map": "map", "ndcg": "nDCG(dcg='log2')", "recip_rank": "recip_rank",
+    "Rprec": "Rprec(rel=1)", "bpref": "Bpref(rel=1)",
     "infAP": "infAP(rel=1)", "set_P": "set_P", "set_recall": "set_recall", "set_F": "set_F",
     "P_5": "P_5", "P_30": "P_30", "recall_10": "recall_10", "ndcg_cut_5": "ndcg_cut_5",
     "ndcg_cut_30": "ndcg_cut_30", "map_cut_10": "map_cut_10", "success_5": "success_5",
@@ -89,7 +90,8 @@ def test_interpolated_precision_is_pytrec_evals_where_both_round_alike(world):
 @pytest.mark.parametrize(
     "name",
     [
-        "nDCG@10", "nDCG", "nDCG(judged_only=True)@5", "P(rel=2)@5", "AP(rel=2)",
+        "nDCG(dcg='log2')@10", "nDCG(dcg='log2')", "nDCG(dcg='log2',judged_only=True)@5",
+        "P(rel=2)@5", "AP(rel=2)",
         "AP(rel=2,judged_only=True)@10", "RR(rel=2)", "RR(rel=1,judged_only=True)", "R(rel=3)@10",
         "Success(rel=4)@3", "Rprec(rel=2)", "Bpref(rel=2)", "infAP(rel=3)", "P(rel=1,judged_only=True)@10",
         "Success(rel=1,judged_only=True)@5",
@@ -155,7 +157,7 @@ def test_judged_is_that_of_ir_measures_where_no_grade_is_below_0(world):
 
 def test_dcg_and_the_ndcg_of_what_is_shown_are_scikit_learns(world):
     qrels, run = positive(untied(world))
-    found = ours((qrels, run), "DCG(dcg='log2')@10", "nDCG(ideal='shown')")
+    found = ours((qrels, run), "DCG(dcg='log2')@10", "nDCG(dcg='log2',ideal='shown')")
     for query in list(run)[:300]:
         ranked = sorted(run[query], key=run[query].get, reverse=True)
         grades = np.array([[qrels[query].get(doc, 0) for doc in ranked]])
@@ -164,7 +166,7 @@ def test_dcg_and_the_ndcg_of_what_is_shown_are_scikit_learns(world):
         scores = -np.arange(grades.size)[None].astype(float)
         dcg = dcg_score(grades, scores, k=10, ignore_ties=True)
         assert found["DCG(dcg='log2')@10"][query] == pytest.approx(dcg, abs=1e-9)
-        assert found["nDCG(ideal='shown')"][query] == pytest.approx(
+        assert found["nDCG(dcg='log2',ideal='shown')"][query] == pytest.approx(
             ndcg_score(grades, scores, ignore_ties=True), abs=1e-9
         )
 

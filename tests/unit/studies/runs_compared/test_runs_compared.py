@@ -10,9 +10,18 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
+from clickassay.core.records import SampleKey
+from clickassay.correlation.jackknife import HEAVY_TAIL
+from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.compare import compare_runs
-from clickassay.studies.runs_compared.noise import from_intervals, weighted_changes, within_changes
-from clickassay.studies.runs_compared.numbers import DiffOptions, flag_findings
+from clickassay.studies.runs_compared.noise import (
+    from_intervals,
+    mean_changes,
+    weighted_changes,
+    within_changes,
+)
+from clickassay.studies.runs_compared.numbers import DiffOptions
+from clickassay.studies.runs_compared.watch import flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (
     COMMITTED,
@@ -125,9 +134,109 @@ def test_errors_of_runs_without_a_common_query_add_up_and_cancel_for_clicks_that
     assert widths[1] < 0.01 * widths[0]
 
 
+# ---- users ------------------------------------------------------------------------------------
+
+
+def sessions_of(seed, names, *, folds=3):
+    """Sessions (query, configuration, fold, click value); a fold's users click more or less everywhere."""
+    rng = np.random.default_rng(seed)
+    rows, habit = [], rng.normal(0, 0.5, folds)
+    for query in names:
+        for number in range(int(rng.integers(1, 4))):
+            graded = rng.normal(size=2)
+            for _ in range(int(rng.integers(folds, 12))):
+                fold = int(rng.integers(folds))
+                rows.append((query, number, fold, graded, 0.3 * graded[0] + habit[fold] + rng.normal()))
+    return rows
+
+
+def sample_from(rows):
+    """The sample of some sessions: two editorial metrics, and one click metric."""
+    groups = {}
+    for query, number, _, graded, value in rows:
+        groups.setdefault((query, number), (graded, []))[1].append(value)
+    found = sorted({query for query, _ in groups})
+    keys = sorted(groups)
+    sample = sample_of(
+        [[np.mean(groups[key][1])] for key in keys],
+        [groups[key][0] for key in keys],
+        [len(groups[key][1]) for key in keys],
+        [found.index(query) for query, _ in keys],
+    )
+    return dataclasses.replace(sample, queries=tuple(found))
+
+
+def mean_of(sample, kept, click, editorial):
+    """The mean over sessions of an editorial metric, or where that is None of a click metric."""
+    values = sample.click_values[:, click] if editorial is None else sample.editorial_values[:, editorial]
+    return DescrStatsW(values[kept], weights=sample.sessions[kept]).mean
+
+
+def variance_with_users(a, b, statistic, place, folds):
+    """Variance of a change and its degrees: queries, folds of users and both left out, in plain loops."""
+
+    def change(*lacks):
+        samples = [
+            sample_from([row for row in rows if not any(lack(row) for lack in lacks)]) for rows in (a, b)
+        ]
+        of_a, of_b = (statistic(sample, np.full(len(sample.sessions), True), *place) for sample in samples)
+        return of_b - of_a
+
+    whole, queries = change(), sorted({row[0] for row in (*a, *b)})
+    by_query = np.array([change(lambda row, q=query: row[0] == q) for query in queries])
+    by_fold = np.array([change(lambda row, f=fold: row[2] == f) for fold in range(folds)])
+    cells = np.array(
+        [
+            [change(lambda row, q=query, f=fold: (row[0], row[2]) == (q, f)) for fold in range(folds)]
+            for query in queries
+        ]
+    )
+
+    def spread(values):
+        squares, n = (values - values.mean()) ** 2, len(values)
+        degrees = 2 / max((squares**2).sum() / squares.sum() ** 2 - 1 / n, 2 / (n - 1))
+        return (n - 1) / n * squares.sum(), degrees
+
+    (of_queries, degrees), (of_users, few) = spread(by_query), spread(by_fold)
+    degrees = min(4 * degrees, len(queries) - 1)
+    by_chance = folds / (folds - 1) * ((cells - cells.mean(axis=1, keepdims=True)) ** 2).sum()
+    added = max(of_users - by_chance, 0)
+    total = of_queries + added
+    return whole, total, min(total**2 / (of_queries**2 / degrees + added**2 / few), len(queries) - 1), added
+
+
+@pytest.mark.parametrize(
+    ("test", "statistic", "places"),
+    [
+        (weighted_changes, weighted, [(0, 0), (0, 1)]),
+        (within_changes, closed_form, [(0, 0), (0, 1)]),
+        (mean_changes, mean_of, [(0, None), (0, 0), (0, 1)]),
+    ],
+)
+def test_users_widen_an_interval_as_in_a_loop_over_queries_folds_and_both(test, statistic, places):
+    rows = sessions_of(21, names(0, 12)), sessions_of(22, names(4, 16))
+    a, b = (sample_from(own) for own in rows)
+    parts = [[[row for row in own if row[2] != fold] for own in rows] for fold in range(3)]
+    found = test(a, b, [tuple(sample_from(own) for own in part) for part in parts])
+    all_added = []
+    for number, place in enumerate(places):
+        change, variance, degrees, added = variance_with_users(*rows, statistic, place, 3)
+        reach = stats.t.ppf(0.975, degrees) * math.sqrt(variance)
+        assert found.b[number] - found.a[number] == pytest.approx(change, rel=1e-9)
+        assert found.low[number] == pytest.approx(change - reach, rel=1e-6)
+        assert found.high[number] == pytest.approx(change + reach, rel=1e-6)
+        assert found.p[number] == pytest.approx(
+            2 * stats.t.sf(abs(change) / math.sqrt(variance), degrees), rel=1e-6
+        )
+        all_added.append(added)
+    if test is mean_changes:
+        assert all_added[0] > 0  # users of a fold click alike: that is more than chance
+
+
 def test_a_sample_has_not_changed_from_itself():
     sample = random_sample(6, names(0, 30))
-    for found in (weighted_changes(sample, sample), within_changes(sample, sample)):
+    for test in (weighted_changes, within_changes, mean_changes):
+        found = test(sample, sample)
         for values, expected in ((found.low, 0), (found.high, 0), (found.p, 1)):
             np.testing.assert_array_equal(values, np.full(4, expected))
 
@@ -186,7 +295,7 @@ def test_the_committed_run_does_not_differ_from_itself():
     rows = sum(
         pl.read_parquet(COMMITTED / f"{name}.parquet").height for name in ("correlations", "differences")
     )
-    assert diff.numbers.height == rows
+    assert diff.numbers.filter(pl.col("table") != "means").height == rows
     assert set(diff.numbers["status"]) <= {"same", "no value"}
     assert (diff.flips.height, diff.highest.height) == (0, 0)
     assert {entry.status for entry in diff.entries} == {"same"}
@@ -208,7 +317,7 @@ def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halve
             assert (row["a"], row["b"]) == (stated[0][place], stated[1][place])
             assert row["change"] == pytest.approx(row["b"] - row["a"], abs=1e-15)
             assert row["ci_low"] < row["change"] < row["ci_high"]
-            assert row["tested_by"] == "queries left out"
+            assert row["tested_by"] == "queries and users left out"
 
 
 def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
@@ -222,8 +331,12 @@ def test_runs_of_other_queries_share_none_and_err_as_both_intervals_say(halves):
         for run in halves
         for row in pl.read_parquet(run / "correlations.parquet").filter(at()).iter_rows(named=True)
     ]
+    # as from independent samples of queries; what two folds of users show between them can only add to it
     row = number(diff)
-    assert (row["ci_high"] - row["ci_low"]) / 2 == pytest.approx(math.hypot(*half_width), rel=0.15)
+    assert (row["ci_high"] - row["ci_low"]) / 2 > 0.85 * math.hypot(*half_width)
+    samples = [FinishedRun(run).sample(SampleKey("north", 5, "all")).sample for run in halves]
+    found = weighted_changes(*(sample.narrowed(["MeanRR"], ["ERR"]) for sample in samples))
+    assert (found.high[0] - found.low[0]) / 2 == pytest.approx(math.hypot(*half_width), rel=0.15)
 
 
 @pytest.mark.parametrize("table", ["correlations", "differences"])
@@ -243,6 +356,7 @@ def test_numbers_that_are_the_same_are_no_tests_and_weaken_none(whole, tmp_path)
 
     diff = compare_runs(whole, changed_table(whole, tmp_path / "other", "correlations", lowered))
     tested = diff.numbers.filter(pl.col("p_value").is_not_null())
+    assert set(diff.numbers.filter(table="means")["status"]) == {"same"}
     assert tested.select("click_metric", "editorial_metric", "status").rows() == [
         ("MeanRR", "ERR", "beyond noise")
     ]
@@ -265,7 +379,7 @@ def test_a_number_that_its_configurations_do_not_give_is_tested_by_intervals(who
     other = changed_table(halves[0], tmp_path / "other", "correlations", raise_one)
     diff = compare_runs(whole, other)
     assert number(diff)["tested_by"] == "intervals"
-    assert number(diff, place=(*FIRST[:4], "DCG"))["tested_by"] == "queries left out"
+    assert number(diff, place=(*FIRST[:4], "DCG"))["tested_by"] == "queries and users left out"
     assert change_words(number(diff)).endswith("tested from intervals alone")
 
 
@@ -276,18 +390,62 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, tmp_p
     assert number(diff)["status"] == "beyond noise"
     assert number(diff)["change"] < -0.2
     told = headline(diff)
-    largest = diff.numbers.filter(table="correlations", status="beyond noise")["change"].abs().max()
-    assert f" fell by {largest:.3g} [" in told
-    assert "beyond noise (adjusted p " in told
+    assert "fell beyond noise; the clearest: the correlation of " in told
+    assert told.index("means of click metrics") < told.index("weighted correlations")
 
 
 def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row = {"table": "correlations", "depth": 5} | dict.fromkeys(("market", "judge", "split", "class"), "all")
     row |= {"click_metric": "MeanRR", "editorial_metric": "ERR", "change": -0.031, "ci_low": -0.05}
     row |= {"ci_high": -0.01, "p_adjusted": 0.004, "status": "beyond noise", "tested_by": "queries left out"}
+    row |= {"a": 0.431, "b": 0.4}
     assert change_words(row) == (
-        "ERR with MeanRR (depth 5) fell by 0.031 [0.01, 0.05], beyond noise (adjusted p 0.004)"
+        "the correlation of ERR with MeanRR (depth 5) fell from 0.431 to 0.4, by 0.031 [0.01, 0.05], beyond "
+        "noise (adjusted p 0.004)"
     )
+    mean = row | {"table": "means", "click_metric": None, "change": 0.031, "a": 0.4, "b": 0.431}
+    assert change_words(mean | {"ci_low": 0.01, "ci_high": 0.05}) == (
+        "mean ERR (depth 5) rose from 0.4 to 0.431, by 0.031 [0.01, 0.05], beyond noise (adjusted p 0.004)"
+    )
+
+
+# ---- means ------------------------------------------------------------------------------------
+
+
+def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(halves):
+    diff = compare_runs(*halves)
+    rows = [pl.read_parquet(run / "configurations.parquet").filter(market="north") for run in halves]
+    means = diff.numbers.filter(table="means", market="north")
+    for row in means.iter_rows(named=True):
+        name = row["editorial_metric"] or row["click_metric"]
+        stated = [
+            DescrStatsW(own[name].to_numpy(), weights=own["n_sessions"].to_numpy()).mean for own in rows
+        ]
+        assert (row["a"], row["b"]) == pytest.approx(stated, rel=1e-12)
+        assert row["ci_low"] < row["change"] < row["ci_high"]
+        assert (row["click_metric"] is None) == (row["family"] == "means of editorial metrics")
+        assert row["caution"] == HEAVY_TAIL  # one caution is enough
+    assert means.height == 7 + 11
+    for family in ("means of editorial metrics", "means of click metrics"):
+        own = diff.numbers.filter(family=family)
+        expected = multipletests(own["p_value"].to_numpy(), method="holm")[1]
+        np.testing.assert_allclose(own["p_adjusted"].to_numpy(), expected, rtol=1e-12)
+
+
+def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole, tmp_path):
+    rng = np.random.default_rng(0)  # grades drawn anew, without regard to the results, and high ones
+    raised = judgments().with_columns(
+        grade=pl.Series(rng.choice([2, 3, 4], judgments().height), dtype=pl.Int8)
+    )
+    diff = compare_runs(
+        whole, made(tmp_path / "raised", raised), DiffOptions(metrics=("ERR",), markets=("north",))
+    )
+    told = headline(diff).split("; the clearest: ")
+    assert told[1].startswith("mean ERR (market north, depth 5) rose from ")
+    assert number(diff)["change"] < -0.1
+    assert " fell from " in told[-2]
+    assert "correlation of ERR with " in told[-2]
+    assert "ERR with" not in told[0] + told[1].split(".")[0]
 
 
 # ---- what only one run has --------------------------------------------------------------------
@@ -333,9 +491,10 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     other = made(tmp_path / "three", depth=(3,))
     diff = compare_runs(whole, other, DiffOptions(metrics=("ERR",), click_metrics=("UCTR",)))
     assert set(diff.numbers["status"]) == {"only in A", "only in B"}
-    assert alone_words(diff.numbers, "only in A") == "4 numbers only in A: depth 5"
+    # in two markets: the means of ERR and UCTR, their correlation and its closed form
+    assert alone_words(diff.numbers, "only in A") == "8 numbers only in A: depth 5"
     assert headline(diff) == (
-        "The setting depth changed; no number is in both runs; 4 numbers only in A; 4 numbers only in B."
+        "The setting depth changed; no number is in both runs; 8 numbers only in A; 8 numbers only in B."
     )
 
 
@@ -354,11 +513,13 @@ def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_no
     ]
     changes = [-0.2, 0.2, 0.2, 0.1, 0.0, None, None]
     numbers = pl.DataFrame({"change": changes, "status": statuses})
+    numbers = numbers.with_columns(table=pl.lit("correlations"))
     assert flag_findings(numbers, 0.1)["finding"].to_list() == [True, True, True, False, False, False, True]
     assert flag_findings(numbers, 0.1, beyond_noise=True)["finding"].to_list() == [
         *(True, False, True, False, False, False, True)
     ]
     assert not flag_findings(numbers, None)["finding"].any()
+    assert not flag_findings(numbers.with_columns(table=pl.lit("means")), 0.1)["finding"].any()
 
 
 # ---- order of metrics -------------------------------------------------------------------------
@@ -425,7 +586,26 @@ def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
     (row,) = compare_runs(whole, other).highest.to_dicts()
     assert (row["market"], row["click_metric"]) == ("north", "MeanRR")
     assert (row["highest_a"], row["correlation_a"]) == (best["editorial_metric"], best["correlation"])
-    assert (row["highest_b"], row["correlation_b"]) == ("P@1", 0.99)
+    assert (row["highest_b"], row["correlation_b"], row["significant"]) == ("P@1", 0.99, False)
+    pair = sorted([best["editorial_metric"], "P@1"])
+    sign = 0.2 if pair[0] == best["editorial_metric"] else -0.2  # each leads significantly in its run
+
+    def led(side):
+        def change(rows):
+            own = (pl.col("click_metric") == "MeanRR") & (pl.col("market") == "north")
+            own &= pl.concat_list("metric_a", "metric_b").list.sort() == pair
+            first = pl.when(pl.col("metric_a") == pair[0]).then(side).otherwise(-side)
+            return rows.with_columns(
+                pl.when(own).then(first).otherwise("difference").alias("difference"),
+                pl.when(own).then(0.01).otherwise("p_adjusted").alias("p_adjusted"),
+            )
+
+        return change
+
+    before = changed_table(whole, tmp_path / "before", "comparisons", led(sign))
+    after = changed_table(other, tmp_path / "after", "comparisons", led(-sign))
+    assert compare_runs(before, after).highest["significant"].to_list() == [True]
+    assert compare_runs(before, other).highest["significant"].to_list() == [False]
     assert compare_runs(whole, other, DiffOptions(metrics=("AP",))).highest.is_empty()
 
 

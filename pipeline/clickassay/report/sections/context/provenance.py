@@ -44,8 +44,8 @@ CHOICES = (
     "of the interval is Student's t times this error. When few queries make up most of the variance, the "
     "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
     "Fisher's scale (artanh), so that they stay within -1 and 1.",
-    "An interval is marked as not to be relied on with fewer than 50 queries, or when a few "
-    "influential queries decide.",
+    "An interval is marked as not to be relied on with fewer than 50 queries, or when sessions per query are "
+    "heavy-tailed: they follow a power law, so that queries which decide may be missing from the log.",
     "Noise correction: a click metric of a configuration is noisy because it has few sessions. The variance "
     "between these sessions gives the variance of this noise, which is subtracted from the variance of the "
     "click metric. The interval (Fieller) has no finite end when nothing may be left.",

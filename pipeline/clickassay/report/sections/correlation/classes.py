@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 
 from clickassay.core.records import SampleKey
-from clickassay.core.text import listed, number, plural, sentence, visible
+from clickassay.core.text import count, listed, number, plural, sentence, visible
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, not_computed
 from clickassay.report.charts.marks import common_domain, decile_lines
@@ -19,16 +20,27 @@ from clickassay.report.model import (
     Table,
     estimate,
     in_order,
+    noise_corrected,
     other_samples_table,
 )
 
 FREQUENCY = "frequency"
+UNSPACED = (
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana, Chinese characters
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003134f]"  # Thai, Lao, Burmese, Khmer, more Chinese
+)
+"""Letters of scripts that put no spaces between words."""
+
+NOISE = (
+    "Frequent queries have more sessions per list, so less noise in their clicks: that alone lets the "
+    "correlation rise with the decile, even if metrics and users relate in the same way everywhere."
+)
 SPLITS_SHOWN = 6
 """Attributes of queries that get a table on the page; the CSV files hold all of them."""
 
 CLASS_ORDER = (
     *("1", "2", "3", "4", "4+", "5", "6", "7", "8", "9", "10"),
-    *("low", "middle", "high", "true", "false", "unknown"),
+    *("low", "middle", "high", "no clicks", "true", "false", "unknown"),
 )
 CLASS_LABELS = {
     "length": {"1": "1 word", "2": "2 words", "3": "3 words", "4+": "4 or more"},
@@ -61,7 +73,7 @@ def classes_section(run: Run) -> Section:
         ),
     )
     reading = [_reading(run, split) for split in ("length", navigational, *more[:SPLITS_SHOWN])]
-    notes = [remark, *_skipped(run, more)]
+    notes = [unspaced_note(_queries(run)), remark, *_skipped(run, more)]
     return Section(
         "classes",
         "Kinds of queries",
@@ -77,8 +89,49 @@ def _navigational(run: Run) -> tuple[str, str]:
     if "navigational" in splits or (run.info.get("has_navigational") and "click_entropy" not in splits):
         return "navigational", ""
     return "click_entropy", (
-        "No input says which queries are navigational; instead, queries are split into three equal parts by "
-        "click entropy (low: all users click the same result, as for navigational queries)."
+        "No input says which queries are navigational; instead, queries with a click are split into thirds "
+        "by click entropy (low: users mostly click the same result, as for navigational queries). Queries of "
+        "equal entropy stay together, so the parts may differ in size; those without a click are a class of "
+        "their own."
+    )
+
+
+def _queries(run: Run) -> pl.DataFrame:
+    """Return the queries of the headline sample, the rarest first, and their sessions."""
+    rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
+    return rows.sort("n_sessions", "query")
+
+
+def unspaced_note(queries: pl.DataFrame) -> str:
+    """Say how many queries are in a script without spaces, so that words are not counted; '' if none."""
+    number_found = int(queries["query"].str.contains(UNSPACED).sum())
+    if not number_found:
+        return ""
+    every = plural(queries.height, "query", "queries")
+    return (
+        f"Words are counted by spaces, and {count(number_found)} of {every} have letters of a script that is "
+        "written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer or Burmese): without "
+        "spaces a query counts as 1 word, however long it is."
+    )
+
+
+def ties_note(sessions: Sequence[int]) -> str:
+    """Say which borders of the deciles part queries with the same number of sessions; '' if none does.
+
+    `sessions` are those of all queries of the sample, ascending.
+    """
+    decile = [10 * rank // len(sessions) + 1 for rank in range(len(sessions))]
+    cut = [
+        (decile[rank - 1], decile[rank], sessions[rank])
+        for rank in range(1, len(sessions))
+        if decile[rank - 1] != decile[rank] and sessions[rank - 1] == sessions[rank]
+    ]
+    if not cut:
+        return ""
+    borders = listed(f"{low} and {high} ({plural(number, 'session')})" for low, high, number in cut)
+    return (
+        f"Queries with equally many sessions lie on both sides of the border between deciles {borders}: "
+        "there the order of their texts decides, so these deciles do not part rarer from more frequent ones."
     )
 
 
@@ -116,8 +169,10 @@ def _table(run: Run, split: str, name: str, title: str, samples: Sequence[Sample
     )
 
 
-def _sample_rows(run: Run, sample: SampleKey, split: str, metrics: Sequence[str]) -> list[Row]:
-    found = class_estimates(run, sample, split)
+def _sample_rows(
+    run: Run, sample: SampleKey, split: str, metrics: Sequence[str], *, corrected: bool = False
+) -> list[Row]:
+    found = class_estimates(run, sample, split, corrected=corrected)
     numbers = {
         row["class"]: row["n_queries"] for row in _class_frame(run, sample, split).iter_rows(named=True)
     }
@@ -136,14 +191,19 @@ def _class_frame(run: Run, sample: SampleKey, split: str) -> pl.DataFrame:
     return run.correlations(sample, split=split).filter(click_metric=run.click)
 
 
-def class_estimates(run: Run, sample: SampleKey, split: str) -> dict[str, dict[str, Estimate]]:
-    """Return the estimates of one sample by class, in report order, and editorial metric."""
+def class_estimates(
+    run: Run, sample: SampleKey, split: str, *, corrected: bool = False
+) -> dict[str, dict[str, Estimate]]:
+    """Return the estimates of one sample by class, in report order, and editorial metric.
+
+    The noise-corrected ones if `corrected`.
+    """
     frame = _class_frame(run, sample, split)
     found: dict[str, dict[str, Estimate]] = {
         label: {} for label in in_order(frame["class"].unique().to_list(), CLASS_ORDER)
     }
     for row in frame.iter_rows(named=True):
-        found[row["class"]][row["editorial_metric"]] = estimate(row)
+        found[row["class"]][row["editorial_metric"]] = noise_corrected(row) if corrected else estimate(row)
     return found
 
 
@@ -167,7 +227,26 @@ def _reading(run: Run, split: str) -> str:
         f"{name} for {listed(labels.get(label, visible(label)) for label in best if best[label] == name)}"
         for name in names
     ]
-    return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+    if _leader_changes(found, best):
+        return sentence(f"By {_kind(split)}, the leader changes: {'; '.join(parts)}")
+    return sentence(
+        f"By {_kind(split)}, the highest value is that of {'; of '.join(parts)}; but intervals overlap, so "
+        "that this is no evidence that the best metric changes"
+    )
+
+
+def _leader_changes(found: Mapping[str, Mapping[str, Estimate]], best: Mapping[str, str]) -> bool:
+    """Whether two classes have leaders, each with its interval above that of the other's leader."""
+    return any(
+        _is_above(found[one], best[one], best[other]) and _is_above(found[other], best[other], best[one])
+        for one, other in combinations(best, 2)
+        if best[one] != best[other]
+    )
+
+
+def _is_above(line: Mapping[str, Estimate], name: str, rival: str) -> bool:
+    low, high = (line[each] if each in line else not_computed() for each in (name, rival))
+    return low.low is not None and high.high is not None and low.low > high.high
 
 
 def _best(run: Run, line: Mapping[str, Estimate]) -> str | None:
@@ -192,41 +271,56 @@ def frequency_section(run: Run) -> Section:
     title = "Rare and frequent queries"
     metrics = [name for name in run.editorial if name in EDITORIAL_METRICS]
     data = run.frames["correlations"].filter(split=FREQUENCY, click_metric=run.click)
-    rows = tuple(
-        row for sample in run.headline_samples for row in _sample_rows(run, sample, FREQUENCY, metrics)
-    )
-    table = Table(
-        "figure4_frequency",
-        f"Figure 4 in numbers: correlation with {run.click} by frequency "
-        f"decile{run.title_suffix(*run.headline_samples)}",
-        "Decile",
-        ("Queries", *metrics),
-        rows,
-        data=data,
+    table = _frequency_table(run, metrics, "figure4_frequency", f"correlation with {run.click}", data)
+    without_noise = _frequency_table(
+        run, metrics, "figure4_noise_corrected", f"noise-corrected correlation with {run.click}", None
     )
     lines = _lines(run, metrics)
     if not lines:
         text = f"There is nothing to show: no decile has a correlation with {run.click}."
         return Section("frequency", title, (text,), tables=(table,))
-    domain = common_domain([one for line in lines.values() for one in line.values()])
+    corrected = _lines(run, metrics, corrected=True)
+    drawn = {name: _within_scale(corrected.get(name, {})) for name in lines}
+    estimates = [one for line in lines.values() for one in line.values()]
+    domain = common_domain(estimates, [value for line in drawn.values() for value in line.values()])
     figures = tuple(
         Figure(
             f"frequency-{place}",
             name,
             _line_text(run, name, line),
-            decile_lines(lines, name, domain=domain),
+            decile_lines(lines, name, domain=domain, corrected=drawn[name]),
             table.name,
         )
         for place, (name, line) in enumerate(lines.items())
     )
-    legend = (("line", "the metric named above, with its 95 % interval"), ("line-quiet", "the other metrics"))
-    return Section(
-        "frequency", title, _frequency_reading(run, lines), figures, legend=legend, folded=(table,)
+    legend = (
+        ("line", "the metric named above, with its 95 % interval"),
+        ("diamond", "its noise-corrected correlation, where it lies within -1 to 1"),
+        ("line-quiet", "the other metrics"),
     )
+    reading = _frequency_reading(run, lines, corrected)
+    return Section("frequency", title, reading, figures, legend=legend, folded=(table, without_noise))
 
 
-def _lines(run: Run, metrics: Sequence[str]) -> dict[str, dict[int, Estimate]]:
-    found = {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY)
+def _frequency_table(
+    run: Run, metrics: Sequence[str], name: str, what: str, data: pl.DataFrame | None
+) -> Table:
+    rows = tuple(
+        row
+        for sample in run.headline_samples
+        for row in _sample_rows(run, sample, FREQUENCY, metrics, corrected=data is None)
+    )
+    title = f"Figure 4 in numbers: {what} by frequency decile{run.title_suffix(*run.headline_samples)}"
+    return Table(name, title, "Decile", ("Queries", *metrics), rows, data=data)
+
+
+def _within_scale(line: Mapping[int, Estimate]) -> dict[int, float]:
+    """Return the values that a correlation can have: noise-corrected ones may lie beyond."""
+    return {at: one.value for at, one in line.items() if one.value is not None and abs(one.value) <= 1}
+
+
+def _lines(run: Run, metrics: Sequence[str], *, corrected: bool = False) -> dict[str, dict[int, Estimate]]:
+    found = {} if run.headline is None else class_estimates(run, run.headline, FREQUENCY, corrected=corrected)
     lines = {
         name: {int(label): line[name] for label, line in found.items() if label.isdecimal() and name in line}
         for name in metrics
@@ -239,8 +333,8 @@ def _line_text(run: Run, name: str, line: Mapping[int, Estimate]) -> str:
     return f"Correlation of {name} with {run.click} by frequency decile, 1 = rarest: {', '.join(parts)}."
 
 
-def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:
-    where = run.headline.label if run.headline else ""
+def _ends(lines: Mapping[str, Mapping[int, Estimate]]) -> list[str]:
+    """Say from where to where the lines of the paper's two metrics go, or the first line."""
     parts = []
     for name in [name for name in ("DCG", "ERR") if name in lines] or list(lines)[:1]:
         known = {at: one.value for at, one in lines[name].items() if one.value is not None}
@@ -249,10 +343,20 @@ def _frequency_reading(run: Run, lines: Mapping[str, Mapping[int, Estimate]]) ->
             f"{name} goes from {number(known[first])} in decile {first} "
             f"to {number(known[last])} in decile {last}"
         )
+    return parts
+
+
+def _frequency_reading(
+    run: Run, lines: Mapping[str, Mapping[int, Estimate]], corrected: Mapping[str, Mapping[int, Estimate]]
+) -> tuple[str, ...]:
+    where = run.headline.label if run.headline else ""
+    noise = f"{NOISE} Noise-corrected, {listed(_ends(corrected))}." if corrected else NOISE
     sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
     most = plural(max(sizes, default=0), "query", "queries")
-    size = f"Deciles are of equal size, {most} at most; 1 holds the rarest."
-    return (sentence(f"At {where}, {listed(parts)}"), size, *_cautions(lines))
+    size = f"Deciles are of equal size, {most} at most, by increasing sessions of the query."
+    ties = ties_note(_queries(run)["n_sessions"].to_list())
+    texts = (sentence(f"At {where}, {listed(_ends(lines))}"), noise, size, ties, *_cautions(lines))
+    return tuple(text for text in texts if text)
 
 
 def _cautions(lines: Mapping[str, Mapping[int, Estimate]]) -> tuple[str, ...]:

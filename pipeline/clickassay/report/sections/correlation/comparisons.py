@@ -17,9 +17,9 @@ from clickassay.report.verdict.claims import Findings
 from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
 from clickassay.report.verdict.sentences import first_finding
 from clickassay.report.verdict.words import (
-    MAX_QUERIES_NEEDED,
-    approximate_count,
     caution_sentence,
+    is_within_reach,
+    needed_text,
     queries_needed_cell,
     significance_text,
     test_text,
@@ -29,8 +29,10 @@ LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly d
 HEADS = ("Difference", "p-value", "Adjusted p", "Significant", "Queries needed")
 LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
 NEEDED_NOTE = (
-    "Queries needed: this many judged queries detect a difference of this size 4 times out of 5 (a power of "
-    "80 %). Fewer may be enough, with luck."
+    "Queries needed: this many judged queries detect such a difference 4 times out of 5 (power 80 %), in "
+    "a test at 0.05 divided by the pairs of the family (Bonferroni). The fewest are for the far end of the "
+    "interval, the most for its near end; where the interval contains 0 there is no most. Out of reach: more "
+    "than 100 times the queries of this run."
 )
 FAMILY = (
     "Two metrics are significantly different when the adjusted p-value (Holm) is below 0.05. This keeps the "
@@ -95,9 +97,7 @@ def _pair_row(row: Mapping[str, Any]) -> Row:
 
 
 def _queries_cell(found: Lead) -> Cell:
-    return queries_needed_cell(
-        found.queries_needed, "no difference to detect" if found.value == 0 else "not tested"
-    )
+    return queries_needed_cell(found, "no difference to detect" if found.value == 0 else "not tested")
 
 
 def _pairs(run: Run, rows: pl.DataFrame) -> list[dict[str, Any]]:
@@ -141,17 +141,16 @@ def _largest_difference(run: Run, significant: Sequence[Mapping[str, Any]]) -> t
 def _ties(ranking: Ranking) -> tuple[str, ...]:
     """Return how many judged queries would show a difference between the best metric and those tied."""
     leads = {name: ranking.leads[name] for name in ranking.tied}
-    needed = {name: one.queries_needed for name, one in leads.items() if one.queries_needed is not None}
-    within = {name: queries for name, queries in needed.items() if queries <= MAX_QUERIES_NEEDED}
+    within = {name: one.queries_needed or 0.0 for name, one in leads.items() if is_within_reach(one)}
     if not within:
         return ()
     fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
     text = (
         f"To show a difference between {ranking.best} and the metrics that are not significantly different "
     )
-    text += f"from it would take about {approximate_count(within[fewest])} judged queries (for {fewest})"
+    text += f"from it would take {needed_text(leads[fewest])} judged queries (for {fewest})"
     if most != fewest:
-        text += f" to {approximate_count(within[most])} (for {most})"
+        text += f" or {needed_text(leads[most])} (for {most})"
     text += (
         f"; there are {count(leads[fewest].n_queries)}. That many detect such a difference 4 times out of 5."
     )

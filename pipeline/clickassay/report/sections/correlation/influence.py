@@ -9,8 +9,9 @@ from clickassay.core.text import number, percent, plural, sentence, visible
 from clickassay.report.cells import Cell, Estimate, Row, Share
 from clickassay.report.model import Run, Section, Table, by_pair
 from clickassay.report.verdict.influence import (
-    MAX_INFLUENTIAL_SHARE,
     N_INFLUENTIAL,
+    chance_shares,
+    depends_mostly,
     influence_rows,
     influential_share,
 )
@@ -21,7 +22,12 @@ HEADS = (
     f"Without the {N_INFLUENTIAL} that raise it most",
     f"Without the {N_INFLUENTIAL} that lower it most",
     f"Share of its squared error due to the {N_INFLUENTIAL} most influential",
-    "Depends mostly on them",
+    "More than by chance, and most of it",
+)
+
+SELECTED = (
+    "Any correlation falls without the queries that raise it most, which are chosen for that: the fall is no "
+    "sign that it is due to them alone."
 )
 
 QUERY_HEADS = ("Sessions", "Correlation without it", "Share of the squared error")
@@ -82,9 +88,9 @@ def _query_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
 def _rows(run: Run) -> tuple[Row, ...]:
     if run.headline is None:
         return ()
-    overall = by_pair(run.correlations(run.headline))
+    overall, chance = by_pair(run.correlations(run.headline)), chance_shares(run)
     return tuple(
-        Row("", name, (overall[run.click, name], *cells, _depends_mostly(cells[-1])))
+        Row("", name, (overall[run.click, name], *cells, _depends_mostly(cells[-1], chance)))
         for name in run.editorial
         if (run.click, name) in overall and (cells := _cells(influence_rows(run, name)))
     )
@@ -100,10 +106,10 @@ def _without(rows: pl.DataFrame, side: str) -> Estimate:
     return Estimate(value, reason=None if value is not None else "no such query, or no correlation is left")
 
 
-def _depends_mostly(share: Share) -> str:
+def _depends_mostly(share: Share, chance: tuple[float, float] | None) -> str:
     if share.value is None:
         return "unknown"
-    return "yes" if share.value > MAX_INFLUENTIAL_SHARE else "no"
+    return "yes" if depends_mostly(share.value, chance) else "no"
 
 
 def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
@@ -121,5 +127,16 @@ def _reading(run: Run, ranking: Ranking | None) -> tuple[str, ...]:
         f"{number(ranking.top.value)}. The {influential} most influential account for "
         f"{percent(share.value)} of its squared error"
     )
-    verdict = ": it depends mostly on a few queries" if share.value > MAX_INFLUENTIAL_SHARE else ""
-    return (sentence(text + verdict),)
+    chance = chance_shares(run)
+    verdict = ": it depends mostly on a few queries" if depends_mostly(share.value, chance) else ""
+    return (sentence(text + verdict), SELECTED, *_chance_sentences(chance))
+
+
+def _chance_sentences(chance: tuple[float, float] | None) -> tuple[str, ...]:
+    if chance is None:
+        return ()
+    return (
+        f"With sessions spread over queries as here, the {N_INFLUENTIAL} most influential would account for "
+        f"{percent(chance[0])} on average if queries differed by their sessions and by chance alone, and for "
+        f"more than {percent(chance[1])} in one case of 20.",
+    )

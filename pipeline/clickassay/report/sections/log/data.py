@@ -12,6 +12,7 @@ from clickassay.core.text import capital, count, listed, percent, plural, senten
 from clickassay.report.cells import Row, Share
 from clickassay.report.charts.marks import bars
 from clickassay.report.model import Figure, Run, Section, Table, in_order
+from clickassay.report.sections.log.unjudged import RULES, filled_share
 from clickassay.report.verdict.words import nothing_kept_reason
 
 STEPS = (
@@ -57,6 +58,11 @@ def data_line(run: Run) -> str:
             plural(row["n_configurations"], "configuration"),
         ]
         verb = "grades" if read["judgments"] == 1 else "grade"
+        filled = filled_share(run, run.headline)
+        if filled is not None:
+            rule = RULES[run.settings["unjudged"]]
+            text += f" and grades that are filled in ({percent(filled)} of all, {rule})"
+            verb = "grade"
         text += f" {verb} every result of {percent(row['coverage'])} of the sessions at {run.headline.label} "
         text += f"({', '.join(size)})"
     return sentence(text)
@@ -83,7 +89,7 @@ def statistics_section(run: Run) -> Section:
     table = Table(
         "table1_statistics", "Table 1. Data left after the join with the judgments", "Sample",
         ("Queries", "Configurations", "Sessions", "All sessions", "Coverage"), tuple(rows), data=frame,
-        notes=_samples_not_shown(run),
+        notes=(*_samples_not_shown(run), *_filled_notes(run)),
     )  # fmt: skip
     return Section("data", "The data", _statistics_reading(run), tables=(table,))
 
@@ -92,6 +98,16 @@ def _samples_not_shown(run: Run) -> tuple[str, ...]:
     left = run.n_samples - len(run.shown)
     text = f"{left} more of the {run.n_samples} samples are in the CSV files only, here and below."
     return (text,) if left > 0 else ()
+
+
+def _filled_notes(run: Run) -> tuple[str, ...]:
+    """Return how many of the grades that coverage rests on are not judgments."""
+    shares = {sample.label: filled_share(run, sample) for sample in run.shown}
+    known = [f"{percent(share)} at {label}" for label, share in shares.items() if share is not None]
+    if not known:
+        return ()
+    rule = RULES[run.settings["unjudged"]]
+    return (f"Coverage counts grades that are filled in ({rule}): {listed(known)} of the grades.",)
 
 
 def _statistics_reading(run: Run) -> tuple[str, ...]:

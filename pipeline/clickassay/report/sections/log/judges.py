@@ -1,4 +1,4 @@
-"""Several judges: how far they agree, and with whose grades metrics predict clicks better."""
+"""Several judges: how far they agree, whose order clicks support, whose grades predict clicks better."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,10 +8,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import number, percent, plural, sentence, visible
-from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell
+from clickassay.report.cells import Cell, Estimate, Row, Share, p_cell, p_text
 from clickassay.report.model import Run, Section, Table, estimate
-from clickassay.report.verdict.ranking import ALPHA
-from clickassay.report.verdict.words import interval_text, queries_needed_cell, significance_text
+from clickassay.report.verdict.ranking import ALPHA, lead_from_row
+from clickassay.report.verdict.words import caution_sentence, interval_text, queries_needed_cell
 
 TITLE = "Whose grades?"
 PAIR = ("judge_a", "judge_b")
@@ -23,14 +23,10 @@ AGREEMENT_HEADS = (
     "Linear",
     "Quadratic",
 )
-COMPARISON_HEADS = (
-    "First judge",
-    "Second judge",
-    "Difference",
-    "Adjusted p",
-    "Significant",
-    "Queries needed",
-)
+COMPARISON_HEADS = ("Difference", "Adjusted p", "Better with", "Queries needed")
+DISAGREEMENT_HEADS = ("Difference", "Adjusted p", "Clicks support", "Queries needed")
+NEITHER = "neither, significantly"
+NO_PAIR = "no two neighbours, clicked and at the same positions, were ordered oppositely in both ways"
 ONE_GRADE = "both judges always give the same single grade"
 SS_NOTE = "SS is left out: it is computed from the grades themselves."
 
@@ -40,19 +36,34 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
     pairs = run.frames["agreement"]
     if pairs.is_empty():
         return ()
-    own = _own_comparisons(run)
-    readings = (_agreement_reading(pairs), *_comparison_reading(own))
-    tables = (_agreement_table(pairs), _comparison_table(run, own))
+    own, disputed = _own_comparisons(run), _of_headline(run, run.frames["judge_disagreements"])
+    readings = (
+        _agreement_reading(pairs),
+        *(_disagreement_reading(row) for row in disputed.iter_rows(named=True)),
+        *_comparison_reading(own),
+    )
+    tables = (_agreement_table(pairs), _disagreement_table(run, disputed), _comparison_table(run, own))
     return (
         Section("judges", TITLE, readings, tables=tables, folded=(_confusion(run),), fold_words="By grade"),
     )
 
 
 def _own_comparisons(run: Run) -> pl.DataFrame:
-    rows = run.frames["judge_comparisons"].filter(click_metric=run.click)
+    return _of_headline(run, run.frames["judge_comparisons"].filter(click_metric=run.click))
+
+
+def _of_headline(run: Run, rows: pl.DataFrame) -> pl.DataFrame:
     if run.headline is None:
         return rows.head(0)
     return rows.filter(market=run.headline.market, depth=run.headline.depth)
+
+
+def _named(rows: pl.DataFrame, text: str) -> tuple[str, str]:
+    """Return the heads of the columns of two judges: by name, or if there are several pairs by place."""
+    pairs = rows.select(PAIR).unique()
+    names = pairs.row(0) if pairs.height == 1 else ("the first judge", "the second judge")
+    first, second = (text.format(visible(name)) for name in names)
+    return first, second
 
 
 def _judges(row: Mapping[str, Any]) -> str:
@@ -89,7 +100,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> Table:
         "judge_comparisons",
         f"Correlation with {run.click} by judge, on configurations that both judged{_where(run)}",
         "Editorial metric",
-        COMPARISON_HEADS,
+        (*_named(rows, "Grades of {}"), *COMPARISON_HEADS),
         tuple(Row(_judges(row), row["editorial_metric"], _comparison_cells(row)) for row in found),
         data=run.frames["judge_comparisons"],
         group_head="Judges",
@@ -108,8 +119,64 @@ def _comparison_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
         Estimate(row["correlation_b"], reason="no correlation"),
         estimate(row, "difference", reason="no difference"),
         p_cell(p),
-        significance_text(p),
-        queries_needed_cell(row["queries_needed"], "no difference to detect"),
+        _better(row, p),
+        queries_needed_cell(lead_from_row(row), "no difference to detect"),
+    )
+
+
+def _better(row: Mapping[str, Any], p: float | None) -> str:
+    """Return the judge with whose grades a metric predicts clicks significantly better."""
+    if p is None:
+        return "not tested"
+    if p >= ALPHA:
+        return NEITHER
+    return visible(row["judge_a" if row["difference"] > 0 else "judge_b"])
+
+
+def _disagreement_table(run: Run, rows: pl.DataFrame) -> Table:
+    return Table(
+        "judge_disagreements",
+        f"Clicks on neighbouring results that two judges order oppositely{_where(run)}",
+        "Judges",
+        (
+            *("Pairs of results", "Clicks on one of both"),
+            *_named(rows, "On the upper, where {} puts it first"),
+            *DISAGREEMENT_HEADS,
+        ),
+        tuple(Row("", _judges(row), _disagreement_cells(row)) for row in rows.iter_rows(named=True)),
+        data=run.frames["judge_disagreements"],
+    )
+
+
+def _disagreement_cells(row: Mapping[str, Any]) -> tuple[Cell, ...]:
+    p = row["p_adjusted"]
+    supported = NEITHER if row["supported"] is None else visible(row["supported"])
+    return (
+        *(row["n_pairs"], row["n_clicks"], Share(row["upper_a"]), Share(row["upper_b"])),
+        estimate(row, "difference", reason=NO_PAIR),
+        p_cell(p),
+        "not tested" if p is None else supported,
+        queries_needed_cell(lead_from_row(row), "no difference to detect"),
+    )
+
+
+def _disagreement_reading(row: Mapping[str, Any]) -> str:
+    first, second = visible(row["judge_a"]), visible(row["judge_b"])
+    if row["difference"] is None:
+        return f"Clicks cannot decide between {first} and {second}: {NO_PAIR}."
+    supported, found = row["supported"], estimate(row, "difference")
+    verdict = (
+        f"clicks do not significantly support the order of {first} or of {second}"
+        if supported is None
+        else f"clicks support the order of {visible(supported)}"
+    )
+    pairs, clicks = plural(row["n_pairs"], "pair"), plural(row["n_clicks"], "session")
+    test = f"{interval_text(found)} of the difference, adjusted p {p_text(row['p_adjusted'])}"
+    return (
+        f"Where {first} and {second} order two neighbouring results oppositely ({pairs}, {clicks} that "
+        f"clicked one of both), the upper one gets {percent(row['upper_a'])} of these clicks if {first} puts "
+        f"it first, and {percent(row['upper_b'])} if {second} does: {verdict} ({test})."
+        f"{caution_sentence(found)}"
     )
 
 
@@ -171,4 +238,7 @@ def _pair_reading(rows: Sequence[Mapping[str, Any]]) -> str:
             f"those of {second}, or the other way round ({len(rows)} were tested)"
         )
     name, value = widest["editorial_metric"], number(found.value)
-    return f"{text}. The largest difference is that of {name}, {value} ({interval_text(found)})."
+    return (
+        f"{text}. The largest difference, {first} less {second}, is that of {name}, {value} "
+        f"({interval_text(found)})."
+    )

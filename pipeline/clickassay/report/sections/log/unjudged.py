@@ -24,9 +24,9 @@ MODEL_NOTE = (
     "from the clicks of the users of fold 0. These clicks are used for nothing else: all other numbers of "
     "this report are from the other users."
 )
-BOUNDS_NOTE = (
-    "The worst and the highest grade are given to all results without a judgment alike; if their grades "
-    "differ, a correlation may lie outside this range."
+EXTREMES_NOTE = (
+    "The worst and the highest grade are given to all results without a judgment alike. These are two "
+    "extremes and no bounds: with other grades a correlation can lie outside them, and often does."
 )
 
 
@@ -44,7 +44,7 @@ def unjudged_sections(run: Run) -> tuple[Section, ...]:
         return ()
     rows = tuple(row for sample in run.shown for row in _rows(run, sample))
     rules = set(frame["rule"].unique())
-    notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", BOUNDS_NOTE)) if rule in rules)
+    notes = tuple(note for rule, note in (("model", MODEL_NOTE), ("best", EXTREMES_NOTE)) if rule in rules)
     table = Table(
         "unjudged",
         f"Correlation with {run.click} by treatment of results without a judgment",

@@ -27,13 +27,14 @@ HEADS = (
     "Average of the position",
 )
 NONE = (
-    "No result of this log is shown often enough both with and without a better one above it (20 sessions "
-    "each) to show the cascade effect."
+    "No example of the cascade effect: clicks on all results together are not significantly fewer below a "
+    "better one, or no single result is shown often enough both with and without one (20 sessions each)."
 )
 POINT = (
     "A click model that knows only the position cannot explain this cascade effect, and neither can a "
     "metric that discounts by position alone. A model in which a satisfied user stops looking can; ERR is "
-    "based on one."
+    "based on one. That there is such an effect is tested over all queries together. The "
+    "ratio of an example takes sessions as independent and lists as alike in how much they are clicked."
 )
 
 Example = Mapping[str, Any]

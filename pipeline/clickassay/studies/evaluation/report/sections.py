@@ -47,10 +47,10 @@ def runs_table(frame: pl.DataFrame) -> Table:
 
 
 def means_table(frame: pl.DataFrame) -> Table:
-    """Return the mean of each measure and run, with the worst and the best case where they were computed."""
+    """Return the mean of each measure and run, with its bounds where they were computed."""
     bounded = frame["low"].count() > 0
     rows = tuple(_means_row(row, bounded=bounded) for row in frame.iter_rows(named=True))
-    heads = ("Mean", "low", "high", _QUERIES, *(("worst", "best") if bounded else ()))
+    heads = ("Mean", "low", "high", _QUERIES, *(("least", "largest") if bounded else ()))
     spanners = [(_INTERVAL, 1, 2), *([("Bounds", 4, 2)] if bounded else [])]
     return Table(
         "means", "Means over queries", "Measure", heads, rows,
@@ -95,7 +95,7 @@ def per_query_table(frame: pl.DataFrame) -> Table:
         )
         for row in frame.sort("run", "measure", maintain_order=True).iter_rows(named=True)
     )
-    heads = ("Value", "worst", "best")[: 1 + len(bounds)]
+    heads = ("Value", "least", "largest")[: 1 + len(bounds)]
     return Table(
         "per_query", "Values by query", "Query", heads, rows,
         data=frame, for_papers=False, group_head="Run and measure", explained=False,

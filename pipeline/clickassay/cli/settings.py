@@ -1,0 +1,75 @@
+"""Options of settings: each is made from the field that declares the setting.
+
+A command asks for them by one parameter, ``Annotated[Settings, settings_of("depth", ...)]``. They stand apart
+from the other options since settings take a while to import, and some commands have none.
+"""
+
+import inspect
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
+from clickassay.core.settings import SETTINGS, Setting, Settings, load_settings
+
+LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected")
+"""Settings of sessions and configurations."""
+BATCH_SETTINGS = ("only_judged", "batch", "folds")
+GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
+METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_models")
+REPORT_SETTINGS = ("current", "full", "health_limit", "iterations", "min_users", "published", "seed")
+MACHINE_SETTINGS = ("threads", "memory_limit")
+SPARK_SETTINGS = ("engine", "spark_master", "spark_remote", "spark_conf", "spark_staging")
+
+_COMPLETIONS = {"metric": metric_names, "click_metric": click_metric_names, "click_models": click_model_names}
+
+_FEW = 5
+"""So many settings need no panels of their own in `--help`."""
+
+_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="Settings by their names, as depth = 5; options and variables (CLICKASSAY_DEPTH=5) win.",
+    ),
+]
+
+
+def settings_of(*names: str, **fixed: object) -> Group:
+    """Ask for the options of these settings, and for --settings FILE.toml.
+
+    A command that has no use for a setting may fix it, so that its default cannot contradict an option.
+    """
+
+    def build(given: Mapping[str, Any]) -> Settings:
+        """Return the settings: those that the command fixes, options, variables, the file, defaults."""
+        options: dict[str, Any] = {
+            name: value or None if isinstance(value, list) else value for name, value in given.items()
+        }
+        return load_settings(options.pop("settings"), os.environ, **{**options, **fixed})
+
+    in_panels = len(names) > _FEW
+    declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
+    return Group((*declared, declared_option("settings", _FILE)), build)
+
+
+def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:
+    spelled = () if setting.also is None else (f"--{setting.name.replace('_', '-')}", setting.also)
+    shown = typer.Option(
+        *spelled,
+        help=f"{setting.meaning}{setting.several} [{setting.limits_and_default}]",
+        metavar=setting.metavar,
+        rich_help_panel=setting.group if in_panels else None,
+        autocompletion=_COMPLETIONS.get(setting.name),
+    )
+    return declared_option(setting.name, Annotated[_option_type(setting), shown])
+
+
+def _option_type(setting: Setting) -> Any:  # noqa: ANN401 - a type
+    """Return the type of the option: that of the setting or None, so that a settings file can fill it."""
+    if setting.is_list:
+        return list[str] | None
+    return Optional[setting.type]  # noqa: UP045 - it may be None already

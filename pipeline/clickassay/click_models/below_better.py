@@ -1,0 +1,153 @@
+"""Whether results get fewer clicks below a better one, over all queries of a market together (method 6.2).
+
+One example says little: a user who keeps one list and comes back, or a list on which everything is clicked
+less, looks the same. Over all queries such differences cancel. So the unit is the query, and it does not
+matter how the sessions of a query depend on each other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.records import Floats, Integers
+from clickassay.core.special import stdtr
+
+ALPHA = 0.025
+"""One-sided: the largest chance that a market passes in which clicks do not depend on better results."""
+
+ROUNDS = 200
+TOLERANCE = 1e-10
+"""Rounds of the fit of position effects, and the relative change at which it ends."""
+
+RANK = 1e-10
+"""Directions with a smaller eigenvalue, relative to the largest, are none: position effects have no scale."""
+
+CELL = ("market", "query", "result", "position", "is_below")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Clicks on results by position and by whether a better result is above, of one market.
+
+    Attributes
+    ----------
+    query, result, position
+        (M,) codes from 0.
+    is_below
+        (M,) 1.0 where a better result is above, else 0.0.
+    sessions, clicks
+        (M,) over all lists that show the result so.
+    """
+
+    query: Integers
+    result: Integers
+    position: Integers
+    is_below: Floats
+    sessions: Floats
+    clicks: Floats
+
+
+def markets_with_effect(places: pl.DataFrame) -> list[int]:
+    """Return the markets in which results get fewer clicks below a better one, at the level `ALPHA`.
+
+    Parameters
+    ----------
+    places
+        Rows (market, query, result, position, better_position, sessions, clicks) with integer codes: one for
+        each place of a list. Of results that are shown both alone and below; `better_position` is 0 alone.
+    """
+    summed = places.with_columns(is_below=pl.col("better_position") > 0)
+    summed = summed.group_by(CELL).agg(pl.col("sessions", "clicks").sum()).sort(CELL)
+    return [
+        market
+        for (market,), rows in summed.group_by("market", maintain_order=True)
+        if isinstance(market, int) and p_value(query_scores(_cells(rows))) <= ALPHA
+    ]
+
+
+def _cells(rows: pl.DataFrame) -> Cells:
+    query, result, position = (np.unique(rows[name].to_numpy(), return_inverse=True)[1] for name in CELL[1:4])
+    below, sessions, clicks = (
+        rows[name].cast(pl.Float64).to_numpy() for name in (CELL[4], "sessions", "clicks")
+    )
+    return Cells(query, result, position, below, sessions, clicks)
+
+
+def query_scores(cells: Cells) -> Floats:
+    """Return, for each query, clicks below a better result in excess of those expected without an effect.
+
+    If clicks do not depend on what stands above, those on a result in a position are proportional to
+    sessions x position effect x result effect. These effects are fitted (Poisson); then, for each query::
+
+        score = sum (b - b_hat) (clicks - expected) / sqrt(sessions of the query)
+
+    b_hat is the weighted projection of b = `is_below` on results and positions, so that an error of the
+    fitted effects does not matter to first order. Without an effect the expectation is 0, however clicks vary
+    between users and between lists, as long as the click level of a list does not depend on whether a better
+    result stands above. The root makes sampling errors of queries alike: the largest do not decide alone.
+
+    Returns
+    -------
+    (Q,) scores; below 0 where clicks are fewer below a better result.
+    """
+    expected = _expected(cells)
+    n_positions = cells.position.max(initial=-1) + 1
+    positions = _within_results(cells, expected, cells.position[:, None] == np.arange(n_positions))
+    is_below = _within_results(cells, expected, cells.is_below[:, None])[:, 0]
+    weight = 1 / np.sqrt(_sums(cells.query, cells.sessions)[cells.query])
+    weighted = positions.T * (weight * expected)
+    slopes = np.linalg.pinv(weighted @ positions, rcond=RANK, hermitian=True) @ (weighted @ is_below)
+    terms = weight * (is_below - positions @ slopes) * (cells.clicks - expected)
+    return _sums(cells.query, terms)
+
+
+def _within_results(cells: Cells, weights: Floats, columns: Floats) -> Floats:
+    """Return (M, K) columns less their weighted mean over the cells of the same result."""
+    totals = _sums(cells.result, weights)
+    means = [_quotient(_sums(cells.result, weights * column), totals) for column in columns.T]
+    return columns - np.array(means).T[cells.result]
+
+
+def _expected(cells: Cells) -> Floats:
+    """Return the (M,) expected clicks of the fit of positions and results, by turns."""
+    clicks_of_results = _sums(cells.result, cells.clicks)
+    clicks_at = _sums(cells.position, cells.clicks)
+    effects = np.ones(len(clicks_at))
+    expected = np.zeros(len(cells.clicks))
+    for _ in range(ROUNDS):
+        shown = cells.sessions * effects[cells.position]
+        chances = _quotient(clicks_of_results, _sums(cells.result, shown))
+        of_results = cells.sessions * chances[cells.result]
+        expected = of_results * effects[cells.position]
+        renewed = _quotient(clicks_at, _sums(cells.position, of_results))
+        done = np.abs(renewed - effects) <= TOLERANCE * effects
+        effects = renewed
+        if done.all():
+            break
+    return expected
+
+
+def _sums(codes: Integers, values: Floats) -> Floats:
+    """Return the sum of the values that each code has."""
+    return np.asarray(np.bincount(codes, values), dtype=np.float64)
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    quotient: Floats = np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+    return quotient
+
+
+def p_value(scores: Floats) -> float:
+    """Return the one-sided p-value of scores whose mean is 0 or more, 0..1; 1 where they do not vary.
+
+    Student's t with Satterthwaite's degrees, as in method 7.1: few queries may make up most of the spread.
+    """
+    size = len(scores)
+    deviations = scores - scores.mean() if size else scores
+    squares = float((deviations**2).sum())
+    if size < 2 or squares <= 0:
+        return 1.0
+    degrees = 2 / max(float((deviations**4).sum()) / squares**2 - 1 / size, 2 / (size - 1))
+    error = np.sqrt(size / (size - 1) * squares)
+    return float(stdtr(degrees, scores.sum() / error))

@@ -1,0 +1,55 @@
+"""The functions of ``scipy.special`` that are used here, without the rest of that package.
+
+Its import prepares all of its functions for the arrays of other libraries, for which it loads most of NumPy
+down to the parser of Fortran: 200 modules and a quarter of a CPU second, most of what a short command costs.
+The functions themselves are compiled, in one module, which is loaded here alone.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+_PACKAGE, _COMPILED = "scipy.special", "scipy.special._ufuncs"
+
+
+def _compiled() -> Any:  # noqa: ANN401 - a compiled module
+    """Load the compiled functions; a SciPy that keeps them elsewhere is imported as usual."""
+    if _PACKAGE in sys.modules:
+        return sys.modules[_PACKAGE]
+    try:
+        return _without_package()
+    except ImportError:
+        return importlib.import_module(_PACKAGE)
+
+
+def _without_package() -> ModuleType:
+    """Load them while an empty package stands in for theirs; a later import of it is not affected."""
+    import scipy  # noqa: PLC0415 - needed where nobody has imported its functions
+
+    package = ModuleType(_PACKAGE)
+    package.__path__ = [f"{folder}/special" for folder in scipy.__path__]
+    sys.modules[_PACKAGE] = package
+    try:
+        return importlib.import_module(_COMPILED)
+    finally:
+        del sys.modules[_PACKAGE]
+
+
+if TYPE_CHECKING:
+    from scipy.special import (  # noqa: TID251 - their types alone
+        expit,
+        log_expit,
+        logit,
+        ndtr,
+        ndtri,
+        stdtr,
+        stdtrit,
+    )
+else:
+    _functions = _compiled()
+    expit, log_expit, logit = _functions.expit, _functions.log_expit, _functions.logit
+    ndtr, ndtri = _functions.ndtr, _functions.ndtri
+    stdtr, stdtrit = _functions.stdtr, _functions.stdtrit
+
+__all__ = ["expit", "log_expit", "logit", "ndtr", "ndtri", "stdtr", "stdtrit"]

@@ -1,0 +1,165 @@
+"""Texts in another form: what two spellings of one query or URL have in common, in an order of forms.
+
+The first form takes away least. `alike` finds the form that brings most texts together.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+_BEYOND_ASCII = r"[^\x00-\x7F]"
+_LAST_PIECE = r"([^/:#?=&_-]+)[^A-Za-z0-9]*$"
+_MANY = 10
+"""Fewer URLs with the same two beginnings may be so by accident."""
+_NEARLY_ALL = 0.9
+"""A form that takes away less is preferred if it brings together nearly as many texts."""
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Texts that another form brings together.
+
+    Attributes
+    ----------
+    form
+        What differs, as words after "they differ in".
+    pairs
+        The key columns, `wanted` and `known`: a wanted text and the known text that it equals in this form;
+        each wanted text of a key once.
+    """
+
+    form: str
+    pairs: pl.DataFrame
+
+
+def folded(text: str) -> str:
+    """Return a text as Unicode folds it: NFKC and full case folding (ß is ss)."""
+    normalised = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFKC", normalised)
+
+
+def folds_of(texts: pl.Series) -> pl.Series:
+    """Return texts in lower case as `folded` makes them; those of ASCII alone stay as they are."""
+    odd = texts.str.contains(_BEYOND_ASCII).fill_null(value=False)
+    found = pl.Series([folded(text) for text in texts.filter(odd)], dtype=pl.String)
+    return texts.scatter(odd.arg_true(), found)
+
+
+def _words(texts: pl.Series) -> pl.Series:
+    """Return the words of folded texts: ``%20``, ``+`` and other signs between them count as spaces."""
+    plain = folds_of(texts).str.replace_all("%20", " ", literal=True)
+    return plain.str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ").str.strip_chars()
+
+
+def _lower(texts: pl.Series) -> pl.Series:
+    return texts.str.to_lowercase()
+
+
+def _bare(texts: pl.Series) -> pl.Series:
+    """Return URLs without scheme, ``www.``, fragment and last slash, in lower case."""
+    begin = r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?|^www\."
+    return _lower(texts).str.replace(begin, "").str.replace("#.*$", "").str.strip_chars_end("/")
+
+
+QUERY_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+    "signs that Unicode folds into one (such as ß and ss, or full width)": folds_of,
+    "the signs between their words": _words,
+}
+URL_FORMS: Mapping[str, Callable[[pl.Series], pl.Series]] = {
+    "case": _lower,
+    "the scheme, www. or the last slash": _bare,
+}
+
+
+def alike_queries(wanted: pl.Series, known: pl.Series) -> Alike | None:
+    """Return the form that brings most wanted queries to a known one; None if none does.
+
+    Both are in normal form, and no wanted query is known.
+    """
+    ours, theirs = (texts.alias("text").to_frame() for texts in (wanted, known))
+    return _most(_by_forms(ours, theirs, (), QUERY_FORMS))
+
+
+def alike_urls(
+    wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...], elsewhere: pl.DataFrame
+) -> Alike | None:
+    """Do the same with URLs, of the same query alone, where also their beginnings may differ.
+
+    Parameters
+    ----------
+    wanted, known
+        The columns `key` of a query, and `text`.
+    elsewhere
+        The rows of `known` that do not stand beside the wanted ones as they are: of other texts it is known
+        that they are something else, so that beginnings are compared with these alone.
+    """
+    found = _by_forms(wanted, known, key, URL_FORMS)
+    begin = _by_beginning(wanted, elsewhere, key)
+    return _most([*found, *([begin] if begin else [])])
+
+
+def _most(found: list[Alike]) -> Alike | None:
+    most = max((one.pairs.height for one in found), default=0)
+    return next((one for one in found if most and one.pairs.height >= _NEARLY_ALL * most), None)
+
+
+def _by_forms(
+    wanted: pl.DataFrame,
+    known: pl.DataFrame,
+    key: tuple[str, ...],
+    forms: Mapping[str, Callable[[pl.Series], pl.Series]],
+) -> list[Alike]:
+    if wanted.is_empty():
+        return []
+    return [Alike(words, _joined(wanted, known, key, form)) for words, form in forms.items()]
+
+
+def _joined(
+    wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...], form: Callable[[pl.Series], pl.Series]
+) -> pl.DataFrame:
+    ours, theirs = (frame.with_columns(form(frame["text"]).alias("form")) for frame in (wanted, known))
+    ours, theirs = (frame.filter(pl.col("form") != "") for frame in (ours, theirs))
+    first = theirs.group_by(*key, "form").agg(pl.col("text").min().alias("known"))
+    pairs = ours.join(first, on=[*key, "form"]).select(*key, pl.col("text").alias("wanted"), "known")
+    return pairs.unique([*key, "wanted"]).sort(*key, "wanted")
+
+
+def _by_beginning(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...]) -> Alike | None:
+    """Pair URLs of a query that end alike, and keep those with the two beginnings that differ most often.
+
+    Only a difference that many share is one of form: two pages of two sites may end alike as well.
+    """
+    pairs = _ending_alike(wanted, known, key)
+    begins = [_beginnings(*texts) for texts in pairs.select("wanted", "known").iter_rows()]
+    counts = Counter(begins)
+    ours, theirs = max(sorted(counts), key=lambda pair: counts[pair], default=("", ""))
+    if counts[ours, theirs] < _MANY:
+        return None
+    kept = pairs.filter([begin == (ours, theirs) for begin in begins])
+    return Alike("their beginning", kept)
+
+
+def _ending_alike(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
+    """Pair texts whose last piece is the same, where no other text of the query on its side has it."""
+    last = _lower_last(pl.col("text"))
+    sides = (frame.with_columns(form=last).drop_nulls("form") for frame in (wanted, known))
+    one, other = (
+        frame.filter(pl.len().over(*key, "form") == 1).rename({"text": name})
+        for frame, name in zip(sides, ("wanted", "known"), strict=True)
+    )
+    return one.join(other, on=[*key, "form"]).drop("form").sort(*key, "wanted")
+
+
+def _lower_last(text: pl.Expr) -> pl.Expr:
+    return text.str.to_lowercase().str.extract(_LAST_PIECE)
+
+
+def _beginnings(one: str, other: str) -> tuple[str, str]:
+    """Return what is left of two texts without the longest end that they share, whatever its case."""
+    ours, theirs = one.lower(), other.lower()
+    most = min(len(ours), len(theirs))
+    same = next((n for n in range(most) if ours[len(ours) - 1 - n] != theirs[len(theirs) - 1 - n]), most)
+    return one[: len(one) - same], other[: len(other) - same]

@@ -1,0 +1,187 @@
+"""Checks of whether a log and its judgments name the same queries and results, or would in another form."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from clickassay.core.text import count, percent, plural, visible
+from clickassay.health.checks import Measured
+from clickassay.health.forms import Alike, alike_queries, alike_urls, folds_of
+from clickassay.patterns.lists import LogLists
+
+_FEW_RESULTS = 20
+"""Of fewer results, shares say little."""
+
+
+@dataclass(frozen=True)
+class JudgedLog:
+    """What a log and its judgments name, each once.
+
+    Attributes
+    ----------
+    key
+        Columns that identify a query: query, perhaps market.
+    queries, judged_queries
+        (key): queries of the log, and judged ones.
+    shown, judged
+        (key, text): results that lists show for judged queries of the log, and results with a judgment.
+    """
+
+    key: tuple[str, ...]
+    queries: pl.DataFrame
+    judged_queries: pl.DataFrame
+    shown: pl.DataFrame
+    judged: pl.DataFrame
+
+    @cached_property
+    def unjudged(self) -> pl.DataFrame:
+        """Those of `shown` without a judgment, in order."""
+        return _without(self.shown, self.judged, (*self.key, "text"))
+
+    @cached_property
+    def unshown(self) -> pl.DataFrame:
+        """Those of `judged` in no list of their query, in order."""
+        return _without(self.judged, self.shown, (*self.key, "text"))
+
+
+def _without(one: pl.DataFrame, other: pl.DataFrame, on: tuple[str, ...]) -> pl.DataFrame:
+    return one.join(other, on=on, how="anti").sort(on)
+
+
+def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
+    """Yield the numbers of the checks of how a log and its judgments go together.
+
+    Parameters
+    ----------
+    named
+        What both name.
+    lists
+        Lists of the log with their sessions; those of judged queries are all there.
+    """
+    if named.queries.is_empty() or named.judged_queries.is_empty():
+        return
+    yield from _query_checks(named, lists)
+    if named.shown.height >= _FEW_RESULTS and named.judged.height >= _FEW_RESULTS:
+        yield from _url_checks(named)
+
+
+def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
+    known, judged, key = named.queries, named.judged_queries, named.key
+    unseen = _without(judged, known, key)
+    in_log = judged.height - unseen.height
+    alike = alike_queries(unseen["query"].unique(), known["query"].unique())
+    yield Measured(
+        "unseen_queries", unseen.height / judged.height,
+        f"Of {count(judged.height)} judged queries the log has {count(in_log)}.",
+        "Check that the judgments are of this log, and that queries are written alike.",
+        _query_example(unseen, alike, lists),
+    )  # fmt: skip
+    found = 0 if alike is None else alike.pairs.height
+    yield Measured(
+        "queries_alike", found / judged.height,
+        f"{plural(found, 'judged query', 'judged queries')} of {count(judged.height)} "
+        f"{'is' if found == 1 else 'are'} in the log in another form only.",
+        "Write queries alike in log and judgments, then judge what is still missing.",
+        _query_example(unseen, alike, lists),
+    )  # fmt: skip
+    total = sum(lists.sessions_by_market().values())
+    of_judged = int(lists.configurations.join(judged, on=key, how="semi")["sessions"].sum())
+    if total:
+        yield Measured(
+            "unjudged_queries", 1 - of_judged / total,
+            f"{percent(1 - of_judged / total, 2)} of the {count(total)} sessions are of a query without any "
+            "judgment.",
+            "Judge queries that users ask often (`clickassay plan`), if the judgments are of this log.",
+        )  # fmt: skip
+
+
+def _query_example(unseen: pl.DataFrame, alike: Alike | None, lists: LogLists) -> str:
+    if alike is not None:
+        pair = alike.pairs.row(0, named=True)
+        return (
+            f"For example, “{visible(pair['wanted'])}” is judged, and the log has "
+            f"“{visible(pair['known'])}”: they differ in {alike.form}."
+        )
+    by_query = lists.configurations.group_by("query").agg(pl.col("sessions").sum())
+    frequent = by_query.sort("sessions", "query", descending=[True, False])["query"].head(1).to_list()
+    if unseen.is_empty() or not frequent:
+        return ""
+    first = unseen["query"].sort()[0]
+    return f"For example, “{visible(first)}” is judged; a query of the log is “{visible(frequent[0])}”."
+
+
+def _url_checks(pairs: JudgedLog) -> Iterator[Measured]:
+    alike = alike_urls(pairs.unjudged, pairs.judged, pairs.key, pairs.unshown)
+    found = 0 if alike is None else alike.pairs.height
+    example = _url_example(pairs, alike)
+    yield Measured(
+        "urls_alike", found / pairs.shown.height,
+        f"{percent(found / pairs.shown.height)} of the results shown for judged queries ({count(found)} of "
+        f"{count(pairs.shown.height)}) have a judgment in another form only.",
+        "Write URLs alike in log and judgments, then judge what is still missing.",
+        example,
+    )  # fmt: skip
+    unjudged, unshown = pairs.unjudged.height, pairs.unshown.height
+    yield Measured(
+        "unjudged_results", unjudged / pairs.shown.height,
+        f"{percent(unjudged / pairs.shown.height)} of the results shown for judged queries "
+        f"({count(unjudged)} of {count(pairs.shown.height)}) have no judgment.",
+        "Check that log and judgments name results alike; if they do, judge what users see.",
+        example,
+    )  # fmt: skip
+    yield Measured(
+        "unshown_results", unshown / pairs.judged.height,
+        f"{percent(unshown / pairs.judged.height)} of the judged results ({count(unshown)} of "
+        f"{count(pairs.judged.height)}) are in no list of their query.",
+        "Check that log and judgments name results alike, and that the judgments are not of another time.",
+        example,
+    )  # fmt: skip
+
+
+def _url_example(pairs: JudgedLog, alike: Alike | None) -> str:
+    """Show a judged URL beside one that is shown for the same query, the same in another form if there is."""
+    if alike is not None:
+        both, why = (
+            alike.pairs.rename({"known": "judged", "wanted": "shown"}),
+            f": they differ in {alike.form}",
+        )
+    else:
+        of_query = pairs.unshown.group_by(pairs.key).agg(judged=pl.col("text").min())
+        both = pairs.unjudged.join(of_query, on=pairs.key).rename({"text": "shown"}).sort(*pairs.key, "shown")
+        why = ""
+    if both.is_empty():
+        return ""
+    row = both.row(0, named=True)
+    return (
+        f"For example, for the query “{visible(row['query'])}” “{visible(row['judged'])}” is judged, and "
+        f"“{visible(row['shown'])}” is shown{why}."
+    )
+
+
+def folded_queries(queries: pl.DataFrame) -> Iterator[Measured]:
+    """Yield the number of the check of queries that differ in what Unicode folds.
+
+    Parameters
+    ----------
+    queries
+        Column query: in normal form, so in lower case.
+    """
+    texts = queries.select(pl.col("query").unique())
+    forms = texts.with_columns(folds_of(texts["query"]).alias("form"))
+    same = forms.filter(pl.len().over("form") > 1).sort("form", "query")
+    if texts.is_empty():
+        return
+    example = ""
+    if same.height:
+        one, other = same["query"][:2]
+        example = f"For example, “{visible(one)}” and “{visible(other)}” are two queries."
+    yield Measured(
+        "queries_that_fold", same.height / texts.height,
+        f"{plural(same.height, 'query', 'queries')} of {count(texts.height)} would be one with another query "
+        "if texts were folded as Unicode does (NFKC and full case folding); here they stay apart, and their "
+        "sessions too.",
+        "Fold queries in log and judgments if users mean the same by them.",
+        example,
+    )  # fmt: skip

@@ -1,0 +1,62 @@
+"""Values of text files that could not be read: the first of each column, beside the form that is expected."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.text import visible
+from clickassay.inputs.columns import CANONICAL
+from clickassay.inputs.types import Kind, converted
+
+_WRITE: Mapping[Kind, str] = {
+    "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
+    "texts": 'write a list as a JSON array, e.g. ["a", "b"]',
+    "integer": "write whole numbers",
+}
+
+
+@dataclass(frozen=True)
+class Unread:
+    """The first value of a column that is there and cannot be read, and how it is written instead."""
+
+    column: str
+    value: str
+    file: Path
+    write: str
+
+    def __str__(self) -> str:
+        return f"{self.column} “{visible(self.value)}” of {self.file} cannot be read: {self.write}."
+
+
+def first_unread(
+    what: str, parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]]
+) -> Iterator[Unread]:
+    """Yield the first value of each column that cannot be read.
+
+    Parameters
+    ----------
+    what
+        Name of the table.
+    parts
+        Files, format, schema and rows as written, of files that are alike.
+    """
+    for want in CANONICAL.get(what, ()):
+        for files, format_, schema, frame in parts:
+            is_text = schema.get(want.name) == pl.String and format_ != "parquet"
+            value = _first(frame, want.name, want.kind) if is_text and want.kind in _WRITE else None
+            if value is not None:
+                yield Unread(want.name, value, files[0], _WRITE[want.kind])
+                break
+
+
+def _first(frame: pl.LazyFrame, name: str, kind: Kind) -> str | None:
+    read = converted(pl.col(name), pl.String(), kind, from_text=True)
+    if read is None:
+        return None
+    texts = frame.select(text=pl.col(name), read=read).filter(
+        pl.col("text").is_not_null(), pl.col("text").str.strip_chars() != "", pl.col("read").is_null()
+    )
+    found = texts.select("text").head(1).collect()["text"]
+    return str(found[0]) if len(found) else None

@@ -1,0 +1,94 @@
+"""Pages state what committed results show: each figure of a sentence is computed again from its file."""
+
+import re
+
+import polars as pl
+import pytest
+
+from support.places import ROOT
+
+COVERAGE = pl.read_csv(ROOT / "reports" / "calibration" / "coverage.csv")
+TAILS = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
+SAVED = pl.read_csv(ROOT / "reports" / "active" / "saved.csv")
+COSTS = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+LOGNORMAL = COVERAGE.filter(pl.col("weights").str.starts_with("lognormal"), pl.col("queries") >= 500)
+OUTSIDE = LOGNORMAL.filter((pl.col("coverage") < 0.93) | (pl.col("coverage") > 0.97))["coverage"].sort()
+
+
+def page(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def numbers(pattern, text):
+    """Return the numbers of the sentence that a pattern describes."""
+    (found,) = re.findall(pattern, text)
+    return [float(one.replace(",", "")) for one in ([found] if isinstance(found, str) else found)]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/explanation/trust.md"])
+def test_what_intervals_hold_is_what_the_calibration_found(name):
+    pattern = (
+        r"In (\d+,\d+) simulated samples.*?(\d+)\u2013(\d+) % of the time at (\d+) and (\d+) queries"
+        r".*?in (\d+) of (\d+) kinds of samples; (?:in )?the others (?:have )?(\d+\.\d) and (\d+\.\d)"
+    )
+    samples, low, high, fewer, more, inside, kinds, lowest, highest = numbers(pattern, page(name))
+    assert (low, high) == (93, 97)
+    assert LOGNORMAL["queries"].unique().sort().to_list() == [fewer, more]
+    assert LOGNORMAL.height == kinds
+    assert LOGNORMAL.height - OUTSIDE.len() == inside
+    assert (OUTSIDE * 100).round(1).to_list() == [lowest, highest]
+    samples_of = LOGNORMAL.unique(["weights", "configurations", "queries"])["worlds"]
+    assert samples_of.sum() == samples
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/explanation/trust.md"])
+def test_heavier_tails_are_admitted_where_they_are_found(name):
+    text = page(name)
+    assert re.search(r"heavier tails.*?(?:below|less than) 80 %", text)
+    heavy = COVERAGE.filter(~pl.col("weights").str.starts_with("lognormal"))
+    assert min(heavy["coverage"].min(), TAILS["coverage"].min()) < 0.8
+    short = TAILS.filter(pl.col("coverage") < 0.8)
+    assert (short["labelled"] > 0.9).all()
+
+
+def test_labels_saved_are_those_of_the_experiments():
+    pattern = (
+        r"plans saved (\d+) to (\d+) % of the labels for one ranking.*?(\d+) to (\d+) % for comparing two "
+        r"rankings.*?(\d+) to (\d+) % for an index update"
+    )
+    found = numbers(pattern, page("docs/reference/labelling.md"))
+    rows = SAVED.filter(measure="ERR", variant="active", defensive_share=0.0)
+    kinds = (
+        rows.filter(pl.col("comparison").is_in(["forest", "ordered logit"])),
+        rows.filter(criterion="selection_error"),
+        rows.filter(comparison="index update"),
+    )
+    saved = [round(100 * end) for kind in kinds for end in (kind["saved"].min(), kind["saved"].max())]
+    assert saved == found
+
+
+def cell(start, column):
+    """Return a cell of the first row of the costs that starts so."""
+    row = next(line for line in COSTS.splitlines() if line.startswith(f"| {start}"))
+    return row.split("|")[column].strip()
+
+
+def test_what_the_readme_says_of_costs_is_what_was_measured():
+    text = page("README.md")
+    million, low, high, least, most, minutes, more, gb, gbs, report = numbers(
+        r"a million searches to a report in (\d+) CPU seconds; 20 million searches to a pattern table in "
+        r"(\d+) to (\d+) seconds with (\d\.\d) to (\d\.\d) GB of memory, 187 million in (\d) to (\d) minutes "
+        r"with (\d) to (\d) GB; a report on 70,000 configurations in (\d+) CPU seconds",
+        text,
+    )
+    assert million == round(float(re.search(r"\((.*?)\)", cell("`run`, 1 million", 2))[1]))
+    small = [[float(cell(f"`patterns`, 20 million {start}", at).split()[0]) for at in (3, 4)]
+             for start in ("searches of `cascade`", "searches and")]  # fmt: skip
+    assert low <= min(wall for wall, _ in small) <= max(wall for wall, _ in small) <= high
+    assert [least, most] == sorted(memory for _, memory in small)
+    large = [
+        [float(cell(f"`patterns`, {start}", at).split()[0]) for at in (3, 4)] for start in ("187", "186")
+    ]
+    assert [round(wall / 60) for wall, _ in sorted(large)] == [minutes, more]
+    assert [round(memory) for _, memory in sorted(large)] == [gb, gbs]
+    assert report == round(float(cell("`report`, 70,000", 2)))

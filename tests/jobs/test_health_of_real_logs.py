@@ -1,0 +1,49 @@
+"""Real logs and simulated worlds get only cautions that are true of them."""
+
+import pytest
+
+from clickassay.core.settings import Settings
+from clickassay.inputs.importers.pyclick import import_pyclick
+from clickassay.inputs.importers.ubi.importer import import_ubi
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.inspect import inspect_log, tables_of
+from support.logs.real_logs import CLARA, TREC, clara, track
+from support.places import DATA
+
+YANDEX, CHORUS = DATA / "yandex_pyclick_sample", DATA / "chorus_esci_ubi"
+
+NO_TIMES = {"same_minute", "one_search_each", "busy_query"}
+"""The sample for PyClick has neither times nor users, and its 20 queries are unevenly frequent."""
+
+LOGS = {
+    # 19 days of January lack searches and hours others, whatever the reason; its days differ much
+    "clara": (CLARA, clara, {"double_days", "missing_days", "silent_hours"}),
+    "trec-2012": (TREC, track(2012), set()),
+    "trec-2013": (TREC, track(2013), set()),
+    "yandex": (YANDEX, lambda out: import_pyclick(YANDEX / "testSample", out=out), NO_TIMES),
+    # clicks in a demo shop, by hand: some name no search, come a day later, or lie below the tenth result
+    "chorus": (
+        CHORUS,
+        lambda out: import_ubi([CHORUS / "ubi_queries_events.ndjson"], out=out),
+        {"unmatched_clicks", "late_clicks", "clicks_elsewhere", "missing_days"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_real_log_gets_only_cautions_that_are_true_of_it(name, tmp_path):
+    folder, imported, expected = LOGS[name]
+    if not folder.exists():
+        pytest.skip(f"{folder.name} is not next to the checkout")
+    imported(tmp_path / "log")
+    top = 5 if name == "clara" else 4
+    settings = Settings(max_rejected=0.5, max_grade=top, scale=tuple(map(str, range(top + 1))))
+    found = inspect_log(tables_of(tmp_path / "log"), settings).health
+    assert {one.check: one.status for one in found} == dict.fromkeys(expected, "caution")
+    assert "zone" not in " ".join(one.text for one in found)
+
+
+@pytest.mark.parametrize("world", ["web", "cascade", "rbp", "dcg", "rr", "null"])
+def test_nothing_is_said_of_a_simulated_world(world, tmp_path):
+    simulate(world, out=tmp_path / "log", n_searches=6_000, seed=3)
+    assert inspect_log(tables_of(tmp_path / "log"), Settings()).health == ()

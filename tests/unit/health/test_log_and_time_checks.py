@@ -1,0 +1,117 @@
+"""Checks of clicks by position, ids and time, on counts and rows made by hand."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.health.checks import BY_NAME, compared
+from clickassay.health.examples import _offset
+from clickassay.health.list_checks import _flat
+from clickassay.health.log_checks import log_checks
+from clickassay.health.time_checks import time_checks
+from clickassay.patterns.health import LogCounts
+
+HOUR, MINUTE = 3_600_000, 60_000
+START = 1_750_000_000_000 // (24 * HOUR) * 24 * HOUR
+
+
+def statuses(measured):
+    return {one.check: one.status for one in compared(measured, BY_NAME) if one.fires}
+
+
+def funnel(reason, rows):
+    """A log of 1,000 clicks, of which some are rejected for a reason."""
+    found = [("read", "", 1_000), ("rejected", reason, rows), ("kept", "", 1_000 - rows)]
+    frame = pl.DataFrame(found, schema=["step", "reason", "rows"], orient="row")
+    return frame.with_columns(source=pl.lit("clicks"), depth=0, market=pl.lit(EVERY), judge=pl.lit(EVERY))
+
+
+@pytest.mark.parametrize(
+    ("reason", "check", "below"),
+    [("position below 1", "positions_from_zero", 5), ("ambiguous search_id", "ambiguous_clicks", 50)],
+)
+def test_clicks_at_position_0_and_of_ambiguous_ids_are_a_finding_above_their_share(reason, check, below):
+    health = LogCounts().frame()
+    assert statuses(log_checks(funnel(reason, below), health, {})) == {}
+    assert statuses(log_checks(funnel(reason, below + 1), health, {})) == {check: "finding"}
+
+
+@pytest.mark.parametrize(
+    ("positions", "fires"),
+    [
+        ([(10_000, 3_000)] * 3, True),  # flat
+        ([(1000, 200), (1000, 300)], True),  # the second is clicked more
+        ([(20, 6), (20, 6)], False),  # flat, but there are few
+        ([(1000, 400), (1000, 300)], False),
+        ([(1000, 330), (1000, 300)], False),  # 1.1 times as often
+        ([(1000, 0), (1000, 0)], False),
+    ],
+)
+def test_clicks_that_do_not_fall_with_the_position_are_named(positions, fires):
+    assert statuses([_flat(positions)]) == ({"flat_clicks": "caution"} if fires else {})
+
+
+def test_an_offset_beyond_any_time_zone_is_not_called_one():
+    def said(hours):
+        rows = {"search_id": ["a"] * 3, "timestamp": [START] * 3, "clicked_ms": [START + hours * HOUR] * 3}
+        return _offset(pl.DataFrame(rows), HOUR)
+
+    assert "are 14 h late, as by another time zone" in said(14)
+    assert "are 14 h early, as by another time zone" in said(-14)
+    assert "zone" not in said(22)
+    assert said(22).startswith("For example, search “a” is at")
+
+
+def searches(times, users):
+    numbers = [f"s{number}" for number in range(len(times))]
+    return pl.LazyFrame({"search_id": numbers, "user_id": users, "timestamp": times})
+
+
+def pauses(*parts):
+    """Searches of one user each, by (pause in ms, how many); all begin within three days."""
+    times, users = [], []
+    for user, pause in enumerate(pause for pause, many in parts for _ in range(many)):
+        begin = START + user * 3 * 24 * HOUR // 1500
+        times += [begin, begin + pause]
+        users += [user, user]
+    return searches(times, users)
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([(MINUTE, 1500)], {"no_idle_gaps": "caution"}),
+        ([(MINUTE, 1498), (2 * HOUR, 2)], {}),
+        ([(MINUTE, 1500 - 305), (0, 305), (2 * HOUR, 2)], {"standing_time": "caution"}),
+        ([(MINUTE, 1500 - 300), (0, 300), (2 * HOUR, 2)], {}),
+        ([(MINUTE, 900)], {}),  # few
+    ],
+)
+def test_visits_that_never_end_and_time_that_stands_still_are_named(parts, expected):
+    found = [one for one in time_checks(pauses(*parts), HOUR) if one.name != "silent_hours"]
+    assert statuses(found) == expected
+
+
+def test_the_pauses_are_counted():
+    found, *_ = time_checks(pauses((MINUTE, 1500), (HOUR, 1), (HOUR + 1, 1)), HOUR)
+    assert found.value == 1 / 1502
+    assert "Of 1,502 pauses between searches of a user, 1 is longer than 60 minutes" in found.sentence
+
+
+def by_hour(counts):
+    """Searches of users of their own: so many in each hour."""
+    hours = np.repeat(np.arange(len(counts)), counts)
+    return searches((START + hours * HOUR).tolist(), list(range(len(hours))))
+
+
+def test_hours_without_a_search_are_named_if_they_usually_have_some():
+    day = [0] * 6 + [30] * 12 + [19] * 6
+    jumped = [*day, *day[:10], 0, 0, *day[12:], *day, *day]
+    (found,) = time_checks(by_hour(jumped), HOUR)
+    assert (found.value, "the first on 2025-06-16 at 10:00 UTC" in found.sentence) == (2, True)
+    assert statuses([found]) == {"silent_hours": "caution"}
+    for rare in range(18, 24):  # 19 are too few, and so are the hours of the night
+        quiet = [*day, *day[:rare], 0, *day[rare + 1 :], *day, *day]
+        assert statuses(time_checks(by_hour(quiet), HOUR)) == {}
+    assert statuses(time_checks(by_hour([*day, *[0] * 24, *day, *day]), HOUR)) == {}  # a missing day
