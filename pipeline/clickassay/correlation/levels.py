@@ -9,6 +9,7 @@ from clickassay.core.special import stdtrit
 
 from clickassay.core.records import Floats
 from clickassay.correlation.jackknife import CONFIDENCE, Deviations, cautions, left_out
+from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,25 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
     """
     if configurations.is_empty() or not names:
         return {}
-    weighted = [(pl.col(name) * pl.col("n_sessions")).sum().alias(name) for name in names]
-    by_query = configurations.group_by("query").agg(pl.col("n_sessions").sum(), *weighted).sort("query")
-    contributions = by_query.select("n_sessions", *names).to_numpy().astype(np.float64)
-    total = contributions.sum(axis=0)
-    deviations, means = Deviations(), _means(total)
+    contributions = _contributions(configurations, names)
+    means = _means(contributions.sum(axis=0))
+    deviations = Deviations()
     for without in left_out(contributions, _means):
         deviations.add(without - means)
     spread = deviations.spread()
     margin = stdtrit(spread.degrees, (1 + CONFIDENCE) / 2) * spread.error
     margin = np.where(spread.error == 0, 0.0, margin)
-    found = cautions(means, means - margin, spread.degrees, len(contributions))
-    rows = zip(names, means, margin, found, strict=True)
-    return {name: Level(mean, mean - margin, mean + margin, why) for name, mean, margin, why in rows}
+    heavy_tail = is_heavy(contributions[:, 0], DIFFERENCE_INDEX)
+    why = cautions(means, means - margin, spread.queries, heavy_tail=heavy_tail)
+    rows = zip(names, means, margin, why, strict=True)
+    return {name: Level(mean, mean - half, mean + half, caution) for name, mean, half, caution in rows}
+
+
+def _contributions(configurations: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """Return (Q, 1 + K) sessions of each query, and the sums of values over them."""
+    weighted = [(pl.col(name) * pl.col("n_sessions")).sum().alias(name) for name in names]
+    by_query = configurations.group_by("query").agg(pl.col("n_sessions").sum(), *weighted).sort("query")
+    return by_query.select("n_sessions", *names).to_numpy().astype(np.float64)
 
 
 def _means(sums: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ from clickassay.core.errors import ReportError
 from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
 from clickassay.health.checks import fired
+from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats
 from clickassay.report.charts.overview import Overview
-from clickassay.report.glossary import linked, terms
+from clickassay.report.glossary import linked, once_a_section, terms
 from clickassay.report.model import Figure, Run, Section, Table, read_run
 from clickassay.report.sections.context.conventions import conventions_section
 from clickassay.report.sections.context.provenance import command, provenance_section
@@ -25,7 +26,7 @@ from clickassay.report.sections.correlation.correlations import correlations_sec
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.sections.log.data import data_line, funnel_section, statistics_section
-from clickassay.report.sections.log.health import health_line, health_section
+from clickassay.report.sections.log.health import health_section
 from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
@@ -42,19 +43,12 @@ from clickassay.report.sections.users.cascade_effects import cascade_effects_sec
 from clickassay.report.sections.users.examination import examination_section
 from clickassay.report.verdict.claims import Findings, draw_findings
 from clickassay.report.verdict.decision import Decision, decide
-from clickassay.report.verdict.sentences import Finding, scope, write_findings
+from clickassay.report.verdict.sentences import Finding, write_findings
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
-
-MORE = "More on this: all sentences, pictures and tables"
-"""Line behind which the rest of a section is folded."""
-
-MOST_ROWS = 10
-"""Rows of a table in view."""
-
 
 @dataclass(frozen=True)
 class Report:
@@ -64,8 +58,6 @@ class Report:
     ----------
     title, reason
         The decision, and why.
-    scope
-        Which sample and click metric the first screen is about.
     overview
         The picture of the first screen, if there is anything to show.
     scale
@@ -92,7 +84,6 @@ class Report:
 
     title: str
     reason: str
-    scope: str
     overview: tuple[Figure, ...]
     scale: tuple[str, ...]
     levels: Table
@@ -131,12 +122,12 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     decision = decide(claims.verdict, wrong, current)
     picture = overview(run, ranking, current) if ranking.competitors else None
     return Report(
-        decision.sentence, decision.reason, scope(run), overview_figure(ranking, picture),
-        tuple(scale_sentences(run, ranking)), levels_table(run, ranking), facts(run, health_line(run)),
+        decision.sentence, decision.lead, overview_figure(ranking, picture),
+        tuple(scale_sentences(run, ranking)), levels_table(run, ranking), facts(run),
         write_findings(claims), data_line(run), caveats(run),
         _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
         command(run), run.labels.rule, run.shown, claims, decision, picture,
-        full=bool(run.settings.get("full")),
+        full=run.full,
     )  # fmt: skip
 
 
@@ -147,8 +138,8 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
         comparisons_section(run, claims),
         differences_section(run, claims),
         *judges_sections(run),
-        classes_section(run),
-        frequency_section(run),
+        folded_if_unreliable(classes_section(run)),
+        folded_if_unreliable(frequency_section(run)),
         funnel_section(run),
         *unjudged_sections(run),
         next_judgments_section(run),
@@ -171,17 +162,6 @@ def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
         *((health_section(run),) if is_well else ()),
         provenance_section(run),
     )
-
-
-def briefly(section: Section) -> Section:
-    """Keep the main sentence and the main picture of a section in view, or its first table; fold the rest."""
-    kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
-    rest = section.tables[len(kept) :]
-    return replace(
-        section, reading=section.reading[:1], folded_reading=section.reading[1:],
-        figures=section.figures[:1], folded_figures=section.figures[1:],
-        tables=kept, folded=(*rest, *section.folded), fold_words=MORE,
-    )  # fmt: skip
 
 
 def _published(run: Run) -> tuple[Section, ...]:
@@ -250,7 +230,7 @@ def markdown_report(report: Report) -> str:
 
 def html_report(report: Report) -> str:
     """Return the report as one HTML file: works offline, forbids any network, shows without script."""
-    return html_page(
+    page = html_page(
         "report.html.j2",
         mark=linked,
         report=report,
@@ -258,3 +238,4 @@ def html_report(report: Report) -> str:
         terms=terms(),
         files=downloads(report.tables, report.shown, full=report.full),
     )
+    return once_a_section(page)

@@ -12,6 +12,10 @@ from clickassay.core.escape import html
 from clickassay.core.text import capital
 
 
+_SECTION = re.compile(r"(?=<section\b)")
+_LINK = re.compile(r'<a class="term" href="#(?P<key>[^"]*)">(?P<text>[^<]*)</a>')
+
+
 @dataclass(frozen=True)
 class Term:
     """One term: its id on the page, its name, and its meaning in a sentence."""
@@ -57,6 +61,23 @@ def linked(text: str) -> Markup:
         parts.append(html(part) if not key or key in seen else _link(key, part))
         seen.add(key)
     return Markup("").join(parts)
+
+
+def once_a_section(page: str) -> str:
+    """Return a page in which each section has only its first link to the meaning of a term."""
+    return "".join(map(_first_links, _SECTION.split(page)))
+
+
+def _first_links(part: str) -> str:
+    seen: set[str] = set()
+
+    def kept(found: re.Match[str]) -> str:
+        if found["key"] in seen:
+            return found["text"]
+        seen.add(found["key"])
+        return found[0]
+
+    return _LINK.sub(kept, part)
 
 
 def linked_name(text: str) -> Markup:

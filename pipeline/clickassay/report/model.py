@@ -146,6 +146,8 @@ class Section:
         Text of that line.
     folded_reading, folded_figures
         Sentences and pictures behind that line.
+    unreliable
+        Why the whole section is one folded line; None where it is in view.
     """
 
     name: str
@@ -158,6 +160,7 @@ class Section:
     fold_words: str = "The numbers"
     folded_reading: tuple[str, ...] = ()
     folded_figures: tuple[Figure, ...] = ()
+    unreliable: str | None = None
 
     @property
     def every_table(self) -> tuple[Table, ...]:
@@ -247,6 +250,11 @@ class Run:
     def clicks(self) -> tuple[str, ...]:
         """Click metrics of the run in the order of reports, QCTR last."""
         return in_order(self._names("click_metric"), CLICK_METRICS)
+
+    @property
+    def full(self) -> bool:
+        """Whether the page shows everything, unfolded."""
+        return bool(self.settings.get("full"))
 
     @property
     def counted(self) -> tuple[str, ...]:

@@ -4,11 +4,25 @@ import math
 from collections.abc import Mapping, Sequence
 
 from clickassay.core.text import number
-from clickassay.report.charts.vega import ACCENT, INK, QUIET, WARM, Spec, Values, layer, number_axis, picture
+from clickassay.report.charts.vega import (
+    ACCENT,
+    INK,
+    QUIET,
+    TITLE,
+    WARM,
+    Spec,
+    Values,
+    layer,
+    number_axis,
+    picture,
+)
 from clickassay.report.model import Drawing
 
 SIZE = (330, 190)
 """Width and height of the plot."""
+
+LABEL_HEIGHT = 14
+"""Pixels of a line of text."""
 
 
 def discount_lines(
@@ -30,8 +44,11 @@ def discount_lines(
         *_points(examined, main=main, dashed=False),
         *_points(discounts, main=main, dashed=True),
     ]
-    x = number_axis("position", (1, max(deepest, 2)), ticks=min(deepest, 10), grid=False, format="d")
-    y = number_axis("value", (0, 1), ticks=5)
+    x = number_axis(
+        "position", (1, max(deepest, 2)), ticks=min(deepest, 10), grid=False, format="d",
+        title="Position", titleY=30.0, **TITLE,
+    )  # fmt: skip
+    y = number_axis("value", (0, 1), ticks=5, title="Relative to the first", titleX=-36.0, **TITLE)
     place: Spec = {"x": x, "y": y}
     dashes: Spec = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.6}
     colour: Spec = {"condition": {"test": "datum.first", "value": WARM}, "value": INK}
@@ -47,11 +64,20 @@ def discount_lines(
         layer(
             {"type": "point", "filled": True, "color": ACCENT, "size": 36, "opacity": 1}, place, only="main"
         ),
-        layer(label, {**place, "text": {"field": "name"}}, only="labelled"),
+        layer(label, {"x": x, "y": {**y, "field": "label_at"}, "text": {"field": "name"}}, only="labelled"),
         layer({"type": "point", "filled": True, "size": 200, "opacity": 0}, place, tip=True),
     ]
+    _part_labels(values)
     titles = {"name": "Line", "position_text": "Position", "text": "Relative to the first"}
-    return picture(layers, values, titles, size=SIZE, sides=(40, 8, 84, 26))
+    return picture(layers, values, titles, size=SIZE, sides=(52, 8, 84, 42))
+
+
+def _part_labels(values: Values) -> None:
+    """Give the labels at the ends of lines their heights, moved up where they would overprint."""
+    height = 0.0
+    for value in sorted((one for one in values if one["labelled"]), key=lambda one: one["value"]):
+        height = value["label_at"] = max(value["value"], height)
+        height += LABEL_HEIGHT / SIZE[1]
 
 
 def _points(lines: Mapping[str, Sequence[float]], *, main: str, dashed: bool) -> Values:

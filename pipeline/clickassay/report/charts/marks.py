@@ -55,6 +55,9 @@ PLOT = (262, 150)
 SQUARE = 300
 """Width and height of the histogram of draws."""
 
+DECILES = "Decile of query frequency, 1 = rarest"
+"""Title of their axis."""
+
 WIDE = 330
 """Width of a picture of bars."""
 
@@ -205,6 +208,7 @@ def intervals(
     estimates: Mapping[str, Estimate],
     *,
     domain: Span,
+    axis: str,
     diamonds: Mapping[str, float | None] | None = None,
     diamond_head: str = "Random iterations",
     head: str = "Metric",
@@ -212,7 +216,7 @@ def intervals(
 ) -> Drawing:
     """Draw one row per name: a dot with its interval, and a second value as a diamond, where there is one.
 
-    `head` and `diamond_head` are the heads of names and second values. Dots of `hollow` names are not filled.
+    `axis` is the title of the axis; `head` and `diamond_head` are the heads of names and second values. Dots of `hollow` names are not filled.
     """
     second, heads = diamonds or {}, apart({name: shorten(name, 150) for name in names})
     values = [
@@ -228,7 +232,7 @@ def intervals(
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
     left = label_width([value["head"] for value in values])
-    x = number_axis("value", domain, ticks=5, gridColor=ZERO)
+    x = number_axis("value", domain, ticks=5, gridColor=ZERO, title=axis, titleY=30.0, **TITLE)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
     layers = [
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
@@ -239,7 +243,7 @@ def intervals(
     titles = {"name": head, "text": "Value", "interval": "95 % interval"}
     if second:
         titles["run_text"] = diamond_head
-    return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 24))
+    return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 42))
 
 
 def _interval_row(found: Estimate, run: float | None, hollow: bool) -> dict[str, Any]:
@@ -277,8 +281,8 @@ def decile_lines(
         for at, found in line.items()
         if found.value is not None
     ]  # fmt: skip
-    x = number_axis("decile", (1, 10), ticks=10, grid=False)
-    y = number_axis("value", domain, ticks=4)
+    x = number_axis("decile", (1, 10), ticks=10, grid=False, title=DECILES, titleY=31.0, **TITLE)
+    y = number_axis("value", domain, ticks=4, title="Correlation", titleX=-40.0, **TITLE)
     quiet: Spec = {"type": "line", "color": QUIET, "strokeWidth": 1, "strokeOpacity": 0.7}
     band: Spec = {"type": "area", "color": TINT, "fillOpacity": 0.28}
     dots: Spec = {"type": "point", "filled": True}
@@ -293,7 +297,7 @@ def decile_lines(
     titles = {"metric": "Metric", "decile_text": "Decile", "text": "Correlation", "interval": "95 % interval"}
     if second:
         titles["corrected_text"] = "Noise-corrected"
-    return picture(layers, values, titles, size=PLOT, sides=(40, 8, 8, 26))
+    return picture(layers, values, titles, size=PLOT, sides=(54, 8, 8, 44))
 
 
 def histogram_2d(

@@ -2,16 +2,20 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text import capital, count, number, percent, span
+from clickassay.core.text import capital, count, number, percent
 from clickassay.correlation.levels import Level, levels
-from clickassay.report.cells import Estimate, Row, Spelled
+from clickassay.report.cells import Estimate, Row
 from clickassay.report.charts.overview import Bar, Overview
+from clickassay.report.glossary import terms
 from clickassay.report.model import Figure, Run, Table
+from clickassay.report.sections.log.health import health_line
 from clickassay.report.verdict.ranking import Competitor, Ranking
+from clickassay.report.verdict.sentences import part_of_log
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
 
 LEGEND = (
@@ -19,6 +23,10 @@ LEGEND = (
     ("dot-quiet", "significantly below the highest"),
     ("ring", "not significantly above what noise would give"),
 )
+
+_LEVELS = {
+    "metric": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "caution": pl.String,
+}  # fmt: skip
 
 ROOM_FOR_NOISE = 0.05
 """Below this reliability the highest possible correlation is not given: too little is left to divide by."""
@@ -51,51 +59,50 @@ def current_metric(run: Run, ranking: Ranking) -> str | None:
 
 def levels_table(run: Run, ranking: Ranking) -> Table:
     """Return the mean of each metric and each click metric over the sessions of the headline sample."""
-    title = "Levels: means over the sessions"
-    if ranking.sample is None or not ranking.competitors:
-        return Table("levels", title, "Mean", ("Value",), (), for_papers=False)
     frame = run.headline_rows("configurations")
     names = [name for name in (*run.editorial, *run.clicks) if name in frame.columns]
-    found = levels(frame, names)
-    rows = tuple(
-        Row("clicks" if name in run.clicks else "grades", name, (_level(found[name]),)) for name in names
-    )
-    data = pl.DataFrame(
-        [{"metric": name, "mean": one.mean, "ci_low": one.low, "ci_high": one.high, "caution": one.caution}
-         for name, one in found.items()],
-        schema={"metric": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-                "caution": pl.String},
-    )  # fmt: skip
+    found = levels(frame, names) if ranking.competitors else {}
     return Table(
         "levels",
-        title,
+        "Means over the sessions",
         "Metric",
-        ("Mean (95 % interval)",),
-        rows,
-        data=data,
+        ("Mean",),
+        tuple(
+            Row("clicks" if name in run.clicks else "grades", name, (_mean(one),))
+            for name, one in found.items()
+        ),
+        data=pl.DataFrame([{"metric": name, **asdict(one)} for name, one in found.items()], schema=_LEVELS),
         group_head="Of",
         for_papers=False,
     )
 
 
-def _level(found: Level) -> Spelled:
-    mean, ends = number(found.mean), "no interval"
-    if not math.isnan(found.low):
-        ends = span(found.low, found.high)
-    return Spelled(f"{mean} ({ends})", found.mean)
+def _mean(found: Level) -> Estimate:
+    if math.isnan(found.low):
+        return Estimate(found.mean, caution=found.caution)
+    return Estimate(found.mean, found.low, found.high, caution=found.caution)
 
 
-def facts(run: Run, health: str) -> tuple[tuple[str, str], ...]:
-    """Return what else a reader needs on the first screen: the size of the data, and whether it is sound."""
+def facts(run: Run) -> tuple[tuple[str, str], ...]:
+    """Return what else a reader needs on the first screen: what is measured where, on how much, how sound."""
+    health = ("Health", health_line(run))
     if run.headline is None:
-        return (("Log", health),)
+        return (health,)
     row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
     sessions = (
         f"{count(row['n_sessions'])} of {count(row['n_all_sessions'])} ({percent(row['coverage'])}) have a "
         "grade for every result"
     )
     queries = f"{count(row['n_queries'])}, with {count(row['n_configurations'])} different lists of results"
-    return (("Sessions", sessions), ("Judged queries", queries), ("Log", health))
+    meanings = {term.name: term.meaning for term in terms()}
+    clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
+    return (
+        ("Clicks measured by", clicks),
+        ("Part of the log", part_of_log(run)),
+        ("Sessions", sessions),
+        ("Judged queries", queries),
+        health,
+    )
 
 
 def _simultaneous(run: Run, ranking: Ranking) -> dict[str, tuple[float | None, float | None]]:
@@ -159,12 +166,12 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
     top = ranking.competitors[ranking.highest]
     nothing = number(top.null, 2) if top.null else "0"
     ceiling = highest_possible(run, ranking)
-    text = f"Clicks that ignore the grades would give {nothing}"
+    text = f"If clicks ignored the grades, the value would be {nothing}"
     if ceiling is None:
         yield f"{text}; the log has too few sessions to say how much could be reached."
         return
+    share = f"{percent(top.value / ceiling, 0)} of that" if top.value < ceiling else "that"
     yield (
-        f"{text}; with the few clicks that a list has, even a metric that knew its true click rate would "
-        f"reach about {number(ceiling, 2)}. {capital(spoken(top.name))} reaches {percent(top.value / ceiling, 0)} of "
-        "that."
+        f"{text}; the clicks of a list are few, so even a metric that knew the true click rate of every list "
+        f"would reach about {number(ceiling, 2)}. {capital(spoken(top.name))} reaches {share}."
     )

@@ -1,15 +1,17 @@
 """What to do, in a sentence: the verdict, turned towards the metric that is in use."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from clickassay.core.text import capital, listed
+from clickassay.core.text import capital, count, listed
+from clickassay.correlation.jackknife import HEAVY_TAIL
 from clickassay.health.checks import HealthCheck
+from clickassay.report.cells import caution_reason
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Verdict
 from clickassay.report.verdict.ranking import Ranking
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence
-from clickassay.report.verdict.words import MOST_NAMES, all_spoken, few_spoken, spoken
+from clickassay.report.verdict.words import MOST_NAMES, all_spoken, few_spoken, needed_text, spoken
 
 Kind = Literal[
     "log_at_fault",
@@ -40,6 +42,8 @@ class Decision:
         The metric or baseline that the advice is about; None if it is about none.
     current
         The metric in use; None if it was not named.
+    caution
+        Why its tests may find too many differences, as a sentence; None if there is no sign of that.
     """
 
     kind: Kind
@@ -47,6 +51,12 @@ class Decision:
     reason: str
     subject: str | None = None
     current: str | None = None
+    caution: str | None = None
+
+    @property
+    def lead(self) -> str:
+        """The reason, and the caution if there is one."""
+        return " ".join(filter(None, (self.reason, self.caution)))
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None = None) -> Decision:
@@ -68,9 +78,20 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
     undecided = _undecided(claim)
     if undecided is not None:
         return Decision("cannot_decide", f"This log cannot decide: {undecided}", _most(claim), None, current)
-    if current is None or current not in claim.ranking.competitors:
-        return _without_current(verdict, current)
-    return _about(verdict, current)
+    known = current is not None and current in claim.ranking.competitors
+    found = _about(verdict, current) if current and known else _without_current(verdict, current)
+    return _with_caution(found, claim)
+
+
+def _with_caution(found: Decision, claim: Claim) -> Decision:
+    """Warn where the intervals of correlations are too short; those of differences bear heavy tails better."""
+    ranking = claim.ranking
+    subject = found.subject or ranking.highest
+    others = (name for name in ranking.competitors if name != subject)
+    known = (ranking.competitors[ranking.highest].estimate, *(ranking.lead(subject, name) for name in others))
+    if all(one.caution != HEAVY_TAIL for one in known):
+        return found
+    return replace(found, caution=f"Take close calls with care: {HEAVY_TAIL}.")
 
 
 def _middle(text: str) -> str:
@@ -89,7 +110,9 @@ def _undecided(claim: Claim) -> str | None:
     if claim.kind == "nothing_predicts":
         return f"no metric can be shown to predict {ranking.click}"
     caution = ranking.competitors[ranking.highest].estimate.caution
-    return None if caution is None else f"its intervals are not reliable ({caution})"
+    if caution is None or caution == HEAVY_TAIL:
+        return None
+    return f"its intervals are not reliable ({caution_reason(caution)})"
 
 
 def _most(claim: Claim) -> str:
@@ -109,7 +132,8 @@ def _without_current(verdict: Verdict, current: str | None) -> Decision:
     if claim.kind == "baseline_best":
         reason = "None of the metrics adds anything to it that these clicks show."
         return Decision("baseline_better", claim_title(claim), reason, claim.winning_baseline, current)
-    reason = f"{_nearest(claim.ranking)} Nothing here is a reason to change the metric in use."
+    parts = (_nearest(claim.ranking), "Nothing here is a reason to change the metric in use.")
+    reason = " ".join(filter(None, (*parts, _needed(claim.ranking, claim.subject))))
     return Decision("no_metric_better", claim_title(claim), reason, claim.subject, current)
 
 
@@ -128,11 +152,26 @@ def _use(claim: Claim, current: str | None) -> Decision:
 
 
 def _nearest(ranking: Ranking) -> str:
-    """Return which metrics and baselines are among the best."""
-    best = ranking.among_best
-    if len(best) < 2:
+    """Return what the highest is not significantly above."""
+    highest, *others = ranking.among_best or ("",)
+    if not others:
         return ""
-    return f"{capital(few_spoken(best))} are not significantly different from the highest, {spoken(best[0])}."
+    return f"{capital(spoken(highest))} comes first, but not significantly before {few_spoken(tuple(others))}."
+
+
+def _needed(ranking: Ranking, subject: str | None) -> str:
+    """Return how many judged queries would show a difference between a metric and the nearest other one."""
+    if subject is None:
+        return ""
+    leads = {name: ranking.lead(subject, name) for name in ranking.competitors if name != subject}
+    open_ones = {name: needed_text(one) for name, one in leads.items() if not one.is_significant}
+    name = next((name for name, text in open_ones.items() if text), None)
+    if name is None:
+        return ""
+    return (
+        f"To show a difference between {subject} and {spoken(name)} would take {open_ones[name]} judged "
+        f"queries; there are {count(leads[name].n_queries)}."
+    )
 
 
 # ---- a metric in use ------------------------------------------------------------------------------

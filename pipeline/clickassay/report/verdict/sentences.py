@@ -26,12 +26,27 @@ _CAUTION = re.compile(r" Do not rely on this interval: [^.]*\.")
 """What `words.caution_sentence` says of an interval."""
 
 
+IN_VIEW = 3
+"""Sentences of a finding that a section begins with; the rest is folded."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One main finding: the number to remember, and its sentences with the uncertainty."""
 
     key: str
-    text: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """All sentences."""
+        return " ".join(self.sentences)
+
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The main sentences as one text, and the others as another, if there are any."""
+        parts = (" ".join(self.sentences[:IN_VIEW]), " ".join(self.sentences[IN_VIEW:]))
+        return tuple(filter(None, parts))
 
 
 # ---- the headline ---------------------------------------------------------------------------------
@@ -110,22 +125,21 @@ def first_finding(claim: Claim) -> Finding:
     ranking = claim.ranking
     if not ranking.competitors:
         with_click = "" if ranking.sample is None else f" with {ranking.click}"
-        return Finding(MISSING, sentence(f"There is no correlation{with_click} to report: {ranking.reason}"))
+        return Finding(MISSING, (sentence(f"There is no correlation{with_click} to report: {ranking.reason}"),))
     found = ranking.values[ranking.highest]
     opening = (
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "
         f"{number(found.value)} ({interval_text(found)})"
     )
-    return Finding(number(found.value), _with_one_caution(" ".join(_sentences(claim, opening))))
+    return Finding(number(found.value), _with_one_caution((*_sentences(claim, opening),)))
 
 
 def second_finding(claim: Claim) -> Finding:
     """Say which metric's differences between two rankings predict those in clicks best."""
     ranking = claim.ranking
     if not ranking.competitors:
-        return Finding(
-            MISSING, sentence(f"The choice between two rankings cannot be evaluated: {ranking.reason}")
-        )
+        text = f"The choice between two rankings cannot be evaluated: {ranking.reason}"
+        return Finding(MISSING, (sentence(text),))
     name = ranking.highest
     found = ranking.values[name]
     opening = (
@@ -137,15 +151,18 @@ def second_finding(claim: Claim) -> Finding:
         f"{capital(spoken(name))} and {ranking.click} prefer the same ranking in {percent(share)} of the "
         "cases (50 % is chance)."
     )
-    return Finding(percent(share), _with_one_caution(" ".join((*_sentences(claim, opening), agreement))))
+    first, *rest = _sentences(claim, opening)
+    return Finding(percent(share), _with_one_caution((first, agreement, *rest)))
 
 
-def _with_one_caution(text: str) -> str:
+def _with_one_caution(sentences: tuple[str, ...]) -> tuple[str, ...]:
     """Say a caution that all intervals of a finding share once, at its end."""
+    text = " ".join(sentences)
     for caution in set(_CAUTION.findall(text)):
         if 1 < text.count(caution) == text.count("95 % interval"):
-            text = text.replace(caution, "") + caution.replace("this interval", "these intervals")
-    return text
+            of_all = caution.replace("this interval", "these intervals").strip()
+            return (*(one.replace(caution, "") for one in sentences), of_all)
+    return sentences
 
 
 def _introduced(name: str) -> str:
@@ -254,9 +271,9 @@ def _tied_sentence(subject: str, tied: tuple[str, ...], nearest: Lead) -> str:
 def third_finding(claim: DependsClaim) -> Finding:
     """Say whether the best metric depends on the click metric, the market, the depth or the judge."""
     if claim.reason is not None:
-        return Finding(MISSING, sentence(claim.reason))
+        return Finding(MISSING, (sentence(claim.reason),))
     if not claim.varied:
-        return Finding(MISSING, "There is one sample and one click metric: nothing else to compare with.")
+        return Finding(MISSING, ("There is one sample and one click metric: nothing else to compare with.",))
     depending = [one for one in claim.varied if one.depends]
     names = [f"the {one.by}" for one in claim.varied]
     if depending:
@@ -265,7 +282,7 @@ def third_finding(claim: DependsClaim) -> Finding:
     else:
         opening = f"What predicts clicks best does not depend significantly on {listed(names, 'or')}."
     texts = [opening, *(text for one in claim.varied for text in _dependence_sentences(one)), _counted(claim)]
-    return Finding(f"{len(depending)} of {len(claim.varied)}", " ".join(filter(None, texts)))
+    return Finding(f"{len(depending)} of {len(claim.varied)}", tuple(filter(None, texts)))
 
 
 _EACH = {"click metric": "by {}", "market": "in market {}", "depth": "at depth {}", "judge": "with judge {}"}
@@ -298,8 +315,8 @@ def _counted(claim: DependsClaim) -> str:
     )
 
 
-def scope(run: Run) -> str:
-    """Say which sample and click metric the headline numbers are for, and why these."""
+def part_of_log(run: Run) -> str:
+    """Return which sample the headline numbers are for, and why this one; '' where there is none."""
     if run.headline is None:
         return ""
     several = {
@@ -309,4 +326,4 @@ def scope(run: Run) -> str:
     }
     why = [text for name, text in several.items() if run.frames["statistics"][name].n_unique() > 1]
     because = f" ({listed(why)})" if why else ""
-    return f"Headline numbers are for {run.headline.label}{because} and the click metric {run.click}."
+    return f"{capital(run.headline.label)}{because}"

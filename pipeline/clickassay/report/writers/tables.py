@@ -14,9 +14,10 @@ from clickassay.report.writers.numbers import HTML, cell_text
 
 
 def html_table(table: Table) -> Markup:
-    """Return the ``<table>`` element; cells point to their headings, ids begin with the table's name.
+    """Return the ``<table>`` element; ids begin with the table's name.
 
     Groups are a column, not rows, so that the table can be sorted; ``data-order`` has the sort key of a cell.
+    Under heads over several columns, cells point to their headings; else the scopes of these say enough.
     """
     grouped = any(row.group for row in table.shown)
     kind = ' class="sortable"' if len(table.shown) > 1 else ""
@@ -24,7 +25,7 @@ def html_table(table: Table) -> Markup:
     lines += ["</thead>", "<tbody>"]
     sides = [side(table, place) for place in range(len(table.heads))]
     for place, row in enumerate(table.shown, start=1):
-        lines += _html_row(table, row, f"t-{table.name}-row-{place}", sides, grouped=grouped)
+        lines += _html_row(table, row, f"row-{place}", sides, grouped=grouped)
     return Markup("\n".join([*lines, "</tbody>", "</table>"]))  # noqa: S704 - every text is escaped
 
 
@@ -32,13 +33,12 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     deep = ' rowspan="2"' if table.spanners else ""
     own = {"group": table.group_head} if grouped else {}
     first = "".join(
-        f'<th id="t-{table.name}-{name}" scope="col"{deep} class="left">{_html_text(table, text)}</th>'
+        f'<th{_id(table, name)} scope="col"{deep} class="left">{_html_text(table, text)}</th>'
         for name, text in {**own, "name": table.name_head}.items()
     )
-    columns = [f'id="t-{table.name}-c{place}" scope="col"' for place in range(len(table.heads))]
     rest = "".join(
-        f'<th {column} class="{side(table, place)}">{_html_text(table, table.heads[place])}</th>'
-        for place, column in enumerate(columns)
+        f'<th{_id(table, f"c{place}")} scope="col" class="{side(table, place)}">{_html_text(table, head)}</th>'
+        for place, head in enumerate(table.heads)
     )
     if not table.spanners:
         yield f"<tr>{first}{rest}</tr>"
@@ -46,6 +46,11 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
     above = "".join(_html_spanner(table, *span) for span in head_spans(table))
     yield f"<tr>{first}{above}</tr>"
     yield f"<tr>{rest}</tr>"
+
+
+def _id(table: Table, name: str) -> str:
+    """Return the attribute that cells point to, where they do."""
+    return f' id="t-{table.name}-{name}"' if table.spanners else ""
 
 
 def _html_text(table: Table, text: str) -> Markup:
@@ -62,16 +67,22 @@ def _html_spanner(table: Table, text: str, start: int, width: int) -> str:
 
 def _html_row(table: Table, row: Row, name: str, sides: list[str], *, grouped: bool) -> Iterator[str]:
     text = html(visible(row.group, limit=2_000))
-    group = f'<th id="{name}-group" scope="row" class="left">{text}</th>' if grouped else ""
+    group = f'<th{_id(table, f"{name}-group")} scope="row" class="left">{text}</th>' if grouped else ""
     own = (linked_name if table.explained else html)(visible(row.name, limit=400))
-    yield f'<tr>{group}<th id="{name}" scope="row" class="left">{own}</th>'
-    over = {place: f"t-{table.name}-s{start} " for place, (_, start) in _above(table).items()}
-    group_id = f"{name}-group " if grouped else ""
+    yield f'<tr>{group}<th{_id(table, name)} scope="row" class="left">{own}</th>'
     for place, cell in enumerate(row.cells):
-        heads = f"{group_id}{name} {over.get(place, '')}t-{table.name}-c{place}"
+        heads = _pointed(table, name, place, grouped=grouped) if table.spanners else ""
         shown = "\n".join(map(html, cell_text(cell, HTML).split("\n")))
-        yield f'<td headers="{heads}" class="{sides[place]}"{_order(cell)}>{shown}</td>'
+        yield f'<td{heads} class="{sides[place]}"{_order(cell)}>{shown}</td>'
     yield "</tr>"
+
+
+def _pointed(table: Table, row: str, place: int, *, grouped: bool) -> str:
+    """Return the attribute by which a cell points to its headings."""
+    above = _above(table)
+    over = (f"s{above[place][1]}",) if place in above else ()
+    names = (*((f"{row}-group",) if grouped else ()), row, *over, f"c{place}")
+    return f' headers="{" ".join(f"t-{table.name}-{name}" for name in names)}"'
 
 
 def _order(cell: Cell) -> str:

@@ -55,7 +55,7 @@ def comparisons_section(run: Run, found: Findings) -> Section:
     return Section(
         "comparisons",
         title,
-        (first_finding(found.correlation).text, *_reading(run, rows, ranking)),
+        (*first_finding(found.correlation).reading, *_reading(run, rows, ranking)),
         figures,
         legend=LEAD_LEGEND if figures else (),
         tables=_letters_table(run, rows, ranking),
@@ -230,7 +230,9 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
             "leads",
             f"How far {best} is ahead of each other metric and baseline, with 95 % interval",
             f"{best} minus: {values}.",
-            intervals(ranking.others, ranking.leads, domain=domain, hollow=hollow),
+            intervals(
+                ranking.others, ranking.leads, domain=domain, axis="Difference between correlations", hollow=hollow
+            ),
             "comparisons",
         ),
     )

@@ -30,7 +30,8 @@ def correlations_section(run: Run) -> Section:
     """Table 2: every click metric against every editorial metric, per sample."""
     known = {sample: by_pair(run.correlations(sample)) for sample in run.shown}
     drawn = {sample: found for sample, found in known.items() if found}
-    figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(drawn.items()))
+    pictured = list(drawn.items())[: None if run.full else 1]
+    figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
     table = Table(
         "table2_correlations",
         "Table 2. Weighted correlation, with 95 % interval",

@@ -52,7 +52,7 @@ def differences_section(run: Run, found: Findings) -> Section:
     )
     known = own.filter(pl.col("exact").is_not_null())
     histograms = draw_histograms(run, found.correlation.ranking)
-    figures = (*_figures(run, known), *draws_figures(histograms))
+    figures = (*_figures(run, known), *(draws_figures(histograms) if run.full else ()))
     return Section(
         "differences",
         "Choosing between two rankings",
@@ -78,7 +78,7 @@ def _legend(run: Run) -> tuple[tuple[str, str], ...]:
     return (
         ("dot", "closed form, with 95 % interval"),
         ("diamond", f"{iterations} random iterations"),
-        ("bar-on", "the darker, the more of these iterations lie there"),
+        *((("bar-on", "the darker, the more of these iterations lie there"),) if run.full else ()),
     )
 
 
@@ -140,7 +140,7 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
     estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
     runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
     values = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
-    drawing = intervals(tuple(estimates), estimates, domain=domain, diamonds=runs)
+    drawing = intervals(tuple(estimates), estimates, domain=domain, axis=f"Correlation of differences in {click}", diamonds=runs)
     return Figure(
         f"differences-{place}",
         click,
@@ -157,7 +157,7 @@ def _reading(run: Run, own: pl.DataFrame, known: pl.DataFrame, claim: Claim) -> 
         return (sentence(f"There is nothing to show: {why}"),)
     subject = known.filter(click_metric=run.click, editorial_metric=claim.subject or "")
     noise = (_noise_corrected_sentence(claim.subject, row) for row in subject.iter_rows(named=True))
-    return (second_finding(claim).text, *noise, _simulation_sentence(run, known))
+    return (*second_finding(claim).reading, *noise, _simulation_sentence(run, known))
 
 
 def _noise_corrected_sentence(name: str | None, row: Mapping[str, Any]) -> str:

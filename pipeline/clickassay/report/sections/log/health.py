@@ -16,8 +16,9 @@ def health_line(run: Run) -> str:
     frame = run.frames["health"]
     wrong = fired(frame)
     if not wrong:
-        return f"No fault found by {plural(frame.height, 'check')} of the log"
-    return f"{capital(wrong[0].status)}: {wrong[0].sentence}"
+        return f"\u2713 No fault found by {plural(frame.height, 'check')} of the log"
+    more = f" ({len(wrong) - 1} more below)" if len(wrong) > 1 else ""
+    return f"\u2717 {capital(wrong[0].status)}: {wrong[0].sentence}{more}"
 
 
 def health_section(run: Run) -> Section:

@@ -257,8 +257,8 @@ def _relevance_figure(
     assumed = {run.grade_label(grade): _assumed(own, grade).value for grade in values}
     domain = common_domain(list(known.values()), list(assumed.values()))
     drawing = intervals(
-        list(known), known, domain=(min(0.0, domain[0]), domain[1]), diamonds=assumed, diamond_head="R(g)",
-        head="Grade",
+        list(known), known, domain=(min(0.0, domain[0]), domain[1]), axis="Probability of satisfying the user",
+        diamonds=assumed, diamond_head="R(g)", head="Grade",
     )  # fmt: skip
     title = f"Relevance by grade according to {model}, {sample.label}"
     return (Figure("grade_values", title, " ".join(alt), drawing, "click_grades"),)

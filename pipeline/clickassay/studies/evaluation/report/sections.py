@@ -185,7 +185,9 @@ def _means_figure(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], 
         for key, row in rows.items()
         if row["mean"] is not None
     }
-    drawing = intervals(tuple(found), found, domain=common_domain(tuple(found.values())), head=head)
+    drawing = intervals(
+        tuple(found), found, domain=common_domain(tuple(found.values())), axis="Mean over queries", head=head
+    )
     values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in found.items())
     return Figure(name, title, f"{title}, means with their 95 % intervals: {values}.", drawing, "means")
 
