@@ -18,7 +18,7 @@ from clickassay.correlation.jackknife import (
     no_rounding,
     p_value,
 )
-from clickassay.correlation.multiplicity import holm
+from clickassay.correlation.multiplicity import holm, together_confidence
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
@@ -92,6 +92,8 @@ def _rows(sample: Sample, difference: Floats, spread: Spread, *, heavy_tail: boo
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
+    together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
+    columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
     names = np.array(sample.editorial_names, dtype=object)
     pairs = {
         "click_metric": [name for name in sample.click_names for _ in a],

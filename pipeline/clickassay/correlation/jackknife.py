@@ -122,12 +122,14 @@ class Deviations:
         return Spread(np.where(np.isfinite(error) & (q > 1), error, np.nan), degrees, self.queries)
 
 
-def difference_interval(values: Floats, spread: Spread) -> tuple[Floats, Floats]:
+def difference_interval(
+    values: Floats, spread: Spread, confidence: float | Floats = CONFIDENCE
+) -> tuple[Floats, Floats]:
     """Return the ends of the interval of a difference: value -+ t error; NaN where there is no error.
 
     0 to 0 where the two are identical, whatever query is left out.
     """
-    margin = stdtrit(spread.degrees_of_differences, (1 + CONFIDENCE) / 2) * spread.error
+    margin = stdtrit(spread.degrees_of_differences, (1 + np.asarray(confidence)) / 2) * spread.error
     margin = np.where(_are_identical(values, spread), 0.0, margin)
     return values - margin, values + margin
 

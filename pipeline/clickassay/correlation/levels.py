@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from clickassay.core.special import stdtrit
 
 from clickassay.core.records import Floats
+from clickassay.core.special import stdtrit
 from clickassay.correlation.jackknife import CONFIDENCE, Deviations, cautions, left_out
 from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
 

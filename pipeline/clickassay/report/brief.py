@@ -1,4 +1,4 @@
-"""What of a section is in view, and what is folded: a reader decides in five minutes, and checks in an hour."""
+"""What of a section is in view, and what is folded."""
 
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +14,7 @@ MOST_ROWS, MOST_FIGURES = 6, 3
 
 
 def briefly(section: Section) -> Section:
-    """Keep the main sentence and the first pictures of a section in view, or its first table; fold the rest."""
+    """Keep the main sentence and the first pictures of a section in view, or its first table."""
     kept = () if section.figures else tuple(replace(one, most=MOST_ROWS) for one in section.tables[:1])
     rest = section.tables[len(kept) :]
     return replace(

@@ -50,6 +50,7 @@ from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 
+
 @dataclass(frozen=True)
 class Report:
     """The content of the page.

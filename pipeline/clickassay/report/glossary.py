@@ -11,7 +11,6 @@ from markupsafe import Markup
 from clickassay.core.escape import html
 from clickassay.core.text import capital
 
-
 _SECTION = re.compile(r"(?=<section\b)")
 _LINK = re.compile(r'<a class="term" href="#(?P<key>[^"]*)">(?P<text>[^<]*)</a>')
 

@@ -115,13 +115,17 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with a title, its text alternative, and the name of the table that has its numbers."""
+    """One picture with a title, its text alternative, and the name of the table that has its numbers.
+
+    `narrow` is the same for a phone, where the drawing would be too small.
+    """
 
     name: str
     title: str
     alt: str
     drawing: Drawing
     table: str
+    narrow: Drawing | None = None
 
 
 @dataclass(frozen=True)

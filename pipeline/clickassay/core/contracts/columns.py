@@ -58,8 +58,10 @@ ABOVE_NOTHING = (
 )
 
 SIMULTANEOUS = (
-    Column("simultaneous_low", pl.Float64, "lower end of an interval that covers all of the family at once"),
-    Column("simultaneous_high", pl.Float64, "upper end of it (95 %, Bonferroni over the editorial metrics)"),
+    Column(
+        "simultaneous_low", pl.Float64, "lower end of an interval that holds for the whole family at once"
+    ),
+    Column("simultaneous_high", pl.Float64, "upper end of it (95 %, Bonferroni over the family of tests)"),
 )
 
 TESTED = (

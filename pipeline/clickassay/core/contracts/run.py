@@ -108,10 +108,11 @@ RUN_TABLES = (
 )
 """The tables of a run folder, each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-LAYOUT = 4
+LAYOUT = 5
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
-no number; 2 had no table `health`, 3 no `judge_disagreements`."""
+no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
+simultaneous intervals."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

@@ -6,6 +6,7 @@ colour-blind readers, and every colour is doubled by a number, a shape or a posi
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from clickassay.core.text import number, percent, span
@@ -203,20 +204,28 @@ def _hover_rows(row: Spec, height: float, *, left: float = 0) -> Spec:
     return layer(unseen, {"y": row, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
 
 
+@dataclass(frozen=True)
+class IntervalHeads:
+    """Texts of a picture of intervals: of the axis, the names, the lines, the diamonds."""
+
+    axis: str
+    name: str = "Metric"
+    reach: str = "95 % interval"
+    diamond: str = "Random iterations"
+
+
 def intervals(
     names: Sequence[str],
     estimates: Mapping[str, Estimate],
+    texts: IntervalHeads,
     *,
     domain: Span,
-    axis: str,
     diamonds: Mapping[str, float | None] | None = None,
-    diamond_head: str = "Random iterations",
-    head: str = "Metric",
     hollow: Sequence[str] = (),
 ) -> Drawing:
     """Draw one row per name: a dot with its interval, and a second value as a diamond, where there is one.
 
-    `axis` is the title of the axis; `head` and `diamond_head` are the heads of names and second values. Dots of `hollow` names are not filled.
+    Dots of `hollow` names are not filled.
     """
     second, heads = diamonds or {}, apart({name: shorten(name, 150) for name in names})
     values = [
@@ -232,7 +241,7 @@ def intervals(
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
     left = label_width([value["head"] for value in values])
-    x = number_axis("value", domain, ticks=5, gridColor=ZERO, title=axis, titleY=30.0, **TITLE)
+    x = number_axis("value", domain, ticks=5, gridColor=ZERO, title=texts.axis, titleY=30.0, **TITLE)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
     layers = [
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
@@ -240,9 +249,9 @@ def intervals(
         layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
         _hover_rows(row, STEP, left=left),
     ]
-    titles = {"name": head, "text": "Value", "interval": "95 % interval"}
+    titles = {"name": texts.name, "text": "Value", "interval": texts.reach}
     if second:
-        titles["run_text"] = diamond_head
+        titles["run_text"] = texts.diamond
     return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 42))
 
 

@@ -14,6 +14,7 @@ from clickassay.report.charts.vega import (
     QUIET,
     TITLE,
     ZERO,
+    Sides,
     Spec,
     Values,
     apart,
@@ -27,12 +28,20 @@ from clickassay.report.charts.vega import (
 )
 from clickassay.report.model import Drawing
 
-STEP = 27
-"""Height of a row."""
-_PLOT = 400
-_LABEL = 268
-_SIDE = 64
-"""Width of the values beside the plot."""
+
+@dataclass(frozen=True)
+class _Form:
+    """Sizes in pixels: the plot, a row, labels and values beside it; 0 = these are above the line."""
+
+    plot: float
+    step: float
+    label: float
+    side: float
+
+
+_WIDE = _Form(plot=400, step=27, label=268, side=64)
+_NARROW = _Form(plot=322, step=46, label=0, side=0)
+"""For a phone: labels above the lines."""
 
 
 @dataclass(frozen=True)
@@ -63,56 +72,70 @@ class Overview:
     """What the picture shows: its rows, the title of its axis, and the most that can be reached, if known."""
 
     bars: Sequence[Bar]
-    axis: str
+    axis: Sequence[str]
     ceiling: float | None = None
 
     def draw(self) -> Drawing:
         """Return the picture."""
-        return picture(*self._parts(), size=self._size, sides=self._sides)
+        return picture(*self._parts(_WIDE), size=self._size(_WIDE), sides=self._sides(_WIDE))
+
+    def draw_narrow(self) -> Drawing:
+        """Return the picture for a phone."""
+        return picture(*self._parts(_NARROW), size=self._size(_NARROW), sides=self._sides(_NARROW))
 
     def specify(self) -> Spec:
         """Return what is drawn."""
-        return specification(*self._parts(), size=self._size, sides=self._sides)
+        return specification(*self._parts(_WIDE), size=self._size(_WIDE), sides=self._sides(_WIDE))
 
-    @property
-    def _size(self) -> tuple[float, float]:
-        return _PLOT, STEP * max(1, len(self.bars))
+    def _size(self, form: _Form) -> tuple[float, float]:
+        return form.plot, form.step * max(1, len(self.bars))
 
-    @property
-    def _sides(self) -> tuple[float, float, float, float]:
-        labels = [shorten(bar.label, _LABEL) for bar in self.bars]
-        return label_width(labels, limit=_LABEL), 24, _SIDE, 46
+    def _sides(self, form: _Form) -> Sides:
+        if not form.label:
+            return 12, 24, 12, 60
+        labels = [shorten(bar.label, form.label) for bar in self.bars]
+        return label_width(labels, limit=form.label), 24, form.side, 46
 
-    def _parts(self) -> tuple[Sequence[Spec], Values, dict[str, str]]:
-        heads = apart({bar.label: shorten(bar.label, _LABEL) for bar in self.bars})
+    def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
+        heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
         values = [_values(bar, heads[bar.label], self.ceiling) for bar in self.bars]
         titles = {
             "name": "Metric", "text": "Correlation", "interval": "Interval for all at once",
             "status": "Test",
         }  # fmt: skip
-        return self._layers(heads), values, titles
+        return self._layers(form, list(heads.values())), values, titles
 
-    def _layers(self, heads: dict[str, str]) -> Sequence[Spec]:
-        row = names_axis("head", labelColor=INK, labelFontSize=13) | {
-            "scale": {"domain": list(heads.values())}
-        }
-        ends = [self.ceiling, 0.0]
-        domain = common_domain([bar.found for bar in self.bars], ends)
-        x = number_axis("value", domain, ticks=6, gridColor=ZERO, title=self.axis, titleY=32, **TITLE)
+    def _layers(self, form: _Form, heads: Sequence[str]) -> Sequence[Spec]:
+        row = names_axis("head", labelColor=INK, labelFontSize=13) | {"scale": {"domain": heads}}
+        if not form.label:
+            row["axis"] = None
+        domain = common_domain([bar.found for bar in self.bars], [self.ceiling, 0.0])
+        title = [" ".join(self.axis)] if form.label else list(self.axis)
+        x = number_axis("value", domain, ticks=6, gridColor=ZERO, titleY=32, **TITLE)
+        x["axis"]["title"] = title
         colour = {"condition": {"test": "datum.best", "value": ACCENT}, "value": QUIET}
         fill = {"condition": [{"test": "!datum.above", "value": PAGE}, colour["condition"]], "value": QUIET}
         dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
-        beside: Spec = {"type": "text", "align": "right", "fontSize": 13}
-        layers = [
-            layer({"type": "rule", "strokeWidth": 2}, {
-                "y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour,
-            }, only="bounded"),
+        line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
+        return [
+            *_ceiling_line(x, self.ceiling),
+            layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
             layer(dot, {"y": row, "x": x, "fill": fill, "stroke": colour}, tip=True),
-            layer(beside, {
-                "y": row, "x": {"value": _PLOT + _SIDE - 4}, "text": {"field": "text"},
-            }),
-        ]  # fmt: skip
-        return [*_ceiling_line(x, self.ceiling), *layers]
+            *_texts(form, row),
+        ]
+
+
+def _texts(form: _Form, row: Spec) -> Sequence[Spec]:
+    """Return the values beside the plot; or, where labels have no room, both above the lines."""
+    text: Spec = {"type": "text", "align": "right", "fontSize": 13}
+    right = {"y": row, "x": {"value": form.plot + max(form.side - 4, 0)}, "text": {"field": "text"}}
+    if form.label:
+        return (layer(text, right),)
+    above = text | {"dy": -15}
+    left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
+    halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
+    marks = ((above, right), (above | {"align": "left"}, left))
+    return [layer(mark | more, place) for more in (halo, {}) for mark, place in marks]
 
 
 def _ceiling_line(x: Spec, ceiling: float | None) -> Sequence[Spec]:

@@ -35,7 +35,10 @@ ROOM_FOR_NOISE = 0.05
 def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview:
     """Return the picture of a ranking."""
     bars = [_bar(ranking, one, _simultaneous(run, ranking), current) for one in ranking.competitors.values()]
-    axis = f"Correlation with {ranking.click}. The lines are intervals that hold for all rows at once (95 %)."
+    axis = (
+        f"Correlation with {ranking.click}.",
+        "The lines are intervals that hold for all rows at once (95 %).",
+    )
     return Overview(bars, axis, highest_possible(run, ranking))
 
 
@@ -45,9 +48,8 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
         return ()
     texts = (f"{bar.label} {number(bar.found.value)} ({bar.status})" for bar in drawn.bars)
     alt = f"Correlation with {ranking.click}, highest first: {', '.join(texts)}."
-    return (
-        Figure("overview", f"How well each predicts clicks ({ranking.click})", alt, drawn.draw(), "letters"),
-    )
+    title = f"How well each predicts clicks ({ranking.click})"
+    return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
 
 
 def current_metric(run: Run, ranking: Ranking) -> str | None:

@@ -84,7 +84,7 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
 
 
 def _with_caution(found: Decision, claim: Claim) -> Decision:
-    """Warn where the intervals of correlations are too short; those of differences bear heavy tails better."""
+    """Warn where sessions are heavy-tailed: intervals of correlations are too short then."""
     ranking = claim.ranking
     subject = found.subject or ranking.highest
     others = (name for name in ranking.competitors if name != subject)
@@ -156,7 +156,9 @@ def _nearest(ranking: Ranking) -> str:
     highest, *others = ranking.among_best or ("",)
     if not others:
         return ""
-    return f"{capital(spoken(highest))} comes first, but not significantly before {few_spoken(tuple(others))}."
+    return (
+        f"{capital(spoken(highest))} comes first, but not significantly before {few_spoken(tuple(others))}."
+    )
 
 
 def _needed(ranking: Ranking, subject: str | None) -> str:

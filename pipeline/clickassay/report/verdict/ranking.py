@@ -32,11 +32,14 @@ class Lead(Estimate):
         Judged queries that detect such a difference with a power of 80 %; None when no number does.
     n_queries
         Judged queries of the run.
+    together
+        Ends of the interval that holds for all pairs of the family at once; None where there is none.
     """
 
     p_adjusted: float | None = None
     queries_needed: float | None = None
     n_queries: int = 0
+    together: tuple[float | None, float | None] = (None, None)
 
     @property
     def is_significant(self) -> bool:
@@ -249,10 +252,13 @@ def lead_from_row(row: Mapping[str, Any]) -> Lead:
     return Lead(
         found.value, found.low, found.high, found.reason, found.caution,
         p_adjusted=row["p_adjusted"], queries_needed=row["queries_needed"], n_queries=row["n_queries"],
+        together=(row.get("simultaneous_low"), row.get("simultaneous_high")),
     )  # fmt: skip
 
 
 def swap_sides(found: Lead) -> Lead:
     """Return a lead with its two sides exchanged."""
-    value, low, high = (None if end is None else -end for end in (found.value, found.high, found.low))
-    return replace(found, value=value, low=low, high=high)
+    low, high = found.together
+    ends = (found.value, found.high, found.low, high, low)
+    value, low, high, *together = (None if end is None else -end for end in ends)
+    return replace(found, value=value, low=low, high=high, together=(together[0], together[1]))

@@ -125,7 +125,9 @@ def first_finding(claim: Claim) -> Finding:
     ranking = claim.ranking
     if not ranking.competitors:
         with_click = "" if ranking.sample is None else f" with {ranking.click}"
-        return Finding(MISSING, (sentence(f"There is no correlation{with_click} to report: {ranking.reason}"),))
+        return Finding(
+            MISSING, (sentence(f"There is no correlation{with_click} to report: {ranking.reason}"),)
+        )
     found = ranking.values[ranking.highest]
     opening = (
         f"{capital(_introduced(ranking.highest))} has the highest correlation with {ranking.click}, "

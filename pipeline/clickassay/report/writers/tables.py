@@ -36,9 +36,10 @@ def _html_heads(table: Table, *, grouped: bool) -> Iterator[str]:
         f'<th{_id(table, name)} scope="col"{deep} class="left">{_html_text(table, text)}</th>'
         for name, text in {**own, "name": table.name_head}.items()
     )
+    ids = (f'{_id(table, f"c{place}")} scope="col"' for place in range(len(table.heads)))
     rest = "".join(
-        f'<th{_id(table, f"c{place}")} scope="col" class="{side(table, place)}">{_html_text(table, head)}</th>'
-        for place, head in enumerate(table.heads)
+        f'<th{own_id} class="{side(table, place)}">{_html_text(table, table.heads[place])}</th>'
+        for place, own_id in enumerate(ids)
     )
     if not table.spanners:
         yield f"<tr>{first}{rest}</tr>"

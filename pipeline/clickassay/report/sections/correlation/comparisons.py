@@ -11,7 +11,7 @@ from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text import MINUS, count, number, plural, signed, span
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report.cells import Cell, Estimate, Row, p_cell
-from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Run, Section, Table, estimate
 from clickassay.report.verdict.claims import Findings
 from clickassay.report.verdict.ranking import ALPHA, Lead, Ranking, lead_from_row, swap_sides
@@ -26,6 +26,9 @@ from clickassay.report.verdict.words import (
 )
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
+TOGETHER = IntervalHeads(
+    "Difference; lines hold for all pairs at once (95 %)", reach="Interval for all pairs at once"
+)
 HEADS = ("Difference", "p-value", "Adjusted p", "Significant", "Queries needed")
 LETTERS_NOTE = "Metrics that share a letter are not significantly different from each other."
 NEEDED_NOTE = (
@@ -219,20 +222,18 @@ def _lead_figure(ranking: Ranking) -> tuple[Figure, ...]:
     if not ranking.leads:
         return ()
     best = ranking.best
-    domain = common_domain([*ranking.leads.values(), Estimate(0.0)])
+    leads = {name: Estimate(one.value, *one.together) for name, one in ranking.leads.items()}
+    domain = common_domain([*leads.values(), Estimate(0.0)])
     hollow = (*ranking.tied, *ranking.untested(best))
     values = ", ".join(
-        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})"
-        for name, one in ranking.leads.items()
+        f"{name} {signed(one.value or 0.0)} ({span(one.low, one.high)})" for name, one in leads.items()
     )
     return (
         Figure(
             "leads",
-            f"How far {best} is ahead of each other metric and baseline, with 95 % interval",
+            f"How far {best} is ahead of each other metric and baseline",
             f"{best} minus: {values}.",
-            intervals(
-                ranking.others, ranking.leads, domain=domain, axis="Difference between correlations", hollow=hollow
-            ),
+            intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow),
             "comparisons",
         ),
     )

@@ -9,7 +9,7 @@ from clickassay.core.contracts.correlation import DIFFERENCE_COMPARISONS
 from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, plural, sentence, visible
 from clickassay.report.cells import Estimate, Row, Share, not_computed
-from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Run, Section, Table, by_pair, estimate, in_order, noise_corrected
 from clickassay.report.sections.correlation.comparisons import pairs_table
 from clickassay.report.sections.correlation.ranker_draws import draw_histograms, draws_figures, draws_table
@@ -140,7 +140,8 @@ def _figure(place: int, click: str, rows: Sequence[Mapping[str, Any]], domain: t
     estimates = {row["editorial_metric"]: estimate(row, "exact") for row in rows}
     runs = {row["editorial_metric"]: row["monte_carlo"] for row in rows}
     values = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
-    drawing = intervals(tuple(estimates), estimates, domain=domain, axis=f"Correlation of differences in {click}", diamonds=runs)
+    texts = IntervalHeads(f"Correlation of differences in {click}")
+    drawing = intervals(tuple(estimates), estimates, texts, domain=domain, diamonds=runs)
     return Figure(
         f"differences-{place}",
         click,

@@ -12,7 +12,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text import count, listed, number, percent, plural, visible
 from clickassay.report.cells import Cell, Estimate, Row
 from clickassay.report.charts.discounts import discount_lines
-from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Run, Section, Table
 
 TITLE = "How far down users look (examination)"
@@ -256,10 +256,8 @@ def _relevance_figure(
     own = _grade_rows(run, sample)
     assumed = {run.grade_label(grade): _assumed(own, grade).value for grade in values}
     domain = common_domain(list(known.values()), list(assumed.values()))
-    drawing = intervals(
-        list(known), known, domain=(min(0.0, domain[0]), domain[1]), axis="Probability of satisfying the user",
-        diamonds=assumed, diamond_head="R(g)", head="Grade",
-    )  # fmt: skip
+    texts = IntervalHeads("Probability of satisfying the user", name="Grade", diamond="R(g)")
+    drawing = intervals(list(known), known, texts, domain=(min(0.0, domain[0]), domain[1]), diamonds=assumed)
     title = f"Relevance by grade according to {model}, {sample.label}"
     return (Figure("grade_values", title, " ".join(alt), drawing, "click_grades"),)
 

@@ -9,7 +9,7 @@ import polars as pl
 from clickassay.core.text import MINUS, number, plural, visible
 from clickassay.report.cells import Cell, Estimate, Row, Spelled
 from clickassay.report.charts.lines import MOST_LINES, Line, curves, difference_bars
-from clickassay.report.charts.marks import common_domain, intervals
+from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Table
 
@@ -185,9 +185,8 @@ def _means_figure(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], 
         for key, row in rows.items()
         if row["mean"] is not None
     }
-    drawing = intervals(
-        tuple(found), found, domain=common_domain(tuple(found.values())), axis="Mean over queries", head=head
-    )
+    texts = IntervalHeads("Mean over queries", name=head)
+    drawing = intervals(tuple(found), found, texts, domain=common_domain(tuple(found.values())))
     values = "; ".join(f"{key} {number(one.value, PLACES)}" for key, one in found.items())
     return Figure(name, title, f"{title}, means with their 95 % intervals: {values}.", drawing, "means")
 
