@@ -5,6 +5,7 @@
   ``tails``: whether sessions are spread too unevenly for intervals.
 - ``comparisons``, ``influence``, ``classes``, ``judges``: pairs of metrics, queries, splits and judges.
 - ``disagreements``: whose order clicks support, where two judges contradict each other.
+- ``levels``: means over the sessions.
 - ``power``: how much data a difference needs.
 - ``tables``: as rows of a run's tables.
 """

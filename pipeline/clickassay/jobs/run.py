@@ -34,22 +34,19 @@ from clickassay.patterns.table import StagedTable
 
 @dataclass(frozen=True)
 class RunSummary:
-    """The result of a run in sentences.
+    """The result of a run.
 
     Attributes
     ----------
-    verdict
-        The headline of the report.
-    findings
-        Its main findings.
+    content
+        That of ``summary.json``.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
     health
         What is wrong with the log and its judgments.
     """
 
-    verdict: str
-    findings: tuple[str, ...]
+    content: Mapping[str, Any]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
 
@@ -147,13 +144,13 @@ def _write_run(
         write_json(folder / SETTINGS_FILE, info)
         write_json(folder / HEALTH_FILE, frames["health"].to_dicts())
     progress(Event("drawing the report"))
-    from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second to import
+    from clickassay.report.build import summary_content, write_report  # noqa: PLC0415 - charts take a second
 
     wrong = fired(frames["health"])
-    report = write_report(frames, info, folder, health=[one.as_entry() for one in wrong])
-    texts = tuple(finding.text for finding in report.findings)
+    health = [one.as_entry() for one in wrong]
+    report = write_report(frames, info, folder, health=health)
     undecided = _undecided(table, graded, settings, frames)
-    return RunSummary(report.title, texts, undecided, wrong)
+    return RunSummary(summary_content(report, health), undecided, wrong)
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:

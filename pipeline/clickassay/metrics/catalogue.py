@@ -28,7 +28,8 @@ BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
     """Return the measures of reports.
 
-    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the setting `metric` names.
+    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the settings `metric` and
+    `current` name.
 
     Raises
     ------
@@ -39,7 +40,8 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
     plain = [parse(name, METRICS) for name in BASELINES]
     own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    requested = [parse(without_aliases(name.strip(), METRICS), METRICS) for name in settings.metric]
+    named = (*settings.metric, *((settings.current,) if settings.current else ()))
+    requested = [named_measure(name) for name in named]
     for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(
@@ -47,6 +49,17 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
             )
         _check_fits(measure, measure.depth or max(settings.depth), settings)
     return tuple(dict.fromkeys((*own, *requested)))
+
+
+def named_measure(name: str) -> Measure:
+    """Return the measure of a name, in any letter case and with any of its aliases.
+
+    Raises
+    ------
+    SettingsError
+        If it names no metric.
+    """
+    return parse(without_aliases(name.strip(), METRICS), METRICS)
 
 
 def editorial_values(

@@ -10,6 +10,7 @@ import polars as pl
 from clickassay.core.errors import ReportError
 from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
+from clickassay.correlation.levels import Level
 from clickassay.health.checks import fired
 from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats
@@ -25,7 +26,7 @@ from clickassay.report.sections.correlation.comparisons import comparisons_secti
 from clickassay.report.sections.correlation.correlations import correlations_section, good_section
 from clickassay.report.sections.correlation.influence import influence_section
 from clickassay.report.sections.correlation.rankers import differences_section
-from clickassay.report.sections.log.data import data_line, funnel_section, statistics_section
+from clickassay.report.sections.log.data import funnel_section, statistics_section
 from clickassay.report.sections.log.health import health_section
 from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
@@ -35,6 +36,7 @@ from clickassay.report.sections.overview import (
     current_metric,
     facts,
     levels_table,
+    mean_levels,
     overview,
     overview_figure,
     scale_sentences,
@@ -43,12 +45,13 @@ from clickassay.report.sections.users.cascade_effects import cascade_effects_sec
 from clickassay.report.sections.users.examination import examination_section
 from clickassay.report.verdict.claims import Findings, draw_findings
 from clickassay.report.verdict.decision import Decision, decide
-from clickassay.report.verdict.sentences import Finding, write_findings
+from clickassay.report.verdict.sentences import Finding, third_finding, write_findings
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary
 from clickassay.report.writers.csv import csv_text
 from clickassay.report.writers.latex import latex_table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
+from clickassay.report.writers.summary import summary_markdown
 
 
 @dataclass(frozen=True)
@@ -67,16 +70,16 @@ class Report:
         How high metrics and clicks are; the size and health of the log: name and text.
     findings
         The main findings, in words.
-    data, caveats
-        The sizes of the data; what is not shown.
+    caveats
+        What is not shown.
     main, record
         Sections in view, and those that are folded: what is kept for the record.
     command, rule
         How the run was made; the rule by which queries are named.
     shown
         The samples on the page.
-    claims, decision
-        What the sentences are made of.
+    claims, decision, means
+        What sentences and tables of the first screen are made of.
     picture
         What `overview` draws, for a picture of its own; None without it.
     full
@@ -90,7 +93,6 @@ class Report:
     levels: Table
     facts: tuple[tuple[str, str], ...]
     findings: tuple[Finding, ...]
-    data: str
     caveats: tuple[str, ...]
     main: tuple[Section, ...]
     record: tuple[Section, ...]
@@ -99,6 +101,7 @@ class Report:
     shown: tuple[SampleKey, ...]
     claims: Findings
     decision: Decision
+    means: Mapping[str, Level]
     picture: Overview | None
     full: bool = False
 
@@ -119,15 +122,16 @@ def build_report(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) ->
     claims = draw_findings(run)
     ranking = claims.correlation.ranking
     wrong = fired(run.frames["health"])
-    current = current_metric(run, ranking)
+    current = current_metric(run)
     decision = decide(claims.verdict, wrong, current)
     picture = overview(run, ranking, current) if ranking.competitors else None
+    means = mean_levels(run, ranking)
     return Report(
         decision.sentence, decision.lead, overview_figure(ranking, picture),
-        tuple(scale_sentences(run, ranking)), levels_table(run, ranking), facts(run),
-        write_findings(claims), data_line(run), caveats(run),
+        tuple(scale_sentences(run, ranking)), levels_table(run, means), facts(run),
+        write_findings(claims), caveats(run),
         _main_sections(run, claims, is_well=not wrong), _record_sections(run, is_well=not wrong),
-        command(run), run.labels.rule, run.shown, claims, decision, picture,
+        command(run), run.labels.rule, run.shown, claims, decision, means, picture,
         full=run.full,
     )  # fmt: skip
 
@@ -138,6 +142,7 @@ def _main_sections(run: Run, claims: Findings, *, is_well: bool) -> tuple[Sectio
         *(() if is_well else (health_section(run),)),
         comparisons_section(run, claims),
         differences_section(run, claims),
+        *_depends(claims),
         *judges_sections(run),
         folded_if_unreliable(classes_section(run)),
         folded_if_unreliable(frequency_section(run)),
@@ -165,6 +170,14 @@ def _record_sections(run: Run, *, is_well: bool) -> tuple[Section, ...]:
     )
 
 
+def _depends(claims: Findings) -> tuple[Section, ...]:
+    """Say whether the best metric depends on click metric, market, depth or judge, if any of them varies."""
+    if not claims.depends.varied:
+        return ()
+    title = "Is it the same for every click metric, market, depth and judge?"
+    return (Section("depends", title, third_finding(claims.depends).sentences),)
+
+
 def _published(run: Run) -> tuple[Section, ...]:
     name = run.settings.get("published")
     return () if name is None else (published_section(run, name),)
@@ -177,7 +190,7 @@ def write_report(
     *,
     health: Sequence[Mapping[str, Any]] = (),
 ) -> Report:
-    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.json`` into `folder`.
+    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
 
     Parameters
     ----------
@@ -209,10 +222,27 @@ def write_report(
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
         write_table_files(folder / "tables", report.tables)
-        write_json(folder / SUMMARY_FILE, summary(report.claims, health), sort_keys=False)
+        write_summaries(report, health, folder)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return report
+
+
+def summary_content(report: Report, health: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
+    return summary(report.claims, report.decision, report.means, health)
+
+
+def write_summaries(report: Report, health: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Write what fits a chat, a mail or another program: ``summary.md``, ``.png`` and ``.json``.
+
+    There is no picture where no metric has a correlation.
+    """
+    write_json(folder / SUMMARY_FILE, summary_content(report, health), sort_keys=False)
+    ranking = report.claims.correlation.ranking
+    write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
+    if report.picture is not None:
+        (folder / "summary.png").write_bytes(report.picture.image(report.title, report.reason))
 
 
 def write_table_files(folder: Path, tables: Iterable[Table]) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import command_line, say, write_json
+from clickassay.cli.console import command_line, say, show_table, write_json
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.options import FORCE, JSON, OUT, QUIET
 from clickassay.cli.progress import shown_progress
@@ -20,16 +20,20 @@ from clickassay.cli.settings import (
     settings_of,
 )
 from clickassay.core.settings import Settings
-from clickassay.core.text import capital, plural
+from clickassay.core.text import capital, number, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from clickassay.health.checks import HealthCheck
     from clickassay.jobs.run import RunSummary
 
 _MOST_CHECKS = 3
 """Checks of the log's health that are shown on the screen; the report has all."""
+
+_MOST_METRICS, _BAR = 12, 24
+"""Metrics of the ranking on the screen, and the letters of the longest bar."""
 
 SEARCHES = Annotated[
     str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines).")
@@ -121,32 +125,51 @@ def report(
 
 
 def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
-    page = str(out / "report.html")
     if json:
-        write_json(
-            {
-                "report": page,
-                "verdict": finished.verdict,
-                "findings": list(finished.findings),
-                "undecided": list(finished.undecided),
-                "health": [one.as_data() for one in finished.health],
-            }
-        )
+        write_json(finished.content)
     else:
-        said = (f"{finished.verdict}.", *_numbered(finished.findings))
-        say(f"Report: {page}", *(finished.undecided or said), *health_lines(finished.health))
+        _show_decision(finished)
+        say(*health_lines(finished.health), f"Report: {out / 'report.html'}")
     if finished.is_finding:
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _show_decision(finished: "RunSummary") -> None:
+    """Print what to do and why, and the ranking; or why there is none, and what to judge."""
+    decision, correlation = finished.content["decision"], finished.content["findings"][0]
+    if finished.undecided:
+        say(*finished.undecided)
+        return
+    say(f"{decision['sentence']}.", " ".join(filter(None, (decision["reason"], decision["caution"]))))
+    if correlation["numbers"]:
+        _show_ranking(correlation)
+
+
+def _show_ranking(found: "Mapping[str, Any]") -> None:
+    """Print metrics and baselines, highest first, each with a bar."""
+    numbers, best = found["numbers"], set(found["among_best"])
+    highest = max(abs(one["value"]) for one in numbers) or 1.0
+    rows = [
+        (
+            one["metric"],
+            number(one["value"]),
+            "\u2588" * round(_BAR * max(0.0, one["value"]) / highest),
+            "yes" if one["metric"] in best else "",
+        )
+        for one in numbers[:_MOST_METRICS]
+    ]
+    title = f"Correlation with {found['click_metric']}, highest first"
+    show_table(("Metric", "Correlation", "", "Among the best"), rows, numbers=("Correlation",), title=title)
+    if len(numbers) > _MOST_METRICS:
+        say(f"{plural(len(numbers) - _MOST_METRICS, 'more metric')}: see the report.")
 
 
 def health_lines(found: "Sequence[HealthCheck]") -> "Iterator[str]":
     """Yield a line for each of the first checks that fire, and how many there are besides."""
     for one in found[:_MOST_CHECKS]:
         yield f"{capital(one.status)}: {one.text}"
+    if not found:
+        yield "Health: no fault found in the log and its judgments."
     if len(found) > _MOST_CHECKS:
         rest = plural(len(found) - _MOST_CHECKS, "more check")
         yield f"{capital(rest)} of the log's health: see its section in the report."
-
-
-def _numbered(findings: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{number}. {finding}" for number, finding in enumerate(findings, start=1))

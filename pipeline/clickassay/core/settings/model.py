@@ -197,7 +197,7 @@ class Settings(BaseModel):
     current: str | None = _setting(
         "Report",
         None,
-        "The metric in use: the report says whether to keep it.",
+        "The metric in use: the run has it, and the report says whether to keep it.",
         unset="unknown",
         metavar="NAME",
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from clickassay.core.text import number, span
 from clickassay.report.cells import Estimate
@@ -9,15 +10,18 @@ from clickassay.report.charts.marks import common_domain
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
+    LETTER,
     MUTED,
     PAGE,
     QUIET,
     TITLE,
+    TITLE_LETTER,
     ZERO,
     Sides,
     Spec,
     Values,
     apart,
+    image,
     label_width,
     layer,
     names_axis,
@@ -42,6 +46,9 @@ class _Form:
 _WIDE = _Form(plot=400, step=27, label=268, side=64)
 _NARROW = _Form(plot=322, step=46, label=0, side=0)
 """For a phone: labels above the lines."""
+
+
+_COLOURS = "Blue: among the best. Grey: significantly below the highest. Hollow: not above noise."
 
 
 @dataclass(frozen=True)
@@ -83,9 +90,14 @@ class Overview:
         """Return the picture for a phone."""
         return picture(*self._parts(_NARROW), size=self._size(_NARROW), sides=self._sides(_NARROW))
 
-    def specify(self) -> Spec:
-        """Return what is drawn."""
-        return specification(*self._parts(_WIDE), size=self._size(_WIDE), sides=self._sides(_WIDE))
+    def image(self, title: str, subtitle: str) -> bytes:
+        """Return the picture as PNG under a title, for where no page can be shown."""
+        parts = self._parts(_WIDE)
+        spec = specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
+        width = _WIDE.plot + sum(self._sides(_WIDE)[::2])
+        return image(
+            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), _COLOURS]
+        )
 
     def _size(self, form: _Form) -> tuple[float, float]:
         return form.plot, form.step * max(1, len(self.bars))

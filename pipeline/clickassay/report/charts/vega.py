@@ -30,6 +30,15 @@ TIP = "tip"
 LETTER = 7.2
 """Width of an average character at 12 pixels, rather too large: there is no font to measure."""
 
+TITLE_LETTER = 11.4
+"""The same of a title."""
+
+_TITLE_LINE, _SUBTITLE_LINE = 24, 18
+"""Heights of the lines above a picture."""
+
+_FRAME = 14
+"""Pixels left white around a picture that stands alone."""
+
 Spec = dict[str, Any]
 Values = list[dict[str, Any]]
 Sides = tuple[float, float, float, float]
@@ -103,7 +112,7 @@ def specification(
     }
 
 
-def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str], *, lift: float) -> bytes:
+def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
     """Draw a specification as PNG on white, under a title, for where no page can be shown.
 
     Parameters
@@ -111,18 +120,19 @@ def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str], *, lift: fl
     spec
         Of `specification`.
     title, subtitle
-        Their lines.
-    lift
-        Pixels that they take above the picture.
+        Their lines, which take room above the picture.
     """
     import vl_convert  # noqa: PLC0415 - tables as text need no pictures
 
     head = {
         "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",
         "fontSize": 19, "color": INK, "subtitleColor": MUTED, "subtitleFontSize": 13, "offset": 16,
-        "subtitlePadding": 6, "lineHeight": 24, "subtitleLineHeight": 18,
+        "subtitlePadding": 6, "lineHeight": _TITLE_LINE, "subtitleLineHeight": _SUBTITLE_LINE,
     }  # fmt: skip
-    padding = {**spec["padding"], "top": spec["padding"]["top"] + lift}
+    lift = _TITLE_LINE * len(title) + _SUBTITLE_LINE * len(subtitle) + 22
+    sides = spec["padding"]
+    around = {"top": lift, "left": _FRAME, "right": _FRAME, "bottom": _FRAME}
+    padding = {side: sides[side] + more for side, more in around.items()}
     own = {**spec, "title": head, "padding": padding, "background": "white"}
     png: bytes = vl_convert.vegalite_to_png(own, vl_version=VERSION, scale=2, allowed_base_urls=[])
     return png

@@ -1,5 +1,6 @@
 """The sections of a report: each module turns the run into `Section` records.
 
+- ``overview``: the first screen.
 - ``log``: the data, judges, results without a judgment, what to judge next.
 - ``correlation``: correlations, comparisons, baselines, two rankers, classes, influence.
 - ``users``: examination and the cascade effect.

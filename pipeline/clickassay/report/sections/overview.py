@@ -1,18 +1,20 @@
 """The first screen's picture: every metric and baseline, what noise would give, and what can be reached."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text import capital, count, number, percent
+from clickassay.core.text import capital, number, percent
 from clickassay.correlation.levels import Level, levels
+from clickassay.metrics.catalogue import named_measure
 from clickassay.report.cells import Estimate, Row
 from clickassay.report.charts.overview import Bar, Overview
 from clickassay.report.glossary import terms
 from clickassay.report.model import Figure, Run, Table
+from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
 from clickassay.report.verdict.ranking import Competitor, Ranking
 from clickassay.report.verdict.sentences import part_of_log
@@ -52,18 +54,21 @@ def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, .
     return (Figure("overview", title, alt, drawn.draw(), "letters", drawn.draw_narrow()),)
 
 
-def current_metric(run: Run, ranking: Ranking) -> str | None:
+def current_metric(run: Run) -> str | None:
     """Return the metric in use by its name in the run; None if the settings name none."""
     given = run.settings.get("current")
-    names = {name.lower(): name for name in ranking.competitors}
-    return None if given is None else names.get(str(given).lower(), str(given))
+    return None if given is None else str(named_measure(str(given)))
 
 
-def levels_table(run: Run, ranking: Ranking) -> Table:
+def mean_levels(run: Run, ranking: Ranking) -> dict[str, Level]:
     """Return the mean of each metric and each click metric over the sessions of the headline sample."""
     frame = run.headline_rows("configurations")
     names = [name for name in (*run.editorial, *run.clicks) if name in frame.columns]
-    found = levels(frame, names) if ranking.competitors else {}
+    return levels(frame, names) if ranking.competitors else {}
+
+
+def levels_table(run: Run, found: Mapping[str, Level]) -> Table:
+    """Return the table of `mean_levels`."""
     return Table(
         "levels",
         "Means over the sessions",
@@ -89,20 +94,13 @@ def facts(run: Run) -> tuple[tuple[str, str], ...]:
     """Return what else a reader needs on the first screen: what is measured where, on how much, how sound."""
     health = ("Health", health_line(run))
     if run.headline is None:
-        return (health,)
-    row = run.headline.rows(run.frames["statistics"]).row(0, named=True)
-    sessions = (
-        f"{count(row['n_sessions'])} of {count(row['n_all_sessions'])} ({percent(row['coverage'])}) have a "
-        "grade for every result"
-    )
-    queries = f"{count(row['n_queries'])}, with {count(row['n_configurations'])} different lists of results"
+        return (("Data", data_line(run)), health)
     meanings = {term.name: term.meaning for term in terms()}
     clicks = " ".join(filter(None, (f"{run.click}.", meanings.get(run.click))))
     return (
         ("Clicks measured by", clicks),
         ("Part of the log", part_of_log(run)),
-        ("Sessions", sessions),
-        ("Judged queries", queries),
+        ("Data", data_line(run)),
         health,
     )
 

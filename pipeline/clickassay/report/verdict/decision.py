@@ -132,8 +132,8 @@ def _without_current(verdict: Verdict, current: str | None) -> Decision:
     if claim.kind == "baseline_best":
         reason = "None of the metrics adds anything to it that these clicks show."
         return Decision("baseline_better", claim_title(claim), reason, claim.winning_baseline, current)
-    parts = (_nearest(claim.ranking), "Nothing here is a reason to change the metric in use.")
-    reason = " ".join(filter(None, (*parts, _needed(claim.ranking, claim.subject))))
+    parts = (_nearest(claim.ranking), _below(claim.ranking), _needed(claim.ranking, claim.subject))
+    reason = " ".join(filter(None, parts))
     return Decision("no_metric_better", claim_title(claim), reason, claim.subject, current)
 
 
@@ -159,6 +159,15 @@ def _nearest(ranking: Ranking) -> str:
     return (
         f"{capital(spoken(highest))} comes first, but not significantly before {few_spoken(tuple(others))}."
     )
+
+
+def _below(ranking: Ranking) -> str:
+    """Return which metrics predict clicks significantly worse than the highest: those to leave, if in use."""
+    below = tuple(name for name in ranking.metrics if name not in ranking.among_best)
+    if not below:
+        return ""
+    verb = "predicts" if len(below) == 1 else "predict"
+    return f"{capital(few_spoken(below))} {verb} clicks significantly worse."
 
 
 def _needed(ranking: Ranking, subject: str | None) -> str:

@@ -1,13 +1,17 @@
 """The verdict, the findings and the health of the log as the content of ``summary.json``."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
+from clickassay.correlation.levels import Level
 from clickassay.report.cells import Estimate
 from clickassay.report.verdict.claims import Claim, DependsClaim, Findings, Verdict
+from clickassay.report.verdict.decision import Decision
 from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence, write_findings
 
@@ -27,13 +31,22 @@ FAMILY = "all pairs of editorial metrics of one market, depth, judge and click m
 FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
 
 
-def summary(found: Findings, health: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def summary(
+    found: Findings,
+    decision: Decision,
+    means: Mapping[str, Level],
+    health: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     Parameters
     ----------
     found
         Verdict and findings of a run.
+    decision
+        What they amount to.
+    means
+        The means of metrics and click metrics, by name.
     health
         What the checks of the log found, each with `HEALTH_KEYS`; () = nothing.
 
@@ -49,10 +62,17 @@ def summary(found: Findings, health: Sequence[Mapping[str, Any]] = ()) -> dict[s
     return {
         "schema": SCHEMA,
         "log_status": _worst([str(entry["severity"]) for entry in health]),
+        "decision": asdict(decision),
         "verdict": _verdict(found.verdict),
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
+        "means": [_mean(name, one) for name, one in means.items()],
         "health": [dict(entry) for entry in health],
     }
+
+
+def _mean(name: str, found: Level) -> dict[str, Any]:
+    low, high = (None if math.isnan(end) else end for end in (found.low, found.high))
+    return {"metric": name, "mean": found.mean, "ci_low": low, "ci_high": high, "caution": found.caution}
 
 
 def _check_health(entry: Mapping[str, Any]) -> None:

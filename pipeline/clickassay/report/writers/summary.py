@@ -1,0 +1,30 @@
+"""The first screen of a report as ten lines of Markdown."""
+
+from collections.abc import Sequence
+
+from clickassay.core.escape import markdown
+from clickassay.core.text import number
+from clickassay.report.verdict.decision import Decision
+from clickassay.report.verdict.ranking import Ranking
+from clickassay.report.verdict.words import spoken
+
+MOST = 12
+"""Metrics that are listed."""
+
+
+def summary_markdown(decision: Decision, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
+    """Return decision, reason, ranking and the size of the data; those among the best are bold."""
+    lines = [f"**{markdown(decision.sentence)}.** {markdown(decision.lead)}".rstrip(), ""]
+    if ranking.competitors:
+        lines += [f"Correlation with {markdown(ranking.click)}: {_values(ranking)}.", ""]
+    lines += [f"- {markdown(name)}: {markdown(text)}" for name, text in facts]
+    return "\n".join([*lines, "", "All of it: `report.html`.", ""])
+
+
+def _values(ranking: Ranking) -> str:
+    shown = list(ranking.competitors.values())[:MOST]
+    best = set(ranking.among_best)
+    texts = (f"{markdown(spoken(one.name))} {markdown(number(one.value))}" for one in shown)
+    marked = (f"**{text}**" if one.name in best else text for one, text in zip(shown, texts, strict=True))
+    rest = len(ranking.competitors) - len(shown)
+    return ", ".join(marked) + (f", and {rest} more" if rest else "")
