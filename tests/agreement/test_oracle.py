@@ -157,7 +157,9 @@ def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
     assert (good["NDCG"], bad["NDCG"]) == pytest.approx((1, 1 / math.log2(3)))
     # weighted: sum n (y - m)^2 = 8 0.25^2 = 0.5; s2 = 0.25 in both, half of both is noise
     one_query = "no interval: too few queries vary"
+    together = ("simultaneous_low", "simultaneous_high")
     ends = ("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high", "p_value", "p_adjusted")
+    ends += together
     no_ends = dict.fromkeys(ends)
     assert answer["correlations"][*key, "all", "all", "UCTR", "ERR"] == no_ends | {
         "correlation": pytest.approx(1, abs=1e-12),
@@ -180,7 +182,7 @@ def test_a_whole_small_log_gives_the_numbers_worked_by_hand():
         "caution": one_query,
     }
     assert answer["comparisons"][*key, "UCTR", "DCG", "ERR"] == {
-        **dict.fromkeys(("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed")),
+        **dict.fromkeys(("ci_low", "ci_high", *together, "p_value", "p_adjusted", "queries_needed")),
         "difference": 0.0,
         "n_queries": 1,
         "caution": one_query,

@@ -61,9 +61,12 @@ def of_difference(error: Error | None, queries: int) -> Error | None:
     return error[0], min(4 * error[1], queries - 1)
 
 
-def margin(error: Error) -> float | None:
-    """Return half the width of the 95 % interval of Student's t; None where nothing varies."""
-    return None if error[1] is None else student_quantile(0.975, error[1]) * error[0]
+def margin(error: Error, tests: int = 1) -> float | None:
+    """Return half the width of the interval of Student's t; None where nothing varies.
+
+    It holds in 95 % of samples for each of several tests at once (Bonferroni).
+    """
+    return None if error[1] is None else student_quantile(1 - 0.05 / 2 / tests, error[1]) * error[0]
 
 
 def fisher_transform(correlation: float | None) -> float | None:
@@ -80,13 +83,15 @@ def is_perfect(value: float | None, left_out: Sequence[float | None]) -> bool:
     return all(one is not None and abs(one - value) <= PERFECT for one in left_out)
 
 
-def fisher_interval(value: float | None, left_out: Sequence[float | None]) -> tuple[Interval, float | None]:
+def fisher_interval(
+    value: float | None, left_out: Sequence[float | None], tests: int = 1
+) -> tuple[Interval, float | None]:
     """Return tanh(artanh r -+ t error of artanh r), and the degrees of freedom; r to r if it is always 1."""
     if is_perfect(value, left_out):
         return (value, value), None
     z = fisher_transform(value)
     error = jackknife([fisher_transform(one) for one in left_out])
-    width = None if error is None else margin(error)
+    width = None if error is None else margin(error, tests)
     if z is None or error is None or width is None:
         return NONE, None
     return (math.tanh(z - width), math.tanh(z + width)), error[1]

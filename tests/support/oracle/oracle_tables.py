@@ -25,6 +25,7 @@ from support.oracle.oracle_metrics import CLICK_METRICS
 
 Statistic = Callable[[Rows], Found]
 
+SIMULTANEOUS = ("simultaneous_low", "simultaneous_high")
 FEW = "fewer than two configurations"
 NO_QUERY = "no query has two configurations"
 SAME_IN = "the {} metric is the same in {}"
@@ -93,7 +94,7 @@ def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str,
             "reason": FEW if len(rows) < 2 else reason(rows, pair, value, "every configuration"),
             "caution": intervals.caution(value, columns["ci_low"], behind["n_queries"], heavy=heavy),
         }
-    return adjusted_by_click(found)
+    return adjusted_by_click(found, whole, left_out)
 
 
 def sessions_of_queries(rows: Rows) -> list[int]:
@@ -104,12 +105,19 @@ def sessions_of_queries(rows: Rows) -> list[int]:
     return list(counts.values())
 
 
-def adjusted_by_click(found: dict[Pair, dict[str, Any]]) -> dict[Pair, dict[str, Any]]:
-    """Add the adjusted p-values; the editorial metrics of one click metric are a family."""
+def adjusted_by_click(
+    found: dict[Pair, dict[str, Any]], whole: Found, left_out: list[Found]
+) -> dict[Pair, dict[str, Any]]:
+    """Add adjusted p-values and simultaneous intervals; the metrics of one click metric are a family."""
     for click in CLICK_METRICS:
-        family = [row for pair, row in found.items() if pair[0] == click]
-        for row, adjusted in zip(family, intervals.holm([row["p_value"] for row in family]), strict=True):
+        family = {pair: row for pair, row in found.items() if pair[0] == click}
+        p_values = [row["p_value"] for row in family.values()]
+        tests = max(1, sum(p is not None for p in p_values))
+        for (pair, row), adjusted in zip(family.items(), intervals.holm(p_values), strict=True):
             row["p_adjusted"] = adjusted
+            values = [one.correlations[pair] for one in left_out]
+            ends, _ = intervals.fisher_interval(whole.correlations[pair], values, tests)
+            row |= dict(zip(SIMULTANEOUS, ends, strict=True))
     return found
 
 
@@ -142,7 +150,7 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
             "reason": why,
             "caution": intervals.caution(exact, columns["ci_low"], len(queries)),
         }
-    return adjusted_by_click(found)
+    return adjusted_by_click(found, whole, left_out)
 
 
 def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -185,6 +193,8 @@ def compared_pairs(
                 if row["difference"] is None
                 else intervals.queries_needed(row["difference"], error, queries, max(tests, 1))
             )
+            together = around(row["difference"], error, max(tests, 1))
+            row |= dict(zip(SIMULTANEOUS, together, strict=True))
             found[click, a, b] = row | {"p_adjusted": adjusted, "queries_needed": needed}
     return found
 
@@ -196,10 +206,7 @@ def compared(
     difference = minus(whole, click, names)
     spread = intervals.jackknife([minus(one, click, names) for one in left_out])
     error = intervals.of_difference(spread, queries)
-    width = None if difference is None or error is None else intervals.margin(error)
-    if difference == 0 and error == (0.0, None):  # the two are one
-        width = 0.0
-    low, high = (None, None) if width is None else (difference - width, difference + width)
+    low, high = around(difference, error)
     row = {
         "difference": difference,
         "ci_low": low,
@@ -209,6 +216,14 @@ def compared(
         "caution": intervals.caution(difference, low, queries, heavy=heavy),
     }
     return row, error
+
+
+def around(difference: float | None, error: intervals.Error | None, tests: int = 1) -> intervals.Interval:
+    """Return the interval of a difference that holds for several tests at once."""
+    if difference is None or error is None:
+        return intervals.NONE
+    width = 0.0 if difference == 0 and error == (0.0, None) else intervals.margin(error, tests)
+    return intervals.NONE if width is None else (difference - width, difference + width)
 
 
 def minus(found: Found, click: str, names: tuple[str, str]) -> float | None:

@@ -147,9 +147,16 @@ def error(values):
     return np.sqrt((len(values) - 1) / len(values) * ((values - values.mean(0)) ** 2).sum(0))
 
 
-def ends(value, spread):
+def ends(value, spread, errors=2):
     """Twice the error below and above; nothing when there is no error."""
-    return (float(value - 2 * spread), float(value + 2 * spread)) if np.isfinite(spread) else (None, None)
+    if not np.isfinite(spread):
+        return None, None
+    return float(value - errors * spread), float(value + errors * spread)
+
+
+def together(value, spread):
+    """Three errors below and above, as the interval that holds for a whole family."""
+    return dict(zip(("simultaneous_low", "simultaneous_high"), ends(value, spread, 3), strict=True))
 
 
 def doubt(low, n_queries):
@@ -181,6 +188,7 @@ def class_rows(key, split, label, x, y, n, place, null):
                 "correlation": float(value[c, e]) if ok else None,
                 "ci_low": low,
                 "ci_high": high,
+                **(together(value[c, e], spread[c, e]) if ok else {}),
                 "noise_corrected": 1.25 * float(value[c, e]) if ok else None,
                 "noise_corrected_low": None if CLICKS[c] == "QCTR" else corrected[0],
                 "noise_corrected_high": None if CLICKS[c] == "QCTR" else corrected[1],
@@ -237,6 +245,7 @@ def pair_rows(key, value, left_out):
                     "difference": lead if ok else None,
                     "ci_low": low,
                     "ci_high": high,
+                    **(together(lead, spread) if ok else {}),
                     "p_value": math.erfc(abs(lead) / spread / math.sqrt(2)) if tested else None,
                     "queries_needed": math.ceil(n_queries * (4.2 * spread / lead) ** 2) if tested else None,
                     "n_queries": n_queries,
@@ -288,6 +297,7 @@ def difference_rows(key, x, y, place, draws):
                 "exact": exact,
                 "ci_low": low,
                 "ci_high": high,
+                **together(exact, spread),
                 "noise_corrected": exact * 1.12 if e % 4 else None,
                 "noise_corrected_low": low * 1.12 if bounded else None,
                 "noise_corrected_high": high * 1.12 if bounded else None,

@@ -25,6 +25,7 @@ def correlations(values, click="MeanRR", key=KEY, p=SURE, nulls=None):
             **key,
             **{"split": "all", "class": "all", "click_metric": click, "editorial_metric": name},
             **{"correlation": value, "ci_low": value - 0.05, "ci_high": value + 0.05},
+            **{"simultaneous_low": value - 0.08, "simultaneous_high": value + 0.08},
             **{"p_value": by_metric[name], "p_adjusted": by_metric[name]},
             "null_correlation": (nulls or {}).get(name, 0.0),
             **{"n_configurations": 9, "n_queries": 4, "n_sessions": 50},
@@ -41,6 +42,7 @@ def differences(values, click="MeanRR", key=KEY, p=SURE):
             **key,
             **{"click_metric": click, "editorial_metric": name, "exact": exact, "sign_agreement": sign},
             **{"ci_low": exact - 0.1, "ci_high": exact + 0.1, "p_value": p, "p_adjusted": p},
+            **{"simultaneous_low": exact - 0.16, "simultaneous_high": exact + 0.16},
         }
         for name, (exact, sign) in values.items()
     ]
@@ -54,7 +56,8 @@ def pairs(values, significant=(), click="MeanRR", key=KEY, table="comparisons", 
         first, second = (a, b) if place % 2 else (b, a)
         ahead = values[first] - values[second]
         p = None if {a, b} in untested else SURE if {a, b} in significant else UNSURE
-        rows.append((*key.values(), click, first, second, ahead, ahead - 0.01, ahead + 0.01, p, p, 1234, 4, None))
+        ends = [ahead + end for end in (-0.01, 0.01, -0.02, 0.02)]
+        rows.append((*key.values(), click, first, second, ahead, *ends, p, p, 1234, 4, None))
     return frame_of(table, rows)
 
 

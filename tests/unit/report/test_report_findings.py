@@ -9,7 +9,7 @@ from clickassay.core.records import SampleKey
 from clickassay.report.caveats import caveats
 from clickassay.report.model import SAMPLES_SHOWN, read_run
 from clickassay.report.verdict.claims import draw_findings
-from clickassay.report.verdict.sentences import first_finding, scope, write_findings
+from clickassay.report.verdict.sentences import first_finding, part_of_log, write_findings
 from support.reports.report_tables import (
     empty_tables,
     nothing_kept_tables,
@@ -105,11 +105,11 @@ def test_a_run_of_one_configuration_gives_its_reason():
 
 def test_the_scope_says_which_numbers_are_the_headline_and_why():
     run = read_run(run_tables(), run_info())
-    assert scope(run) == (
+    assert part_of_log(run) == (
         "Headline numbers are for market m1, depth 5, judge editor (the market with the most sessions kept, "
         "the smallest depth and the first judge) and the click metric MeanRR."
     )
-    assert scope(run_of()).startswith("Headline numbers are for market m, depth 5, judge j and")
+    assert part_of_log(run_of()).startswith("Headline numbers are for market m, depth 5, judge j and")
 
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():
