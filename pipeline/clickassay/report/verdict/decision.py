@@ -1,6 +1,5 @@
 """What to do, in a sentence: the verdict, turned towards the metric that is in use."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,6 +16,7 @@ from clickassay.report.verdict.words import (
     all_spoken,
     few_spoken,
     interval_text,
+    main_clause,
     needed_text,
     spoken,
 )
@@ -82,7 +82,7 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
     claim = verdict.claims[0]
     if health and health[0].is_finding:
         fault = health[0].sentence
-        sentence = f"The log has a fault: {_middle(_main_clause(fault))}"
+        sentence = f"The log has a fault: {_middle(main_clause(fault))}"
         return Decision("log_at_fault", sentence, f"{fault} {health[0].remedy}", None, current)
     undecided = _undecided(claim)
     if undecided is not None:
@@ -101,11 +101,6 @@ def _with_caution(found: Decision, claim: Claim) -> Decision:
     if all(one.caution != HEAVY_TAIL for one in known):
         return found
     return replace(found, caution=f"Take close calls with care: {HEAVY_TAIL}.")
-
-
-def _main_clause(text: str) -> str:
-    """Return a sentence up to its first colon or semicolon, without what is in brackets."""
-    return re.split(r"[:;] ", re.sub(r" \([^()]*\)", "", text))[0]
 
 
 def _middle(text: str) -> str:

@@ -149,7 +149,7 @@ def _source(name: str) -> str:
 
 def _with_code(escaped: Markup) -> Markup:
     """Return a text whose options and commands, between backticks, are code."""
-    return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", escaped))  # noqa: S704 - it is escaped
+    return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
 
 
 def _with_hard_spaces(text: str) -> str:
