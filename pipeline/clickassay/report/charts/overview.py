@@ -164,7 +164,7 @@ def _ceiling_line(x: Spec, ceiling: float | None) -> Sequence[Spec]:
     rule: Spec = {"type": "rule", "color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1.2}
     text: Spec = {
         "type": "text", "align": "right", "color": MUTED, "dy": -10, "dx": 4,
-        "text": f"most possible {number(ceiling, 2)}",
+        "text": f"highest possible {number(ceiling, 2)}",
     }  # fmt: skip
     place = {**x, "field": "ceiling", "aggregate": "max"}
     return (
