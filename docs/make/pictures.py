@@ -17,6 +17,7 @@ PICTURES = {
     "report-phone": {"viewport": {"width": 390, "height": 844}},
 }
 
+
 def main() -> None:
     """Write the three pictures of the screen, and the first page as it is printed."""
     with sync_playwright() as playwright:

@@ -39,14 +39,15 @@ def unfold(page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_picture_is_drawn_in_ink_that_differs_from_the_page(opened, folder, scheme):
     with opened(folder, color_scheme=scheme, **DESK) as page:
-        drawn = [picture.evaluate(DRAWN) for picture in page.locator(".chart svg").element_handles()]
+        unfold(page)
+        drawn = [picture.evaluate(DRAWN) for picture in page.locator(".chart svg:visible").element_handles()]
     assert drawn
     assert all(one["seen"] >= max(1, 0.3 * one["marks"]) and one["height"] > 20 for one in drawn)
 
 
 def test_pictures_stand_there_without_any_script(opened, folder):
     with opened(folder, java_script_enabled=False, **DESK) as page:
-        pictures = page.locator(".chart svg")
+        pictures = page.locator(".chart svg:visible")
         assert pictures.count() > 0
         boxes = [pictures.nth(place).bounding_box() for place in range(pictures.count())]
         assert all(box["width"] > 100 and box["height"] > 20 for box in boxes)
@@ -137,7 +138,7 @@ def test_every_download_is_the_file_next_to_the_report(opened, run_folders, samp
 
 def test_the_numbers_of_a_picture_are_one_click_away(opened, folder):
     with opened(folder, **DESK) as page:
-        for link in page.locator(".numbers a").element_handles():
+        for link in page.locator(".numbers a:visible").element_handles():
             link.click()
             target = link.get_attribute("href")
             assert page.locator(target).is_visible(), target
