@@ -15,8 +15,10 @@ from support.reports.report_world import BASELINES, NAMED_HOST, NAMED_TEXT, QUER
 
 
 def texts_of(folder):
-    """Every text in the folder, including the files packed into the page."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.*")}
+    """Every text in the folder, including the files packed into the page; not the picture."""
+    paths = [path for path in folder.rglob("*.*") if path.suffix != ".png"]
+    assert {path.name for path in paths} >= {"report.html", "report.md", "summary.json", "summary.md"}
+    texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     packed = {f"packed {name}": data.decode("utf-8") for name, data in page_of(folder).files.items()}
     return texts | packed
 

@@ -104,7 +104,7 @@ def _undecided(claim: Claim) -> str | None:
     """Return why the tests of the headline click metric decide nothing; None if they do."""
     ranking = claim.ranking
     if claim.kind == "no_correlation":
-        return ranking.reason or "there is no correlation"
+        return ranking.reason if ranking.sample is None else f"there is no correlation ({ranking.reason})"
     if claim.kind == "not_tested":
         return "no correlation could be tested"
     if claim.kind == "nothing_predicts":
