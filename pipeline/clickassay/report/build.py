@@ -32,13 +32,13 @@ from clickassay.report.sections.log.judges import judges_sections
 from clickassay.report.sections.log.next_to_judge import next_judgments_section
 from clickassay.report.sections.log.unjudged import unjudged_sections
 from clickassay.report.sections.overview import (
-    LEGEND,
     current_metric,
     facts,
     levels_table,
     mean_levels,
     overview,
     overview_figure,
+    overview_legend,
     scale_sentences,
 )
 from clickassay.report.sections.users.cascade_effects import cascade_effects_section
@@ -265,7 +265,7 @@ def html_report(report: Report) -> str:
         "report.html.j2",
         mark=linked,
         report=report,
-        overview_legend=LEGEND,
+        overview_legend=overview_legend(report.picture),
         terms=terms(),
         files=downloads(report.tables, report.shown, full=report.full),
     )

@@ -129,7 +129,10 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         write_json(finished.content)
     else:
         _show_decision(finished)
-        say(*health_lines(finished.health), f"Report: {out / 'report.html'}")
+        is_said = finished.content["decision"]["kind"] == "log_at_fault"
+        wrong = finished.health[1:] if is_said and not finished.undecided else finished.health
+        said = health_lines(wrong) if wrong or not finished.health else ()
+        say(*said, f"Report: {out / 'report.html'}")
     if finished.is_finding:
         raise typer.Exit(ExitCode.FINDING)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from textwrap import wrap
 
 from clickassay.core.text import number, span
@@ -16,6 +17,7 @@ from clickassay.report.charts.vega import (
     QUIET,
     TITLE,
     TITLE_LETTER,
+    WARM,
     ZERO,
     Sides,
     Spec,
@@ -48,7 +50,16 @@ _NARROW = _Form(plot=322, step=46, label=0, side=0)
 """For a phone: labels above the lines."""
 
 
-_COLOURS = "Blue: among the best. Grey: significantly below the highest. Hollow: not above noise."
+_COLOURS = "Blue: among the best. Grey: significantly below the highest. Hollow: not different from noise."
+
+
+class Status(StrEnum):
+    """What the tests say of a row."""
+
+    BEST = "among the best"
+    BELOW = "significantly below the highest"
+    NOISE = "not significantly different from noise"
+    NEGATIVE = "significantly below noise"
 
 
 @dataclass(frozen=True)
@@ -62,16 +73,12 @@ class Bar:
     found
         Its value, with an interval that holds for all rows at once.
     status
-        What the tests say of it, in words.
-    is_above_nothing, is_among_best
-        Whether it is significantly above noise; whether the highest is not significantly above it.
+        What the tests say of it.
     """
 
     label: str
     found: Estimate
-    status: str
-    is_above_nothing: bool
-    is_among_best: bool
+    status: Status
 
 
 @dataclass(frozen=True)
@@ -125,8 +132,9 @@ class Overview:
         title = [" ".join(self.axis)] if form.label else list(self.axis)
         x = number_axis("value", domain, ticks=6, gridColor=ZERO, titleY=32, **TITLE)
         x["axis"]["title"] = title
-        colour = {"condition": {"test": "datum.best", "value": ACCENT}, "value": QUIET}
-        fill = {"condition": [{"test": "!datum.above", "value": PAGE}, colour["condition"]], "value": QUIET}
+        coloured = [{"test": "datum.best", "value": ACCENT}, {"test": "datum.negative", "value": WARM}]
+        colour = {"condition": coloured, "value": QUIET}
+        fill = {"condition": [{"test": "datum.noise", "value": PAGE}, *coloured], "value": QUIET}
         dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
         line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
         return [
@@ -175,8 +183,7 @@ def _values(bar: Bar, head: str, ceiling: float | None) -> dict[str, object]:
         "bounded": bar.found.has_interval,
         "text": number(bar.found.value),
         "interval": span(bar.found.low, bar.found.high),
-        "status": bar.status,
-        "above": bar.is_above_nothing,
-        "best": bar.is_among_best,
+        "status": bar.status.value,
+        **{one.name.lower(): bar.status is one for one in Status},
         "ceiling": ceiling,
     }

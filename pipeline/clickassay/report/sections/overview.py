@@ -11,20 +11,21 @@ from clickassay.core.text import capital, number, percent
 from clickassay.correlation.levels import Level, levels
 from clickassay.metrics.catalogue import named_measure
 from clickassay.report.cells import Estimate, Row
-from clickassay.report.charts.overview import Bar, Overview
+from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.glossary import terms
 from clickassay.report.model import Figure, Run, Table
 from clickassay.report.sections.log.data import data_line
 from clickassay.report.sections.log.health import health_line
-from clickassay.report.verdict.ranking import Competitor, Ranking
+from clickassay.report.verdict.ranking import ALPHA, Competitor, Ranking
 from clickassay.report.verdict.sentences import part_of_log
 from clickassay.report.verdict.words import BASELINE_MEANINGS, spoken
 
-LEGEND = (
-    ("dot", "among the best: the highest is not significantly above it"),
-    ("dot-quiet", "significantly below the highest"),
-    ("ring", "not significantly above what noise would give"),
-)
+LEGEND = {
+    Status.BEST: ("dot", "among the best: the highest is not significantly above it"),
+    Status.BELOW: ("dot-quiet", "significantly below the highest"),
+    Status.NOISE: ("ring-quiet", "not significantly different from what noise would give"),
+    Status.NEGATIVE: ("dot-warm", "significantly below what noise would give: clicks fall as it rises"),
+}
 
 _LEVELS = {
     "metric": pl.String, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "caution": pl.String,
@@ -42,6 +43,12 @@ def overview(run: Run, ranking: Ranking, current: str | None = None) -> Overview
         "The lines are intervals that hold for all rows at once (95 %).",
     )
     return Overview(bars, axis, highest_possible(run, ranking))
+
+
+def overview_legend(drawn: Overview | None) -> tuple[tuple[str, str], ...]:
+    """Return the marks that the picture has."""
+    there = set() if drawn is None else {bar.status for bar in drawn.bars}
+    return tuple(LEGEND[status] for status in Status if status in there)
 
 
 def overview_figure(ranking: Ranking, drawn: Overview | None) -> tuple[Figure, ...]:
@@ -120,11 +127,7 @@ def _bar(
     current: str | None,
 ) -> Bar:
     low, high = ends.get(one.name, (None, None))
-    best = one.name in ranking.among_best
-    return Bar(
-        _label(one, current), Estimate(one.value, low, high), _status(ranking, one, best=best),
-        one.is_above_nothing, best,
-    )  # fmt: skip
+    return Bar(_label(one, current), Estimate(one.value, low, high), _status(ranking, one))
 
 
 def _label(one: Competitor, current: str | None) -> str:
@@ -132,12 +135,12 @@ def _label(one: Competitor, current: str | None) -> str:
     return f"{name} (in use)" if one.name == current else name
 
 
-def _status(ranking: Ranking, one: Competitor, *, best: bool) -> str:
+def _status(ranking: Ranking, one: Competitor) -> Status:
+    if one.p_adjusted is None or one.p_adjusted >= ALPHA:
+        return Status.NOISE
     if not one.is_above_nothing:
-        return "not significantly above noise"
-    if one.name == ranking.highest:
-        return "the highest"
-    return "not significantly below the highest" if best else "significantly below the highest"
+        return Status.NEGATIVE
+    return Status.BEST if one.name in ranking.among_best else Status.BELOW
 
 
 def highest_possible(run: Run, ranking: Ranking) -> float | None:
@@ -171,7 +174,8 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
         yield f"{text}; the log has too few sessions to say how much could be reached."
         return
     share = f"{percent(top.value / ceiling, 0)} of that" if top.value < ceiling else "that"
+    reached = f" {capital(spoken(top.name))} reaches {share}." if top.is_above_nothing else ""
     yield (
         f"{text}; the clicks of a list are few, so even a metric that knew the true click rate of every list "
-        f"would reach about {number(ceiling, 2)}. {capital(spoken(top.name))} reaches {share}."
+        f"would reach about {number(ceiling, 2)}.{reached}"
     )

@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from clickassay.core.text import capital, count, listed
+from clickassay.core.text import capital, count, listed, number
 from clickassay.correlation.jackknife import HEAVY_TAIL
 from clickassay.health.checks import HealthCheck
 from clickassay.report.cells import caution_reason
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Claim, Verdict
 from clickassay.report.verdict.ranking import Ranking
 from clickassay.report.verdict.sentences import claim_title, verdict_sentence
-from clickassay.report.verdict.words import MOST_NAMES, all_spoken, few_spoken, needed_text, spoken
+from clickassay.report.verdict.words import (
+    MOST_NAMES,
+    all_spoken,
+    few_spoken,
+    interval_text,
+    main_clause,
+    needed_text,
+    spoken,
+)
 
 Kind = Literal[
     "log_at_fault",
@@ -73,8 +81,9 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
     """
     claim = verdict.claims[0]
     if health and health[0].is_finding:
-        sentence = f"The log has a fault: {_middle(health[0].sentence)}"
-        return Decision("log_at_fault", sentence, health[0].remedy, None, current)
+        fault = health[0].sentence
+        sentence = f"The log has a fault: {_middle(main_clause(fault))}"
+        return Decision("log_at_fault", sentence, f"{fault} {health[0].remedy}", None, current)
     undecided = _undecided(claim)
     if undecided is not None:
         return Decision("cannot_decide", f"This log cannot decide: {undecided}", _most(claim), None, current)
@@ -140,15 +149,20 @@ def _without_current(verdict: Verdict, current: str | None) -> Decision:
 def _use(claim: Claim, current: str | None) -> Decision:
     if claim.kind == "metric_best":
         sentence = f"Use {claim.subject}: it predicts clicks significantly better than all others"
-        return Decision(
-            "use", sentence, "It is above every metric and every baseline.", claim.subject, current
-        )
+        return Decision("use", sentence, _first_and_next(claim.ranking), claim.subject, current)
     names = claim.rivals
     level = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
     sentence = f"Use {claim.subject}: it predicts clicks significantly better than the baselines"
     are = "is" if len(names) == 1 else "are"
     reason = f"{capital(level)} {are} not significantly worse than {claim.subject}."
     return Decision("use", sentence, reason, claim.subject, current)
+
+
+def _first_and_next(ranking: Ranking) -> str:
+    """Return the values of the highest and of the next."""
+    first, *rest = ranking.competitors.values()
+    text = f"Its correlation with {ranking.click} is {number(first.value)} ({interval_text(first.estimate)})"
+    return f"{text}; the next, {spoken(rest[0].name)}, has {number(rest[0].value)}." if rest else f"{text}."
 
 
 def _nearest(ranking: Ranking) -> str:

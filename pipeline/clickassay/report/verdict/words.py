@@ -1,6 +1,7 @@
 """Parts of sentences about intervals, tests and metrics, which findings and sections share."""
 
 import math
+import re
 
 import polars as pl
 
@@ -21,6 +22,11 @@ BASELINE_MEANINGS = {
 
 MOST_NAMES = 3
 """More metrics than these are counted, not named, where space is scarce."""
+
+
+def main_clause(text: str) -> str:
+    """Return a sentence up to its first colon or semicolon, without what is in brackets."""
+    return re.split(r"[:;] ", re.sub(r" \([^()]*\)", "", text))[0]
 
 
 def spoken(name: str) -> str:

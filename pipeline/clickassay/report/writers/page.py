@@ -16,7 +16,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.escape import script_json
+from clickassay.core.escape import html, script_json
 from clickassay.core.records import SampleKey
 from clickassay.report.model import Table
 from clickassay.report.writers.csv import csv_text
@@ -50,7 +50,7 @@ def _safe(text: str) -> str:
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-MAX_PACKED = 40_000
+MAX_PACKED = 25_000
 """A larger packed file is in the page only if all is; else it is found in the folder ``tables``."""
 
 
@@ -133,8 +133,8 @@ def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPOR
 def _environment(home: str, mark: Callable[[str], Markup]) -> Environment:
     environment = Environment(autoescape=True, **template_options(home))
     environment.globals.update(html_table=html_table)
-    environment.filters["tied"] = _with_hard_spaces
-    environment.filters["linked"] = lambda text: mark(_with_hard_spaces(text))
+    environment.filters["tied"] = lambda text: _with_code(html(_with_hard_spaces(text)))
+    environment.filters["linked"] = lambda text: _with_code(mark(_with_hard_spaces(text)))
     return environment
 
 
@@ -145,6 +145,11 @@ def _digest(text: str) -> str:
 
 def _source(name: str) -> str:
     return files(REPORT).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _with_code(escaped: Markup) -> Markup:
+    """Return a text whose options and commands, between backticks, are code."""
+    return Markup(re.sub("`([^`<>]+)`", r"<code>\1</code>", str(escaped)))  # noqa: S704 - it is escaped
 
 
 def _with_hard_spaces(text: str) -> str:

@@ -7,6 +7,7 @@ from clickassay.core.text import capital, plural
 from clickassay.health.checks import BY_NAME, OK, HealthCheck, fired
 from clickassay.report.cells import Row, Spelled
 from clickassay.report.model import Run, Section, Table
+from clickassay.report.verdict.words import main_clause
 
 _HEADS = ("Status", "Number", "Fires from")
 
@@ -17,8 +18,9 @@ def health_line(run: Run) -> str:
     wrong = fired(frame)
     if not wrong:
         return f"\u2713 No fault found by {plural(frame.height, 'check')} of the log"
-    more = f" ({len(wrong) - 1} more below)" if len(wrong) > 1 else ""
-    return f"\u2717 {capital(wrong[0].status)}: {wrong[0].sentence}{more}"
+    first = main_clause(wrong[0].sentence).removesuffix(".")
+    more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return f"\u2717 {capital(wrong[0].status)}: {first}{more} (see below)"
 
 
 def health_section(run: Run) -> Section:
