@@ -50,9 +50,10 @@ def test_draws_are_drawn_only_on_a_full_page_and_tabled_on_every_page(tables):
     assert [one.name for one in section.figures] == [f"differences-{place}" for place in range(len(CLICKS))]
     assert [mark for mark, _ in section.legend] == ["dot", "diamond"]
     full, _ = section_of(tables)
-    assert [table for table in section.folded if table.name == "table6_draws"][0].rows == [
-        table for table in full.folded if table.name == "table6_draws"
-    ][0].rows
+    assert (
+        next(table for table in section.folded if table.name == "table6_draws").rows
+        == next(table for table in full.folded if table.name == "table6_draws").rows
+    )
 
 
 def test_the_bins_hold_every_draw_once(tables):
