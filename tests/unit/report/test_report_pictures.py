@@ -103,7 +103,8 @@ def test_everything_is_drawn_within_the_picture(pictures):
 def test_every_axis_of_numbers_has_a_title(figures, pictures):
     for figure in figures:
         picture = pictures[figure.name]
-        ticks = [mark for mark in picture.of("role-axis-label") if re.fullmatch(r"[−\d.]+", mark.text)]
+        labels = picture.of("role-axis-label")
+        ticks = [mark for mark in labels if re.fullmatch(rf"{MINUS}?[\d.]+", mark.text)]
         sides = {mark.element.get("text-anchor") for mark in ticks}  # below the plot, left of it
         titles = picture.of("role-axis-title")
         assert len(titles) == len(sides), figure.name
