@@ -16,18 +16,14 @@ PICTURES = {
     "report-dark": {"viewport": {"width": 1200, "height": 1330}, "color_scheme": "dark"},
     "report-phone": {"viewport": {"width": 390, "height": 844}},
 }
-PLACES = {"report": "header", "report-dark": "#correlations", "report-phone": "#correlations"}
-"""What each picture begins with."""
-
 
 def main() -> None:
-    """Write the three pictures of the screen, and the first page with a chart as it is printed."""
+    """Write the three pictures of the screen, and the first page as it is printed."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for name, options in PICTURES.items():
             page = browser.new_context(reduced_motion="reduce", **options).new_page()
             page.goto(REPORT)
-            page.locator(PLACES[name]).evaluate("part => part.scrollIntoView()")
             page.wait_for_timeout(300)
             page.screenshot(path=IMAGES / f"{name}.png")
         printed(browser)
@@ -35,12 +31,12 @@ def main() -> None:
 
 
 def printed(browser: Browser) -> None:
-    """Picture the second page of the report on paper."""
+    """Picture the first page of the report on paper."""
     page = browser.new_page()
     page.goto(REPORT)
     with tempfile.TemporaryDirectory() as folder:
         page.pdf(path=Path(folder) / "report.pdf", format="A4", print_background=True)
-        command = ["pdftoppm", "-r", "60", "-f", "2", "-l", "2", "-singlefile", "-png"]
+        command = ["pdftoppm", "-r", "60", "-f", "1", "-l", "1", "-singlefile", "-png"]
         subprocess.run([*command, f"{folder}/report.pdf", str(IMAGES / "report-print")], check=True)
 
 

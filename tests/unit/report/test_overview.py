@@ -129,7 +129,7 @@ def test_the_legend_explains_the_marks_that_are_there(small):
     assert overview_legend(None) == ()
 
 
-# ---- the most that can be reached -----------------------------------------------------------------
+# ---- the highest that can be reached -----------------------------------------------------------------
 
 
 def with_reliability(reliability, values=VALUES):
@@ -144,14 +144,14 @@ def with_reliability(reliability, values=VALUES):
 
 
 @pytest.mark.parametrize("reliability", [0.06, 0.36, 1.0])
-def test_the_most_possible_is_the_root_of_the_reliability(reliability):
+def test_the_highest_possible_is_the_root_of_the_reliability(reliability):
     run = with_reliability(reliability)
     assert highest_possible(run, ranking_of(run)) == pytest.approx(math.sqrt(reliability), abs=1e-12)
     assert overview(run, ranking_of(run)).ceiling == highest_possible(run, ranking_of(run))
 
 
 @pytest.mark.parametrize("reliability", [0.04, 1e-6])
-def test_of_clicks_that_are_mostly_noise_no_most_is_given(reliability):
+def test_of_clicks_that_are_mostly_noise_no_highest_is_given(reliability):
     run = with_reliability(reliability)
     assert highest_possible(run, ranking_of(run)) is None
     (text,) = scale_sentences(run, ranking_of(run))
@@ -161,11 +161,11 @@ def test_of_clicks_that_are_mostly_noise_no_most_is_given(reliability):
     )
 
 
-def test_without_a_bound_no_most_is_given(small):
+def test_without_a_bound_no_highest_is_given(small):
     assert highest_possible(small, ranking_of(small)) is None
 
 
-def test_the_scale_says_how_much_of_the_most_is_reached():
+def test_the_scale_says_how_much_of_the_highest_is_reached():
     run = with_reliability(0.64)
     (text,) = scale_sentences(run, ranking_of(run))
     assert text.startswith("If clicks ignored the grades, the value would be 0; ")
@@ -190,10 +190,10 @@ def test_the_scale_of_ss_begins_at_what_clicks_that_ignore_grades_give():
 @pytest.mark.parametrize("form", ["draw", "draw_narrow"])
 @pytest.mark.parametrize("ceiling", [0.02, 0.2, 0.5, 0.97])
 @pytest.mark.parametrize("lowest", [0.05, -0.9])
-def test_the_line_of_the_most_possible_and_its_words_lie_within_the_picture(form, ceiling, lowest):
+def test_the_line_of_the_highest_possible_and_its_words_lie_within_the_picture(form, ceiling, lowest):
     bars = [Bar("ERR", Estimate(0.95, 0.9, 0.97), Status.BEST), Bar("AP", Estimate(lowest), Status.BELOW)]
     picture = Picture(getattr(Overview(bars, ("Correlation.", "Lines."), ceiling), form)().svg)
-    (words,) = [mark for mark in picture.marks if mark.text.startswith("most possible") and mark.points]
+    (words,) = [mark for mark in picture.marks if mark.text.startswith("highest possible") and mark.points]
     part = {"start": 0, "middle": 0.5, "end": 1}[words.element.get("text-anchor")]
     left = words.points[0][0] - part * LETTER * len(words.text)
     assert left >= 0

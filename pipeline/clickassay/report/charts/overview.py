@@ -166,7 +166,7 @@ def _ceiling_line(x: Spec, ceiling: float | None, domain: Span) -> Sequence[Spec
     text: Spec = {
         "type": "text", "align": "right" if goes_left else "left", "color": MUTED, "dy": -10,
         "dx": 4 if goes_left else -4,
-        "text": f"most possible {number(ceiling, 2)}",
+        "text": f"highest possible {number(ceiling, 2)}",
     }  # fmt: skip
     place = {**x, "field": "ceiling", "aggregate": "max"}
     return (

@@ -30,6 +30,9 @@ TIP = "tip"
 LETTER = 7.2
 """Width of an average character at 12 pixels, rather too large: there is no font to measure."""
 
+_WIDE_LETTERS, _WIDE_LETTER = frozenset("MWGOQDRNH@%mw"), 1.35
+"""Letters that take so many times the room of an average one."""
+
 TITLE_LETTER = 11.4
 """The same of a title."""
 
@@ -203,4 +206,8 @@ def _numbered(label: str, number: int) -> str:
 
 def label_width(names: Sequence[str], *, limit: float = 150) -> float:
     """Return the pixels that the longest of `names` takes next to a picture, at most `limit` and a gap."""
-    return min(limit, max((len(name) for name in names), default=0) * LETTER) + 7
+    return min(limit, max(map(_text_width, names), default=0)) + 7
+
+
+def _text_width(text: str) -> float:
+    return sum(LETTER * (_WIDE_LETTER if letter in _WIDE_LETTERS else 1) for letter in text)

@@ -50,20 +50,21 @@ def _safe(text: str) -> str:
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-MAX_PACKED = 25_000
-"""A larger packed file is in the page only if all is; else it is found in the folder ``tables``."""
+MAX_PACKED, MAX_PACKED_FULL = 25_000, 100_000
+"""A larger packed file is not in the page, or not in the full one: it is found in the folder ``tables``."""
 
 
 def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
     """Return the CSV files of all tables as one JSON object: names and compressed texts.
 
-    They have only the samples that are shown: a run can have hundreds. Unless `full`, files above
-    `MAX_PACKED` stay out.
+    They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or
+    if `full` above `MAX_PACKED_FULL`, stay out.
 
     Arrow's own gzip compresses them: its bytes do not depend on the machine.
     """
     texts = {table.name: _packed(csv_text(_only_samples(table, shown))) for table in tables if table.rows}
-    packed = {name: text for name, text in texts.items() if full or len(text) <= MAX_PACKED}
+    most = MAX_PACKED_FULL if full else MAX_PACKED
+    packed = {name: text for name, text in texts.items() if len(text) <= most}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 

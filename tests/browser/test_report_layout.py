@@ -1,0 +1,210 @@
+"""How a report lies on screens and on paper: nothing overflows, nothing is lost, of whatever log."""
+
+import io
+import re
+import unicodedata
+
+import polars as pl
+import pytest
+from pypdf import PdfReader
+
+from clickassay.core.settings import load_settings
+from clickassay.inputs.simulate.simulation import simulate
+from clickassay.jobs.run import make_run
+from support.logs.real_logs import real_log
+from support.places import SAMPLE
+from support.tiers import first
+
+VIEWS = {
+    "1280": {"viewport": {"width": 1280, "height": 900}},
+    "390": {"viewport": {"width": 390, "height": 844}},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+}
+SCREEN = 900
+"""Height of a screen in pixels."""
+
+OUTSIDE = """() => {
+    const edge = document.documentElement.clientWidth + 1;
+    const parts = document.querySelectorAll('h1, h2, h3, p, li, dt, dd, figcaption, summary, .chart text');
+    return [...parts].filter(part => !part.closest('.scroll') && part.checkVisibility()).filter(part => {
+        const { left, right } = part.getBoundingClientRect();
+        return left < -1 || right > edge;
+    }).map(part => part.textContent.slice(0, 60));
+}"""
+BESIDE_ITS_PICTURE = """() => {
+    const pictures = [...document.querySelectorAll('.chart svg')].filter(svg => svg.checkVisibility());
+    return pictures.flatMap(svg => {
+        const box = svg.getBoundingClientRect(), slack = 0.02 * box.width + 2;
+        return [...svg.querySelectorAll('text')].filter(text => {
+            const { left, right, top, bottom } = text.getBoundingClientRect();
+            const wide = left < box.left - slack || right > box.right + slack;
+            return wide || top < box.top - slack || bottom > box.bottom + slack;
+        }).map(text => text.textContent);
+    });
+}"""
+UNSEEN = """() => [...document.querySelectorAll('h1, .lead, dd, td')].filter(part => part.checkVisibility())
+    .filter(part => getComputedStyle(part).color === getComputedStyle(document.body).backgroundColor)
+    .map(part => part.textContent)"""
+CELLS = """tables => tables.filter(one => one.checkVisibility()).map(
+    one => [...one.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""
+TOO_WIDE = """() => [...document.querySelectorAll('.scroll')]
+    .filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.getAttribute('aria-label'))"""
+
+
+def simulated(world, **changes):
+    """Return a function that writes a simulated log into a folder; `changes` rewrite tables."""
+
+    def written(folder):
+        simulate(world, n_searches=6000, n_queries=120, seed=5, out=folder / "log")
+        files = [folder / "log" / f"{name}.parquet" for name in ("searches", "clicks", "judgments")]
+        for file in files:
+            if file.stem in changes:
+                changes[file.stem](pl.read_parquet(file)).write_parquet(file)
+        return files, {}
+
+    return written
+
+
+def few_judged(judgments):
+    return judgments.filter(pl.col("query").is_in(judgments["query"].unique().sort().head(20).to_list()))
+
+
+def upside_down(judgments):
+    return judgments.with_columns(grade=(4 - pl.col("grade")).cast(judgments.schema["grade"]))
+
+
+def four_markets(searches):
+    half = pl.when(pl.col("user_id").cast(pl.Int64) % 2 == 0).then(pl.lit("-east")).otherwise(pl.lit("-west"))
+    return searches.with_columns(market=pl.col("market") + half)
+
+
+def of_users(name):
+    """Return a function that imports a log of real users, where it lies next to the checkout."""
+
+    def imported(folder):
+        (searches, clicks), given, _ = real_log(name, folder / "log")
+        judgments = given.pop("judgments")
+        top = int(pl.read_parquet(judgments)["grade"].max())
+        return [searches, clicks, judgments], {
+            **given,
+            "max_grade": top,
+            "scale": tuple(map(str, range(top + 1))),
+        }
+
+    return imported
+
+
+LOGS = {
+    "sample": lambda _: ([*SAMPLE.values()], {}),
+    "upside down": simulated("web", judgments=upside_down),
+    "null world": simulated("null"),
+    "few judged": simulated("web", judgments=few_judged),
+    "four markets": simulated("web", searches=four_markets),
+    "clara": of_users("clara"),
+    "trec-2012": of_users("trec-2012"),
+    "trec-2013": of_users("trec-2013"),
+}
+TITLES = {
+    "sample": "No metric predicts clicks significantly better than the grade of the first result alone",
+    "upside down": "The log has a fault: the better the grade of the first result, the fewer clicks",
+    "null world": "This log cannot decide: no metric can be shown to predict MeanRR",
+    "few judged": "This log cannot decide: no metric can be shown to predict MeanRR",
+}
+IN_EVERY_RUN = ("sample", "upside down")
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """Return a function that makes the run of a log once."""
+    folders = {}
+
+    def run(name):
+        if name not in folders:
+            folder = tmp_path_factory.mktemp("log")
+            files, settings = LOGS[name](folder)
+            queries = str(files[3]) if len(files) > 3 else None
+            make_run(*map(str, files[:3]), queries, folder / "run", load_settings(**settings))
+            folders[name] = folder / "run"
+        return folders[name]
+
+    return run
+
+
+@pytest.fixture(params=first(len(IN_EVERY_RUN), dict.fromkeys([*IN_EVERY_RUN, *LOGS])))
+def name(request):
+    return request.param
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_overflows_or_is_cut_on_a_screen(opened, made, name, view):
+    with opened(made(name), **VIEWS[view]) as page:
+        assert (
+            page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        )
+        assert page.evaluate(OUTSIDE) == []
+        assert page.evaluate(BESIDE_ITS_PICTURE) == []
+        assert page.evaluate(UNSEEN) == []
+
+
+def test_the_first_screen_has_the_decision_the_picture_and_the_health_of_the_log(opened, made, name):
+    with opened(made(name), **VIEWS["1280"]) as page:
+        title = page.inner_text("h1")
+        assert title.replace("\u00a0", " ") == TITLES.get(name, title)
+        assert page.locator("h1").bounding_box()["y"] < SCREEN
+        picture = page.locator(".overview .chart.wide")
+        assert picture.bounding_box()["y"] < SCREEN / 2
+        assert picture.get_attribute("role") == "img"
+        assert picture.get_attribute("aria-label").startswith("Correlation with MeanRR, highest first: ")
+        assert re.search(r"Health\s+[\u2713\u2717]", page.inner_text(".facts"))
+
+
+def test_what_a_reader_decides_by_takes_six_screens_and_little_room(opened, made, name):
+    folder = made(name)
+    with opened(folder, **VIEWS["1280"]) as page:
+        assert page.evaluate("document.documentElement.scrollHeight") <= 6 * SCREEN * (
+            1 if name == "sample" else 1.2
+        )
+        assert page.locator("#record details[open]").count() == 0
+    assert (folder / "report.html").stat().st_size < 1_600_000
+
+
+def test_a_section_marks_a_term_once(opened, made, name):
+    with opened(made(name), **VIEWS["1280"]) as page:
+        for section in page.locator("header, main > section:not(#record), #record section").all():
+            links = section.evaluate("part => [...part.querySelectorAll('a.term')].map(one => one.hash)")
+            assert len(links) == len(set(links))
+
+
+def test_print_loses_no_column_and_no_row_of_what_is_in_view(opened, made, name):
+    with opened(made(name), **VIEWS["1280"]) as page:
+        tables = page.locator("table").evaluate_all(CELLS)
+        printed = pages_of(page)
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 672, "height": 900})  # the room on A4 between margins of 16 mm
+        assert page.evaluate(TOO_WIDE) == []
+    assert len(printed) <= 8
+    text = squeezed("".join(printed))
+    assert tables
+    assert {cell for rows in tables for row in rows for cell in row if squeezed(cell) not in text} == set()
+
+
+def pages_of(page):
+    """Return the texts of the pages that a page prints."""
+    return [part.extract_text() for part in PdfReader(io.BytesIO(page.pdf(format="A4"))).pages]
+
+
+def squeezed(text):
+    """Return a text without white space and ligatures, which a PDF has its own way with."""
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
+
+
+@pytest.mark.thorough
+def test_full_prints_everything(opened, tmp_path):
+    make_run(*SAMPLE.values(), tmp_path / "run", load_settings(full=True))
+    with opened(tmp_path / "run", **VIEWS["1280"]) as page:
+        assert page.locator("details:not([open])").count() == 0
+        printed = "".join(pages_of(page))
+    assert {
+        head for head in ("Table 1", "Table 2", "Table 3", "Table 4", "Table 6") if head not in printed
+    } == set()
+    assert (tmp_path / "run" / "report.html").stat().st_size < 2_000_000
