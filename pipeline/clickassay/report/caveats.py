@@ -27,8 +27,8 @@ def caveats(run: Run) -> tuple[str, ...]:
         sentence(f"Coverage. {_covered(run)}"),
         sentence(f"SS uses the grades itself{_null_of_ss(run)}"),
         "Intervals come from leaving out queries. They cover neither errors of the judges nor change over "
-        "time. Each holds for its own number only; whether two metrics are significantly different is "
-        "adjusted for the number of pairs.",
+        "time. Each holds for its own number only, unless it is said to hold for all at once; whether two "
+        "metrics are significantly different is adjusted for the number of pairs.",
     )
 
 

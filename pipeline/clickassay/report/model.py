@@ -15,16 +15,14 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
-from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, caution_remarks, missing_value_remarks, not_computed
-
-SAMPLES_SHOWN = 8
-"""Samples that the page draws; the CSV files hold all of them."""
+from clickassay.report.samples import headline_sample, shown_samples
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 """Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
@@ -172,6 +170,11 @@ class Section:
         return self.tables + self.folded
 
     @property
+    def every_figure(self) -> tuple[Figure, ...]:
+        """The pictures in view and the folded ones."""
+        return self.figures + self.folded_figures
+
+    @property
     def every_reading(self) -> tuple[str, ...]:
         """The sentences in view and the folded ones."""
         return self.reading + self.folded_reading
@@ -307,18 +310,14 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
-    samples = _samples_by_sessions(frames["statistics"])
-    headline = _headline(frames["statistics"])
-    chosen = sorted(samples[:SAMPLES_SHOWN])
-    if headline is not None:
-        chosen = [headline, *[sample for sample in chosen if sample != headline]][:SAMPLES_SHOWN]
+    headline = headline_sample(frames["statistics"])
     return Run(
         MappingProxyType(frames),
         MappingProxyType(of_baselines),
         info,
         headline,
-        tuple(chosen),
-        len(samples),
+        shown_samples(frames["statistics"], headline),
+        frames["statistics"].height,
         QueryLabels(frames["queries"], min_users),
         settings,
     )
@@ -335,25 +334,6 @@ def _canonical_frame(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
 def _concerns_baseline(frame: pl.DataFrame) -> pl.Expr:
     names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
     return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
-
-
-def _samples_by_sessions(statistics: pl.DataFrame) -> list[SampleKey]:
-    ordered = statistics.sort(["n_sessions", *SAMPLE_COLUMNS], descending=[True, False, False, False])
-    return [SampleKey(*row) for row in ordered.select(SAMPLE_COLUMNS).iter_rows()]
-
-
-def _headline(statistics: pl.DataFrame) -> SampleKey | None:
-    """Smallest depth, then the market with most kept sessions there, then the first judge."""
-    kept = statistics.filter(pl.col("n_sessions") > 0)
-    kept = kept.filter(pl.col("depth") == pl.col("depth").min())
-    if kept.is_empty():
-        return None
-    by_market = kept.group_by("market").agg(pl.col("n_sessions").max(), pl.col("n_all_sessions").max())
-    largest = by_market.sort(["n_sessions", "n_all_sessions", "market"], descending=[True, True, False])[
-        "market"
-    ][0]
-    first = kept.filter(market=largest).sort("judge")
-    return SampleKey(largest, int(first["depth"][0]), first["judge"][0])
 
 
 def in_order(found: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:

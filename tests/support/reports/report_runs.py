@@ -64,7 +64,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open, self.wrong, self.tags, self.attributes, self.scripts = [], [], [], [], []
-        self.links, self.seen = [], []
+        self.links, self.seen, self.elements = [], [], []
         self.feed(text)
         self.close()
 
@@ -77,6 +77,7 @@ class Page(HTMLParser):
 
     def handle_startendtag(self, tag, attrs):
         self.tags.append(tag)
+        self.elements.append((tag, dict(attrs)))
         self.attributes += [(tag, name, value) for name, value in attrs]
         if tag == "a":
             self.links.append((self.open[-1], dict(attrs)))
@@ -101,8 +102,13 @@ class Page(HTMLParser):
     @property
     def files(self):
         """The packed files of the page by name, unpacked with Python's own gzip."""
+        return {name: gzip.decompress(base64.b64decode(text)) for name, text in self.packed.items()}
+
+    @property
+    def packed(self):
+        """The same as they are packed."""
         (packed,) = (json.loads(text) for attrs, text in self.scripts if attrs.get("id") == "files")
-        return {name: gzip.decompress(base64.b64decode(text)) for name, text in packed.items()}
+        return packed
 
 
 def page_of(folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from clickassay.report.build import build_report, write_report
-from support.reports.report_runs import RUNS, page_of, run_of
+from support.reports.report_runs import RUNS, page_of, run_of, settings_with
 from support.reports.report_tables import run_info, run_tables
 
 
@@ -36,16 +36,35 @@ def report(tables):
 
 
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory):
-    """Each run's folder and findings by name."""
+def written(tmp_path_factory):
+    """Each run's report and folder by name."""
 
-    def written(name):
+    def write(name):
         tables, info = RUNS[name]
         folder = tmp_path_factory.mktemp("run")
-        report = write_report(tables(), info(), folder)
-        return folder, [finding.text for finding in report.findings]
+        return write_report(tables(), info(), folder), folder
 
-    return Made(written)
+    return Made(write)
+
+
+@pytest.fixture(scope="session")
+def made(written):
+    """Each run's report by name."""
+    return Made(lambda name: written[name][0])
+
+
+@pytest.fixture(scope="session")
+def reports(written):
+    """Each run's folder and findings by name."""
+    return Made(lambda name: (written[name][1], [finding.text for finding in written[name][0].findings]))
+
+
+@pytest.fixture(scope="session")
+def full_page(tmp_path_factory):
+    """The page of the full run with everything unfolded."""
+    folder = tmp_path_factory.mktemp("run")
+    write_report(run_tables(), settings_with(full=True), folder)
+    return page_of(folder)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from clickassay.core.contracts.form import ContractError
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.report.caveats import caveats
-from clickassay.report.model import SAMPLES_SHOWN, read_run
+from clickassay.report.model import read_run
+from clickassay.report.samples import SAMPLES_SHOWN
 from clickassay.report.verdict.claims import draw_findings
 from clickassay.report.verdict.sentences import first_finding, part_of_log, write_findings
 from support.reports.report_tables import (
@@ -103,13 +104,14 @@ def test_a_run_of_one_configuration_gives_its_reason():
     assert "at most 12 have a grade" in texts[2]
 
 
-def test_the_scope_says_which_numbers_are_the_headline_and_why():
+def test_the_part_of_the_log_says_which_numbers_are_the_headline_and_why():
     run = read_run(run_tables(), run_info())
     assert part_of_log(run) == (
-        "Headline numbers are for market m1, depth 5, judge editor (the market with the most sessions kept, "
-        "the smallest depth and the first judge) and the click metric MeanRR."
+        "Market m1, depth 5, judge editor (the market with the most sessions kept, the smallest depth and "
+        "the first judge)"
     )
-    assert part_of_log(run_of()).startswith("Headline numbers are for market m, depth 5, judge j and")
+    assert part_of_log(run_of()) == "Market m, depth 5, judge j"
+    assert part_of_log(read_run(nothing_kept_tables(), run_info())) == ""
 
 
 def test_caveats_name_validity_position_bias_coverage_and_ss():

@@ -1,6 +1,7 @@
 """Pictures as they are drawn: what the marks show, where they lie, which colours they have."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from clickassay.report.build import build_report
 from clickassay.report.cells import Estimate
 from clickassay.report.charts import vega
 from clickassay.report.charts.marks import (
+    IntervalHeads,
     bars,
     click_rates,
     common_domain,
@@ -18,9 +20,10 @@ from clickassay.report.charts.marks import (
     histogram_2d,
     intervals,
 )
-from support.reports.report_runs import RUNS
+from clickassay.report.charts.overview import Bar, Overview, Status
+from support.reports.report_runs import RUNS, settings_with
 from support.reports.report_svg import Picture
-from support.reports.report_tables import run_info, run_tables
+from support.reports.report_tables import run_tables
 from support.reports.report_world import HOSTILE
 
 PALETTE = {
@@ -31,11 +34,23 @@ MINUS = "\N{MINUS SIGN}"
 LETTER = 6
 """Pixels of an average character at 12 pixels."""
 
+HEADS = IntervalHeads("Correlation")
+WITHOUT_A_PICTURE = ("nothing kept", "one configuration", "empty")
+"""Runs whose first screen has none."""
+
+
+def first_screen(label):
+    bars = [Bar(label, Estimate(0.5, 0.4, 0.6), Status.BEST), Bar("other", Estimate(-0.1), Status.NEGATIVE)]
+    return Overview(bars, ("Correlation with", label), 0.8)
+
 
 @pytest.fixture(scope="module")
 def figures():
-    report = build_report(run_tables(), run_info())
-    return [figure for section in report.sections for figure in section.figures]
+    """All of a full page; the picture of the first screen in both its forms."""
+    report = build_report(run_tables(), settings_with(full=True, current="NDCG"))
+    (first,) = report.overview
+    narrow = replace(first, name="overview-narrow", drawing=first.narrow)
+    return [first, narrow, *(figure for section in report.sections for figure in section.every_figure)]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +100,17 @@ def test_everything_is_drawn_within_the_picture(pictures):
                 assert -0.51 <= y <= picture.height + 0.51, (name, mark.group, y)
 
 
+def test_every_axis_of_numbers_has_a_title(figures, pictures):
+    for figure in figures:
+        picture = pictures[figure.name]
+        labels = picture.of("role-axis-label")
+        ticks = [mark for mark in labels if re.fullmatch(rf"{MINUS}?[\d.]+", mark.text)]
+        sides = {mark.element.get("text-anchor") for mark in ticks}  # below the plot, left of it
+        titles = picture.of("role-axis-title")
+        assert len(titles) == len(sides), figure.name
+        assert all(mark.text.strip() for mark in titles)
+
+
 def test_labels_fit_into_the_picture_next_to_each_other(pictures):
     for name, picture in pictures.items():
         for mark in [mark for mark in picture.marks if mark.name == "text" and "title" not in mark.group]:
@@ -121,7 +147,7 @@ def every_kind_of_picture():
     rates = [{"label": "x", "share": 0.5, "average": 0.2, "alone": alone} for alone in (True, False)]
     return [
         heat_map({("c", name): one for name, one in found.items()}, ["c"], list(found)),
-        intervals(list(found), found, domain=(-1, 1), diamonds={"A": 0.1}, hollow=("B",)),
+        intervals(list(found), found, HEADS, domain=(-1, 1), diamonds={"A": 0.1}, hollow=("B",)),
         bars([("a", 1, 1.0, True), ("b", 1, 0.5, False)]),
         click_rates(rates, {"label": "Shown"}),
         decile_lines({"A": {1: found["A"], 2: found["B"]}, "B": {1: found["B"]}}, "A", domain=(-1, 1)),
@@ -157,22 +183,26 @@ def test_no_rule_of_the_page_but_those_for_marks_meets_a_class_of_a_picture(pict
 def test_every_figure_leads_to_the_table_that_has_its_numbers(pages, reports, name):
     page = pages[name]
     targets = [attrs["href"] for parent, attrs in page.links if parent == "p" and attrs.get("class") is None]
-    assert len(targets) == page.tags.count("figure") == page.tags.count("svg")
+    drawn_twice = [value for _, key, value in page.attributes if (key, value) == ("class", "chart narrow")]
+    assert len(targets) == page.tags.count("figure") == page.tags.count("svg") - len(drawn_twice)
+    assert len(drawn_twice) == (name not in WITHOUT_A_PICTURE)
     assert {target.removeprefix("#") for target in targets} <= set(page.ids)
 
 
 def test_every_figure_of_a_section_has_its_numbers_in_a_table_of_that_section():
-    report = build_report(run_tables(), run_info())
+    report = build_report(run_tables(), settings_with(full=True))
     for section in report.sections:
         tables = {table.name for table in section.every_table if table.rows}
-        assert {figure.table for figure in section.figures} <= tables
+        assert {figure.table for figure in section.every_figure} <= tables
 
 
 @pytest.mark.parametrize("draw", [
     lambda text: bars([(text, 3, 0.5, True)]),
     lambda text: click_rates([{"label": text, "share": 0.1, "average": 0.1, "alone": True}], {"label": text}),
     lambda text: heat_map({(text, text): Estimate(0.5)}, [text], [text]),
-    lambda text: intervals([text], {text: Estimate(0.5, 0.4, 0.6)}, domain=(0, 1)),
+    lambda text: intervals([text], {text: Estimate(0.5, 0.4, 0.6)}, HEADS, domain=(0, 1)),
+    lambda text: first_screen(text).draw(),
+    lambda text: first_screen(text).draw_narrow(),
 ])  # fmt: skip
 def test_foreign_text_in_a_picture_is_text_and_nothing_else(draw):
     drawing = draw(visible(HOSTILE))
@@ -330,7 +360,7 @@ def test_columns_of_long_names_stay_distinct_and_show_the_whole_name():
 
 def test_rows_of_long_names_stay_distinct_and_show_the_whole_name():
     values = {name: Estimate(0.1) for name in LONG}
-    picture = Picture(intervals(LONG, values, domain=(0, 0.2)).svg)
+    picture = Picture(intervals(LONG, values, HEADS, domain=(0, 0.2)).svg)
     heads = [mark.text for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
     assert heads == ["ERR(gains='0 0.1 0…1", "ERR(gains='0 0.1 0…2", "NDCG(gains='0 1 2 3…", "RR(rel=2)"]
     assert len({mark.centre[1] for mark in picture.layer(1)}) == len(LONG)
@@ -373,7 +403,7 @@ LINES = {
 
 
 def test_dots_intervals_and_diamonds_lie_where_the_axis_says():
-    drawing = intervals(list(LINES), LINES, domain=(-0.35, 0.5), diamonds={"DCG": 0.2, "RR": None})
+    drawing = intervals(list(LINES), LINES, HEADS, domain=(-0.35, 0.5), diamonds={"DCG": 0.2, "RR": None})
     picture = Picture(drawing.svg)
     reaches, dots, diamonds = (picture.layer(number) for number in range(3))
     assert [mark.centre[0] for mark in dots] == pytest.approx(
@@ -386,7 +416,7 @@ def test_dots_intervals_and_diamonds_lie_where_the_axis_says():
 
 
 def test_each_dot_stands_in_the_row_of_its_name_and_a_metric_without_a_value_in_none():
-    picture = Picture(intervals(list(LINES), LINES, domain=(-1, 1)).svg)
+    picture = Picture(intervals(list(LINES), LINES, HEADS, domain=(-1, 1)).svg)
     names = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
     assert [mark.text for mark in names] == ["DCG", "ERR", "RR"]
     for name, dot, row in zip(names, picture.layer(1), picture.with_tip, strict=True):
@@ -397,7 +427,7 @@ def test_each_dot_stands_in_the_row_of_its_name_and_a_metric_without_a_value_in_
 
 
 def test_hollow_dots_have_the_colour_of_the_page():
-    picture = Picture(intervals(list(LINES), LINES, domain=(-1, 1), hollow=("ERR",)).svg)
+    picture = Picture(intervals(list(LINES), LINES, HEADS, domain=(-1, 1), hollow=("ERR",)).svg)
     assert [dot.element.get("fill") for dot in picture.layer(1)] == [vega.ACCENT, vega.PAGE, vega.ACCENT]
     assert {dot.element.get("stroke") for dot in picture.layer(1)} == {vega.ACCENT}
 
@@ -431,7 +461,7 @@ def test_dots_of_deciles_lie_from_left_to_right_and_the_higher_the_value_the_hig
     picture = Picture(decile_lines({"ERR": line, "DCG": other}, "ERR", domain=(-0.1, 0.7)).svg)
     dots = picture.layer(3)
     xs, ys = zip(*(dot.centre for dot in dots), strict=True)
-    assert xs == pytest.approx([40 + 262 * place / 9 for place in range(10)])
+    assert xs == pytest.approx([54 + 262 * place / 9 for place in range(10)])
     assert ys == pytest.approx([8 + 150 * (0.7 - decile / 20) / 0.8 for decile in range(1, 11)])
     assert [mark.centre for mark in picture.with_tip] == [pytest.approx(dot.centre) for dot in dots]
     (quiet,), (band,) = picture.layer(0), picture.layer(1)

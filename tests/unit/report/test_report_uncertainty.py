@@ -19,7 +19,7 @@ from clickassay.report.sections.correlation.correlations import correlations_sec
 from clickassay.report.sections.correlation.rankers import differences_section
 from clickassay.report.verdict.claims import draw_findings
 from clickassay.report.verdict.ranking import Lead, rank, swap_sides
-from clickassay.report.verdict.sentences import second_finding
+from clickassay.report.verdict.sentences import first_finding, second_finding
 from clickassay.report.verdict.words import needed_text
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
@@ -33,7 +33,16 @@ def changed(tables, name, **columns):
 
 
 def section_of(run):
-    return comparisons_section(run, rank(run, run.headline))
+    return comparisons_section(run, draw_findings(run))
+
+
+def reading_of(run):
+    """The sentences of the section after those of the first finding."""
+    found = draw_findings(run)
+    first = first_finding(found.correlation).reading
+    reading = comparisons_section(run, found).reading
+    assert reading[: len(first)] == first
+    return reading[len(first) :]
 
 
 def pairs_of(tables):
@@ -67,7 +76,7 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
     rows = pairs_of(tables)
     assert len(rows) == 55
     significant = sum(row["p_adjusted"] < 0.05 for row in rows)
-    assert section.reading[0] == (
+    assert reading_of(run)[0] == (
         f"At market m1, depth 5, judge editor, the difference is significant for {significant} of 55 pairs."
     )
     shown = {row.name: row.cells for row in section.folded[0].rows}
@@ -102,7 +111,7 @@ def test_the_largest_difference_is_described_from_the_better_metric(tables):
     )
     low, high = sorted([abs(row["ci_low"]), abs(row["ci_high"])])
     assert row["difference"] < 0
-    assert section_of(run).reading[1] == (
+    assert reading_of(run)[1] == (
         f"{b} predicts MeanRR better than {a} by {-row['difference']:.3f} (95 % interval {low:.3f} to "
         f"{high:.3f}, adjusted p < 0.001), the largest of these differences."
     )
@@ -110,7 +119,7 @@ def test_the_largest_difference_is_described_from_the_better_metric(tables):
 
 def test_a_single_difference_is_not_called_the_largest_and_carries_its_caution(tables):
     doubtful = {**tables, "comparisons": tables["comparisons"].with_columns(caution=pl.lit("few decide"))}
-    text = section_of(with_p(doubtful, [("DCG", "ERR")])).reading[1]
+    text = reading_of(with_p(doubtful, [("DCG", "ERR")]))[1]
     assert text.startswith("ERR predicts MeanRR better than DCG by ")
     assert text.endswith("adjusted p 0.040). Do not rely on this interval: few decide.")
 
@@ -137,7 +146,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
     none = pl.lit(None, pl.Float64)
     run = changed(tables, "comparisons", p_value=none, p_adjusted=none)
     section = section_of(run)
-    assert section.reading == (
+    assert reading_of(run) == (
         "No two metrics can be compared at market m1, depth 5, judge editor: no difference has a value with "
         "an interval.",
     )
@@ -148,7 +157,7 @@ def test_pairs_without_a_difference_are_not_called_alike(tables):
 def test_pairs_that_were_not_tested_are_counted(tables):
     gone = (pl.col("metric_a") == "DCG") & (pl.col("metric_b") == "ERR")
     run = changed(tables, "comparisons", p_adjusted=pl.when(~gone).then("p_adjusted"))
-    assert section_of(run).reading[0].endswith("of 54 pairs; 1 more could not be tested.")
+    assert reading_of(run)[0].endswith("of 54 pairs; 1 more could not be tested.")
 
 
 def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
@@ -160,6 +169,18 @@ def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
     dots = Picture(figure.drawing.svg).layer(1)
     assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 8, vega.ACCENT: 2}
     assert {dot.element.get("stroke") for dot in dots} == {vega.ACCENT}
+
+
+def test_the_lines_of_differences_are_those_that_hold_for_all_pairs_at_once(tables, run):
+    (figure,) = section_of(run).figures
+    rows = {frozenset((row["metric_a"], row["metric_b"])): row for row in pairs_of(tables)}
+    best = rank(run, run.headline).best
+    for drawn in figure.drawing.rows:
+        row = rows[frozenset((best, drawn["name"]))]
+        ends = [row["simultaneous_low"], row["simultaneous_high"]]
+        expected = ends if row["metric_a"] == best else [-ends[1], -ends[0]]
+        assert [drawn["low"], drawn["high"]] == expected
+    assert figure.drawing.titles["interval"] == "Interval for all pairs at once"
 
 
 def alike_by_trial(names, apart):
@@ -309,8 +330,10 @@ def test_the_reading_shows_what_infinitely_many_sessions_would_show(tables):
     run = with_noise_corrected(tables, 0.81, 0.62, 1.07)
     found = draw_findings(run)
     reading = differences_section(run, found).reading
-    assert reading[0] == second_finding(found.differences).text
-    assert reading[1] == (
+    first = second_finding(found.differences)
+    assert reading[:-2] == first.reading
+    assert " ".join(reading[:-2]) == first.text
+    assert reading[-2] == (
         f"With infinitely many sessions, the correlation of {best['editorial_metric']} would be 0.810 (95 % "
         "interval 0.620 to 1.070; as an estimate, it may be above 1)."
     )
@@ -321,7 +344,7 @@ def test_without_a_bound_the_reading_promises_nothing_about_infinitely_many_sess
     tables, value, low, high
 ):
     run = with_noise_corrected(tables, value, low, high)
-    assert "cannot be estimated" in differences_section(run, draw_findings(run)).reading[1]
+    assert "cannot be estimated" in differences_section(run, draw_findings(run)).reading[-2]
 
 
 def test_the_noise_corrected_correlations_are_folded_under_table_2(tables, run):

@@ -1,4 +1,4 @@
-"""Sentences of every section of every run: whole, without errors of grammar or of the program."""
+"""Sentences of the first screen and of every section: whole, without errors of grammar or of the program."""
 
 import re
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import build_report
-from support.reports.report_runs import RUNS
+from support.reports.report_runs import RUNS, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables
 
 NOUNS = (
@@ -31,16 +31,35 @@ def report(request):
     return build_report(tables(), info())
 
 
+LABELS = ("Part of the log", "Health")
+"""Facts that are no sentences."""
+
+
 def sentences(report):
-    """All sentences of a report."""
-    yield from (finding.text for finding in report.findings)
-    yield from (report.data, report.rule, *report.caveats)
-    if report.scope:
-        yield report.scope
+    """All sentences of a report, in view and folded."""
+    yield from (report.reason, report.rule, *report.caveats, *report.scale)
+    yield from (text for name, text in report.facts if name not in LABELS)
+    yield from (text for finding in report.findings for text in (finding.text, *finding.sentences))
+    yield from (figure.alt for figure in report.overview)
+    yield from report.levels.remarks
     for section in report.sections:
-        yield from section.reading
+        yield from section.every_reading
         yield from (remark for table in section.every_table for remark in table.remarks)
-        yield from (figure.alt for figure in section.figures)
+        yield from (figure.alt for figure in section.every_figure)
+
+
+def phrases(report):
+    """Texts that stand alone, without a full stop."""
+    yield report.title
+    yield from (text for name, text in report.facts if name in LABELS)
+    yield from (one.unreliable for one in report.sections if one.unreliable)
+    yield from (bar.status for bar in (report.picture.bars if report.picture else ()))
+    yield from (figure.title for section in report.sections for figure in section.every_figure)
+    yield from (text for section in report.sections for _, text in section.legend)
+
+
+def texts(report):
+    return [*sentences(report), *phrases(report)]
 
 
 def test_every_sentence_ends(report):
@@ -49,13 +68,19 @@ def test_every_sentence_ends(report):
         assert not text.endswith(("..", " .")), text
 
 
+def test_what_stands_alone_has_no_full_stop(report):
+    for text in phrases(report):
+        assert text
+        assert not text.endswith("."), text
+
+
 def test_no_text_holds_what_a_program_says_of_nothing(report):
-    for text in sentences(report):
+    for text in texts(report):
         assert not re.search(r"\b(None|nan|inf|True|False)\b|  | ,|,,|\(\)", text), text
 
 
 def test_one_is_one_and_more_are_more(report):
-    for text in sentences(report):
+    for text in texts(report):
         for amount, noun in COUNTED.findall(text):
             many = noun.endswith("s")
             assert many == (amount != "1"), text
@@ -65,7 +90,9 @@ def test_nothing_is_drawn_or_tabled_without_a_title(report):
     for section in report.sections:
         assert section.title
         assert all(table.title and table.name_head for table in section.every_table)
-        assert all(figure.title for figure in section.figures)
+        assert all(figure.title for figure in section.every_figure)
+    assert report.levels.title
+    assert all(figure.title for figure in report.overview)
 
 
 def test_the_counting_of_this_module_sees_slips():
@@ -77,8 +104,8 @@ def test_the_counting_of_this_module_sees_slips():
 
 
 def test_pictures_of_draws_name_their_metrics_as_they_are_spelled():
-    report = build_report(small_tables(), run_info())
-    drawn = [f for section in report.sections for f in section.figures if f.name.startswith("draws")]
+    report = build_report(small_tables(), settings_with(full=True))
+    drawn = [f for section in report.sections for f in section.every_figure if f.name.startswith("draws")]
     assert drawn
     for figure in drawn:
         name = figure.title.split(": ")[1].split(" and ")[0]

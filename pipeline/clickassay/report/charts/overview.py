@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from clickassay.core.text import number, span
 from clickassay.report.cells import Estimate
-from clickassay.report.charts.marks import common_domain
+from clickassay.report.charts.marks import Span, common_domain
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
@@ -138,7 +138,7 @@ class Overview:
         dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
         line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
         return [
-            *_ceiling_line(x, self.ceiling),
+            *_ceiling_line(x, self.ceiling, domain),
             layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
             layer(dot, {"y": row, "x": x, "fill": fill, "stroke": colour}, tip=True),
             *_texts(form, row),
@@ -158,12 +158,14 @@ def _texts(form: _Form, row: Spec) -> Sequence[Spec]:
     return [layer(mark | more, place) for more in (halo, {}) for mark, place in marks]
 
 
-def _ceiling_line(x: Spec, ceiling: float | None) -> Sequence[Spec]:
+def _ceiling_line(x: Spec, ceiling: float | None, domain: Span) -> Sequence[Spec]:
     if ceiling is None:
         return ()
+    goes_left = ceiling > sum(domain) / 2  # the words go where there is more room
     rule: Spec = {"type": "rule", "color": MUTED, "strokeDash": [4, 4], "strokeWidth": 1.2}
     text: Spec = {
-        "type": "text", "align": "right", "color": MUTED, "dy": -10, "dx": 4,
+        "type": "text", "align": "right" if goes_left else "left", "color": MUTED, "dy": -10,
+        "dx": 4 if goes_left else -4,
         "text": f"highest possible {number(ceiling, 2)}",
     }  # fmt: skip
     place = {**x, "field": "ceiling", "aggregate": "max"}

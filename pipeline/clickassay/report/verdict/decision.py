@@ -87,9 +87,12 @@ def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None 
     undecided = _undecided(claim)
     if undecided is not None:
         return Decision("cannot_decide", f"This log cannot decide: {undecided}", _most(claim), None, current)
-    known = current is not None and current in claim.ranking.competitors
-    found = _about(verdict, current) if current and known else _without_current(verdict, current)
-    return _with_caution(found, claim)
+    if current and current in claim.ranking.competitors:
+        return _with_caution(_about(verdict, current), claim)
+    found = _with_caution(_without_current(verdict, current), claim)
+    if current is None:
+        return found
+    return replace(found, reason=f"{found.reason} {current}, which is in use, has no correlation here.")
 
 
 def _with_caution(found: Decision, claim: Claim) -> Decision:
@@ -113,7 +116,7 @@ def _undecided(claim: Claim) -> str | None:
     """Return why the tests of the headline click metric decide nothing; None if they do."""
     ranking = claim.ranking
     if claim.kind == "no_correlation":
-        return ranking.reason or "there is no correlation"
+        return ranking.reason if ranking.sample is None else f"there is no correlation ({ranking.reason})"
     if claim.kind == "not_tested":
         return "no correlation could be tested"
     if claim.kind == "nothing_predicts":
@@ -139,8 +142,9 @@ def _without_current(verdict: Verdict, current: str | None) -> Decision:
     if claim.kind in {"metric_best", "metric_tied"}:
         return _use(claim, current)
     if claim.kind == "baseline_best":
-        reason = "None of the metrics adds anything to it that these clicks show."
-        return Decision("baseline_better", claim_title(claim), reason, claim.winning_baseline, current)
+        baseline = claim.winning_baseline or claim.ranking.highest
+        reason = _value_and_next(claim.ranking, baseline)
+        return Decision("baseline_better", claim_title(claim), reason, baseline, current)
     parts = (_nearest(claim.ranking), _below(claim.ranking), _needed(claim.ranking, claim.subject))
     reason = " ".join(filter(None, parts))
     return Decision("no_metric_better", claim_title(claim), reason, claim.subject, current)
@@ -149,20 +153,26 @@ def _without_current(verdict: Verdict, current: str | None) -> Decision:
 def _use(claim: Claim, current: str | None) -> Decision:
     if claim.kind == "metric_best":
         sentence = f"Use {claim.subject}: it predicts clicks significantly better than all others"
-        return Decision("use", sentence, _first_and_next(claim.ranking), claim.subject, current)
+        reason = _value_and_next(claim.ranking, claim.ranking.highest)
+        return Decision("use", sentence, reason, claim.subject, current)
     names = claim.rivals
     level = listed(names) if len(names) <= MOST_NAMES else f"{len(names)} other metrics"
-    sentence = f"Use {claim.subject}: it predicts clicks significantly better than the baselines"
+    than = "the baselines" if claim.ranking.baselines else "noise would"
+    sentence = f"Use {claim.subject}: it predicts clicks significantly better than {than}"
     are = "is" if len(names) == 1 else "are"
     reason = f"{capital(level)} {are} not significantly worse than {claim.subject}."
     return Decision("use", sentence, reason, claim.subject, current)
 
 
-def _first_and_next(ranking: Ranking) -> str:
-    """Return the values of the highest and of the next."""
-    first, *rest = ranking.competitors.values()
-    text = f"Its correlation with {ranking.click} is {number(first.value)} ({interval_text(first.estimate)})"
-    return f"{text}; the next, {spoken(rest[0].name)}, has {number(rest[0].value)}." if rest else f"{text}."
+def _value_and_next(ranking: Ranking, name: str) -> str:
+    """Return the value of a metric or baseline, and that of the highest other metric or baseline below it."""
+    own = ranking.competitors[name]
+    text = f"Its correlation with {ranking.click} is {number(own.value)} ({interval_text(own.estimate)})"
+    following = list(ranking.competitors)[list(ranking.competitors).index(name) + 1 :]
+    if not following:
+        return f"{text}."
+    after = ranking.competitors[following[0]]
+    return f"{text}; the next, {spoken(after.name)}, has {number(after.value)}."
 
 
 def _nearest(ranking: Ranking) -> str:
@@ -253,4 +263,6 @@ def _keep(rankings: Sequence[Ranking], current: str) -> Decision:
     reason = f"No metric or baseline is significantly above {current} by {clicks}."
     if level:
         reason += f" Nor is {current} significantly above {all_spoken(level, 'or')} alone."
+    if not rankings[0].competitors[current].is_above_nothing:
+        reason += f" {current} itself cannot be shown to predict {rankings[0].click}."
     return Decision("keep", sentence, reason, current, current)

@@ -164,6 +164,8 @@ def test_long_queries_and_results_are_cut_in_words_and_whole_in_the_file():
     assert section.folded[0].data["url"].to_list() == [long["url"]]
 
 
-def test_the_section_stands_before_the_choice_between_rankings():
-    names = [section.name for section in build_report(run_tables(), run_info()).sections]
-    assert names.index("cascade_effects") + 1 == names.index("differences")
+def test_the_section_is_kept_for_the_record_after_the_correlations():
+    report = build_report(run_tables(), run_info())
+    names = [section.name for section in report.record]
+    assert names.index("good") + 1 == names.index("cascade_effects")
+    assert "cascade_effects" not in [section.name for section in report.main]

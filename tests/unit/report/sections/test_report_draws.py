@@ -11,11 +11,11 @@ from clickassay.report.verdict.claims import draw_findings
 from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
 from support.reports.report_tables import nothing_kept_tables, run_info
-from support.reports.report_world import HEADLINE
+from support.reports.report_world import CLICKS, HEADLINE
 
 
-def section_of(tables):
-    run = run_of(tables)
+def section_of(tables, *, full=True):
+    run = run_of(tables, full=full)
     claims = draw_findings(run)
     return differences_section(run, claims), claims.correlation.ranking
 
@@ -34,15 +34,26 @@ def with_draws(tables, draws):
     return {**tables, "draws": draws}
 
 
-def test_the_best_metric_and_the_last_are_drawn_before_the_closed_forms(tables):
+def test_the_best_metric_and_the_last_are_drawn_after_the_closed_forms(tables):
     section, ranking = section_of(tables)
     names = [figure.name for figure in section.figures]
-    assert names[:3] == ["draws-0", "draws-1", "differences-0"]
-    titles = [figure.title for figure in section.figures[:2]]
+    assert names == [*(f"differences-{place}" for place in range(len(CLICKS))), "draws-0", "draws-1"]
+    titles = [figure.title for figure in section.figures[-2:]]
     values = {name: one.value for name, one in ranking.values.items()}
     ends = (max(values, key=values.get), min(values, key=values.get))
     assert [title.split(": ")[1].split(" and ")[0] for title in titles] == list(ends)
     assert [mark for mark, _ in section.legend] == ["dot", "diamond", "bar-on"]
+
+
+def test_draws_are_drawn_only_on_a_full_page_and_tabled_on_every_page(tables):
+    section, _ = section_of(tables, full=False)
+    assert [one.name for one in section.figures] == [f"differences-{place}" for place in range(len(CLICKS))]
+    assert [mark for mark, _ in section.legend] == ["dot", "diamond"]
+    full, _ = section_of(tables)
+    assert (
+        next(table for table in section.folded if table.name == "table6_draws").rows
+        == next(table for table in full.folded if table.name == "table6_draws").rows
+    )
 
 
 def test_the_bins_hold_every_draw_once(tables):

@@ -7,8 +7,11 @@ from typing import get_args
 import pytest
 
 from clickassay.core.errors import ReportError
-from clickassay.report.build import write_report
+from clickassay.report.build import summary_content, write_report
 from clickassay.report.verdict.claims import DEPENDS_ON_CLICK, Kind, draw_findings
+from clickassay.report.verdict.decision import Kind as DecisionKind
+from clickassay.report.verdict.decision import decide
+from clickassay.report.verdict.sentences import verdict_sentence
 from clickassay.report.verdict.summary import HEALTH_KEYS, summary
 from support.places import ROOT
 from support.reports.report_runs import RUNS
@@ -34,6 +37,12 @@ def documented():
     return {head: re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE) for head, text in tables}
 
 
+def content(run, health=()):
+    """The summary of a run without means."""
+    found = draw_findings(run)
+    return summary(found, decide(found.verdict, ()), {}, health)
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """The summary of a run with several markets, depths and judges, and with a check of the log."""
@@ -47,6 +56,8 @@ def test_the_documented_keys_are_the_written_ones(written):
     first, second, third = found["findings"]
     parts = {
         "Top level": [found],
+        "decision": [found["decision"]],
+        "means": found["means"],
         "verdict": [found["verdict"]],
         "by_click": found["verdict"]["by_click"],
         "Findings 1 and 2": [first, second],
@@ -62,12 +73,13 @@ def test_the_documented_keys_are_the_written_ones(written):
     for head, entries in parts.items():
         assert entries, head
         assert {tuple(entry) for entry in entries} == {tuple(keys[head])}, head
-    assert set(keys) - set(parts) == {"The summary of a run", "Kinds"}
+    assert set(keys) - set(parts) == {"The summary of a run", "Kinds", "Kinds of decision"}
     assert tuple(keys["health"]) == HEALTH_KEYS
 
 
 def test_the_documented_kinds_are_those_that_a_verdict_may_have():
     assert documented()["Kinds"] == [*get_args(Kind), DEPENDS_ON_CLICK]
+    assert sorted(documented()["Kinds of decision"]) == sorted(get_args(DecisionKind))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -75,9 +87,27 @@ def test_every_run_has_a_summary_with_the_sentences_of_its_report(name, tmp_path
     tables, info = RUNS[name]
     report = write_report(tables(), info(), tmp_path)
     found = json.loads((tmp_path / "summary.json").read_text("utf-8"))
-    assert found["verdict"]["sentence"] == report.title
+    decision = found["decision"]
+    assert decision["sentence"] == report.title
+    assert " ".join(filter(None, (decision["reason"], decision["caution"]))) == report.reason
+    assert found["verdict"]["sentence"] == verdict_sentence(report.claims.verdict)
+    assert found == json.loads(json.dumps(summary_content(report, [])))
     assert [one["sentence"] for one in found["findings"]] == [one.text for one in report.findings]
     assert (found["health"], found["log_status"]) == ([], None)
+
+
+def test_the_means_are_those_of_the_first_screen(written):
+    report, found = written
+    shown = {row.name: row.cells[0] for row in report.levels.rows}
+    assert [one["metric"] for one in found["means"]] == list(shown)
+    assert "NDCG" in shown
+    assert "MeanRR" in shown
+    for one in found["means"]:
+        cell = shown[one["metric"]]
+        assert (one["mean"], one["ci_low"], one["ci_high"], one["caution"]) == (
+            *(cell.value, cell.low, cell.high),
+            cell.caution,
+        )
 
 
 def test_the_numbers_are_those_of_the_tables(written):
@@ -100,7 +130,7 @@ def test_the_numbers_are_those_of_the_tables(written):
 def test_comparisons_are_of_the_subject_with_each_other_metric_and_baseline():
     values = {"DCG": 0.36, "ERR": 0.40, "MeanGrade": 0.25}
     run = run_of(correlations=correlations(values), comparisons=pairs(values, [{"ERR", "DCG"}]))
-    first = summary(draw_findings(run))["findings"][0]
+    first = content(run)["findings"][0]
     assert first["subject"] == "ERR"
     found = [
         (
@@ -120,7 +150,7 @@ def test_comparisons_are_of_the_subject_with_each_other_metric_and_baseline():
 def test_sign_agreement_is_that_of_each_metric():
     forms = {"DCG": (0.2, 0.55), "ERR": (0.3, 0.6)}
     run = run_of(correlations=correlations({"DCG": 0.1}), differences=differences(forms))
-    found = summary(draw_findings(run))
+    found = content(run)
     shares = {one["metric"]: one["sign_agreement"] for one in found["findings"][1]["numbers"]}
     assert shares == {"ERR": 0.6, "DCG": 0.55}
 
@@ -131,13 +161,13 @@ def test_sign_agreement_is_that_of_each_metric():
 )
 def test_the_status_of_the_log_is_its_worst_severity(severities, status):
     health = [{**CHECK, "severity": severity} for severity in severities]
-    found = summary(draw_findings(run_of()), health)
+    found = content(run_of(), health)
     assert (found["log_status"], found["health"]) == (status, health)
 
 
 def test_a_check_without_a_remedy_or_of_an_unknown_severity_is_refused():
-    found = draw_findings(run_of())
+    run = run_of()
     with pytest.raises(ReportError, match="needs check, severity, value"):
-        summary(found, [{name: value for name, value in CHECK.items() if name != "remedy"}])
+        content(run, [{name: value for name, value in CHECK.items() if name != "remedy"}])
     with pytest.raises(ReportError, match="severity 'bad' is none of caution, finding or stop"):
-        summary(found, [{**CHECK, "severity": "bad"}])
+        content(run, [{**CHECK, "severity": "bad"}])

@@ -53,7 +53,7 @@ def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):
     folder = reports["full"][0] / "tables"
     names, papers = ({path.stem for path in folder.glob(f"*.{kind}")} for kind in ("csv", "tex"))
     assert CSV_NAMES < papers < names
-    assert names - papers == {"definitions", "settings", "inputs", "versions", "table6_draws"}
+    assert names - papers == {"definitions", "settings", "inputs", "versions", "table6_draws", "levels"}
 
 
 def test_csv_holds_the_full_table_in_full_precision(reports):

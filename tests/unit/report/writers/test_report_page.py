@@ -1,15 +1,19 @@
 """The page of a report: whole, self-contained, inert, the same every time."""
 
 import base64
+import gzip
 import hashlib
 import html
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from clickassay.core.errors import ReportError
+from clickassay.core.escape import markdown
 from clickassay.report.build import write_report
+from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL
 from support.places import ROOT
 from support.reports.report_runs import RUNS, Page
 from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
@@ -61,7 +65,8 @@ def test_the_page_points_nowhere_but_into_itself(pages, name):
     ]
     assert all(target.startswith("#") and target[1:] in page.ids for target in targets)
     parts = [attrs["href"] for parent, attrs in page.links if parent == "li" and "class" not in attrs]
-    assert len(parts) == page.tags.count("h2") - 1  # every section but the caveats, which stand above
+    assert len(parts) == len(set(parts)) == page.tags.count("h2")  # every heading but those of the record
+    assert parts[-2:] == ["#caveats", "#record"]
 
 
 def test_ids_of_other_elements_cannot_be_taken_for_those_of_sections_tables_and_terms(pages):
@@ -94,11 +99,12 @@ def test_the_security_policy_forbids_the_network_and_admits_just_our_script_and_
 
 def test_pictures_show_without_script_and_have_words_for_those_who_cannot_see(pages):
     page = pages["full"]
-    charts = page.tags.count("figure")
     labels = [value for tag, key, value in page.attributes if (tag, key) == ("div", "aria-label")]
-    assert charts >= 25
-    assert page.tags.count("svg") == charts
-    assert len([label for label in labels if len(label) > 20]) >= charts
+    pictures = page.tags.count("svg")
+    assert page.tags.count("figure") >= 20
+    assert pictures == page.tags.count("figure") + 1  # that of the first screen is drawn for a phone too
+    assert len([label for label in labels if len(label) > 20]) >= pictures
+    assert len([1 for _, key, value in page.attributes if (key, value) == ("role", "img")]) == pictures
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -107,15 +113,50 @@ def test_the_page_stays_under_three_megabytes(reports, name):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_three_findings_are_returned_and_stand_in_both_documents(reports, name):
-    folder, findings = reports[name]
-    assert len(findings) == 3
-    page = re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", (folder / "report.html").read_text("utf-8"))
-    page = html.unescape(page).replace("\u00a0", " ")
-    for finding in findings:
-        assert finding in page
-        assert finding.endswith(".")
-        assert not re.search(r"[\x00-\x1f\u2028\u202e]", finding)
+def test_decision_scale_facts_and_findings_stand_in_both_documents(made, reports, name):
+    """And what is folded is in Markdown too: a phrase in backticks is code there and on the page."""
+    report, folder = made[name], reports[name][0]
+    decided = bool(report.overview)
+    findings = [text for one in report.findings for text in one.sentences] if decided else []
+    facts = [text for pair in report.facts for text in pair]
+    texts = [report.title, report.reason, *report.scale, *facts, *findings, *report.caveats]
+    readings = [text for section in report.sections for text in section.every_reading]
+    documents = {
+        "report.html": plain_page((folder / "report.html").read_text("utf-8")),
+        "report.md": (folder / "report.md").read_text("utf-8"),
+    }
+    assert len(report.findings) == 3
+    for text in filter(None, [*texts, *readings]):
+        assert text.replace("`", "") in documents["report.html"], text
+        assert markdown(text) in documents["report.md"], text
+        assert not re.search(r"[\x00-\x1f\u2028\u202e]", text)
+
+
+def plain_page(text):
+    """The words of a page: without links, code and hard spaces."""
+    page = re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", text)
+    page = re.sub(r"</?code>", "", page).replace("`", "")
+    return html.unescape(page).replace("\u00a0", " ")
+
+
+def test_a_page_holds_the_decision_first_and_the_record_folded(pages, full_page):
+    page = pages["full"]
+    assert page.tags.index("h1") < page.tags.index("figure") < page.tags.index("nav")
+    folded = [names for tag, names in page.elements if tag == "details"]
+    assert folded
+    assert not [names for names in folded if "open" in names]
+    unfolded = [names for tag, names in full_page.elements if tag == "details"]
+    assert len(unfolded) >= len(folded) - 2
+    assert all("open" in names for names in unfolded)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_term_is_linked_once_a_section(reports, name):
+    page = (reports[name][0] / "report.html").read_text("utf-8")
+    links = [re.findall(r'class="term" href="#([^"]*)"', part) for part in page.split("<section")]
+    assert any(links)
+    for keys in links:
+        assert len(keys) == len(set(keys))
 
 
 def test_a_page_whose_texts_are_hostile_holds_the_elements_of_a_page_whose_texts_are_not(pages):
@@ -134,12 +175,18 @@ def test_no_control_or_direction_mark_of_the_log_reaches_a_document(reports):
         assert "\\u202e" in text
 
 
-def test_every_button_has_a_file_to_give_and_every_table_of_numbers_a_button(pages):
-    page = pages["full"]
-    offered = [value for _, key, value in page.attributes if key == "data-file"]
+def packed_size(path):
+    return len(base64.b64encode(gzip.compress(path.read_bytes())))
+
+
+def test_every_button_has_a_file_to_give_and_every_table_of_numbers_a_button(reports, full_page):
+    """But for files that are too large for any page: the script hides their buttons."""
+    offered = [value for _, key, value in full_page.attributes if key == "data-file"]
     assert len(offered) == len(set(offered)) >= 12
-    assert set(offered) <= set(page.files)
-    assert {f"t-{name}" for name in offered} <= set(page.ids)
+    assert set(full_page.files) <= set(offered)
+    sizes = {name: packed_size(reports["full"][0] / "tables" / f"{name}.csv") for name in offered}
+    assert min(sizes[name] for name in set(offered) - set(full_page.files)) > 0.9 * MAX_PACKED_FULL
+    assert {f"t-{name}" for name in offered} <= set(full_page.ids)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -147,7 +194,18 @@ def test_the_files_of_the_page_are_byte_for_byte_those_of_the_folder(reports, pa
     written = {path.stem: path.read_bytes() for path in (reports[name][0] / "tables").glob("*.csv")}
     shown = {stem for stem in written if f"t-{stem}" in pages[name].ids}
     assert shown
-    assert pages[name].files == {stem: written[stem] for stem in shown}
+    files = pages[name].files
+    assert files == {stem: written[stem] for stem in files}
+    assert set(files) <= shown
+    for stem in shown - set(files):
+        assert packed_size(reports[name][0] / "tables" / f"{stem}.csv") > 0.9 * MAX_PACKED
+
+
+def test_large_files_are_packed_only_into_a_full_page(pages, full_page):
+    large = {name for name, text in full_page.packed.items() if len(text) > MAX_PACKED}
+    assert "table2_correlations" in large
+    assert set(pages["full"].files) == set(full_page.files) - large
+    assert len(json.dumps(pages["full"].packed)) < 0.5 * len(json.dumps(full_page.packed))
 
 
 def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):

@@ -16,6 +16,8 @@ def health_line(run: Run) -> str:
     """Return the state of the log in a few words."""
     frame = run.frames["health"]
     wrong = fired(frame)
+    if frame.is_empty():
+        return "Not checked"
     if not wrong:
         return f"\u2713 No fault found by {plural(frame.height, 'check')} of the log"
     first = main_clause(wrong[0].sentence).removesuffix(".")

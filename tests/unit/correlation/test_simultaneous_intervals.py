@@ -1,0 +1,134 @@
+"""Intervals that hold for a whole family: never narrower than one, never against Holm's tests."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from clickassay.core.special import stdtrit
+from clickassay.correlation.comparisons import comparisons, difference_comparisons
+from clickassay.correlation.multiplicity import holm, together_confidence
+from support.one_correlation import jackknife, overall, ranked
+from support.runs.given_sample import sample_of
+
+ROUNDING = 1e-9
+
+
+def families(sample):
+    """Rows of each of the four tables with the value if there is nothing: (table, value, null).
+
+    One of the click metrics is SS, whose null is not 0.
+    """
+    sample = replace(sample, click_names=("MeanRR", "SS"))
+    yield overall(sample), "correlation", pl.col("null_correlation")
+    yield ranked(sample), "exact", pl.lit(0.0)
+    yield comparisons(sample), "difference", pl.lit(0.0)
+    yield difference_comparisons(sample), "difference", pl.lit(0.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    queries=st.integers(4, 30),
+    editorial=st.integers(1, 6),
+    more=st.integers(2, 40),
+)
+def test_what_is_not_significant_by_holm_has_its_null_in_the_interval(
+    make_sample, seed, queries, editorial, more
+):
+    sample = make_sample(seed, queries=queries, configurations=queries + more, editorial=editorial)
+    for rows, value, null in families(sample):
+        known = rows.filter(pl.col("simultaneous_low").is_not_null()).with_columns(nothing=null)
+        assert known.filter(pl.col("simultaneous_low") > pl.col("ci_low") + ROUNDING).is_empty()
+        assert known.filter(pl.col("simultaneous_high") < pl.col("ci_high") - ROUNDING).is_empty()
+        assert known.filter(~pl.col(value).is_between("simultaneous_low", "simultaneous_high")).is_empty()
+        kept = known.filter(pl.col("p_adjusted") >= 0.05)
+        low, high = (pl.col(f"simultaneous_{end}") for end in ("low", "high"))
+        left_out = kept.filter((pl.col("nothing") < low - ROUNDING) | (pl.col("nothing") > high + ROUNDING))
+        assert left_out.is_empty(), left_out
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_smallest_p_value_is_significant_by_holm_just_where_the_interval_leaves_out_the_null(
+    make_sample, seed
+):
+    """Holm multiplies the smallest p-value by the number of tests, as Bonferroni does."""
+    sample = make_sample(seed, queries=30, configurations=80, editorial=6)
+    for rows, _, null in families(sample):
+        known = rows.filter(pl.col("p_value").is_not_null()).with_columns(nothing=null)
+        for _, family in known.group_by("click_metric"):
+            first = family.sort("p_value").row(0, named=True)
+            apart = not first["simultaneous_low"] <= first["nothing"] <= first["simultaneous_high"]
+            assert apart == (first["p_adjusted"] < 0.05)
+
+
+def test_the_interval_is_students_with_the_error_from_leaving_out_queries(make_sample):
+    """Against a plain loop over queries: differences of two correlations, ten pairs in a family."""
+    sample = make_sample(3, queries=20, configurations=60, clicks=1, editorial=5)
+
+    def difference(a, b, rows):
+        x, y = sample.editorial_values[rows], sample.click_values[rows, 0]
+        weights = sample.sessions[rows].astype(float)
+        return plain_correlation(x[:, a], y, weights) - plain_correlation(x[:, b], y, weights)
+
+    rows = comparisons(sample).to_dicts()
+    assert len(rows) == 10
+    for row in rows:
+        a, b = int(row["metric_a"][1:]), int(row["metric_b"][1:])
+        every = np.arange(len(sample.sessions))
+        left = [difference(a, b, every[sample.query_index != query]) for query in range(20)]
+        error, degrees = jackknife(left)
+        margin = student.ppf(1 - 0.05 / 2 / 10, min(4 * degrees, 19)) * error
+        value = difference(a, b, every)
+        assert row["simultaneous_low"] == pytest.approx(value - margin, abs=1e-6)
+        assert row["simultaneous_high"] == pytest.approx(value + margin, abs=1e-6)
+
+
+def plain_correlation(x, y, weights):
+    mean = [sum(w * one for w, one in zip(weights, values, strict=True)) / sum(weights) for values in (x, y)]
+    terms = [(w, one - mean[0], other - mean[1]) for w, one, other in zip(weights, x, y, strict=True)]
+    xy, xx, yy = (
+        sum(w * u * v for w, u, v in parts)
+        for parts in (terms, [(w, u, u) for w, u, _ in terms], [(w, v, v) for w, _, v in terms])
+    )
+    return xy / math.sqrt(xx * yy)
+
+
+def test_without_an_interval_there_is_none_for_the_family():
+    # one query cannot be left out
+    sample = sample_of(
+        np.array([[1.0], [2.0], [4.0]]), np.array([[1.0, 2], [3, 1], [4, 3]]), query_index=[0, 0, 0]
+    )
+    rows = overall(sample)
+    assert rows["correlation"].null_count() == 0
+    assert rows["simultaneous_low"].null_count() == rows.height == rows["ci_low"].null_count()
+
+
+# ---- the confidence -------------------------------------------------------------------------------
+
+
+def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():
+    p_values = np.array([[0.5, 0.01, 0.2, math.nan], [math.nan] * 4, [0.1, 0.1, 0.1, 0.1]])
+    expected = [[1 - 0.05 / 3], [0.95], [1 - 0.05 / 4]]
+    np.testing.assert_allclose(together_confidence(p_values), expected, rtol=1e-15)
+    np.testing.assert_allclose(together_confidence(np.array([0.7])), [0.95], rtol=1e-15)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.floats(1e-8, 1), min_size=1, max_size=12),
+    st.floats(1, 200),
+)
+def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
+    """A test with Student's t: the interval leaves out the null where p is below 1 less the confidence."""
+    family = np.array(p_values)
+    confidence = together_confidence(family)
+    distance = -stdtrit(degrees, family / 2)  # of the value from the null, in errors
+    reach = stdtrit(degrees, (1 + confidence) / 2)
+    kept = holm(family) >= 0.05
+    assert (distance[kept] <= reach + 1e-6 * np.abs(reach)).all()
