@@ -63,13 +63,6 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
             yield f"No change in {plural(shared.height, *_NOUNS[family])}."
         return
     beyond = moved.filter(status=BEYOND)
-    clearest = (beyond if beyond.height else moved).sort(
-        pl.col("p_adjusted").fill_null(1),
-        pl.col("p_value").fill_null(1),
-        pl.col("change").abs(),
-        descending=[False, False, True],
-        maintain_order=True,
-    )
     parts = [
         f"{count(part.height)} {word}"
         for word, part in (
@@ -79,8 +72,19 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
         if part.height
     ]
     what = f"{' and '.join(parts)} beyond noise" if parts else "none changed beyond noise"
-    words = change_words(clearest.row(0, named=True))
+    words = change_words(clearest(beyond if beyond.height else moved).row(0, named=True))
     yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
+
+
+def clearest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `RunComparison.numbers`, those with the clearest changes first."""
+    return rows.sort(
+        pl.col("p_adjusted").fill_null(1),
+        pl.col("p_value").fill_null(1),
+        pl.col("change").abs(),
+        descending=[False, False, True],
+        maintain_order=True,
+    )
 
 
 _NOUNS = {
