@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import say, write_frame
+from clickassay.cli.console import command_line, say, write_frame
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import Format, click_metric_names, metric_names
+from clickassay.cli.options import FORCE, Format, click_metric_names, metric_names
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from clickassay.studies.runs_compared.compare import RunComparison
     from clickassay.studies.runs_compared.numbers import DiffOptions
     from clickassay.studies.runs_compared.watch import Watch
 
@@ -103,7 +104,22 @@ class Alert:
         return None if self.fail_above is None else Watch(self.fail_above, self.beyond_noise)
 
 
-def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format) -> None:
+@dataclass(frozen=True)
+class PageOut:
+    """Where the page is written, if anywhere."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for a page with its tables, or FILE.html for the page alone; whole or not."
+        ),
+    ] = None
+    force: FORCE = False
+
+
+def diff(
+    run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format, output: PageOut
+) -> None:
     """Show what changed between two runs, and whether a change is within noise.
 
     Means of metrics and clicks first, then correlations. Exit code 1 with --fail-above if a correlation
@@ -115,15 +131,22 @@ def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: F
 
         clickassay diff reports/june reports/july --metric ERR --click-metric MeanRR --fail-above 0.05
         --beyond-noise
+
+        clickassay diff reports/june reports/july --out june-july.html
     """
     from clickassay.studies.runs_compared.compare import compare_runs
     from clickassay.studies.runs_compared.watch import check_watch, flag_findings
     from clickassay.studies.runs_compared.words import uneven_words
 
+    if output.out is not None:
+        from clickassay.studies.runs_compared.report.page import check_comparison_place
+
+        check_comparison_place(output.out, (run_a, run_b), force=output.force)
     found, watch = compare_runs(run_a, run_b, only.choice), alert.watch
     if watch is not None:
         check_watch(found.numbers, watch, only.choice)
     numbers = flag_findings(found.numbers, watch)
+    page = _write_page(found, output)
     if form.for_programs:
         write_frame(numbers, csv=form.csv)
     else:
@@ -134,8 +157,18 @@ def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: F
         _show_findings(numbers, watch, stderr=form.for_programs)
         if form.for_programs and (uneven := uneven_words(found.sizes)):
             say(uneven, stderr=True)
+    if page is not None:
+        say(f"Page: {page}", stderr=form.for_programs)
     if numbers["finding"].any():
         raise typer.Exit(ExitCode.FINDING)
+
+
+def _write_page(found: "RunComparison", output: PageOut) -> Path | None:
+    if output.out is None:
+        return None
+    from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
+
+    return write_comparison(build_comparison(found, command_line()), output.out, force=output.force)
 
 
 def _show_findings(numbers: "pl.DataFrame", watch: "Watch", *, stderr: bool) -> None:

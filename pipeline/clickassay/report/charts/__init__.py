@@ -1,5 +1,6 @@
 """Pictures of a report.
 
-- ``marks``: heat map, bars, intervals, histogram; ``lines``: curves; ``discounts``: Figure 1.
+- ``marks``: heat map, bars, intervals, histogram; ``lines``: curves; ``discounts``: Figure 1;
+  ``changes``: two runs.
 - ``vega``: drawing with Vega-Lite while the report is written.
 """
