@@ -1,6 +1,6 @@
 """Pictures of a report.
 
-- ``marks``: heat map, bars, intervals, histogram; ``lines``: curves; ``discounts``: Figure 1;
-  ``changes``: two runs.
+- ``marks``: heat map, bars, intervals, histogram; ``lines``: curves; ``discounts``: Figure 1.
 - ``vega``: drawing with Vega-Lite while the report is written.
+- ``changes``: two runs side by side.
 """

@@ -30,6 +30,7 @@ STEP = 26
 
 _PLOT = 265
 _LABEL = 150
+_ROOM = 6  # between the names and the edge
 LEGEND = (
     ("ring", "run A"),
     ("dot", "run B, changed beyond noise"),
@@ -85,7 +86,7 @@ def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> D
     """
     heads = apart({row.name: shorten(row.name, _LABEL) for row in rows})
     values = [_values(row, heads[row.name]) for row in rows]
-    left = label_width(list(heads.values()), limit=_LABEL)
+    left = label_width(list(heads.values()), limit=_LABEL) + _ROOM
     names = names_axis("head", labelColor=INK) | {"scale": {"domain": list(heads.values())}}
     x = number_axis("before", _domain(rows), ticks=5, gridColor=ZERO, title=axis, titleY=30.0, **TITLE)
     colour: Spec = {"condition": {"test": "datum.beyond", "value": ACCENT}, "value": QUIET}

@@ -6,6 +6,7 @@ from pathlib import Path
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
+from clickassay.correlation.jackknife import MIN_QUERIES
 from clickassay.health.checks import OK, fired
 from clickassay.studies.finished_run import FinishedRun
 from clickassay.studies.runs_compared.gate.another_run import not_worse
@@ -13,7 +14,7 @@ from clickassay.studies.runs_compared.gate.grammar import Health, Limit, NotWors
 from clickassay.studies.runs_compared.gate.outcome import Outcome, State
 from clickassay.studies.runs_compared.gate.quantities import Found, read_quantity
 
-DEFAULT_RULES = ('health != "finding"', "queries >= 50")
+DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
 """What is checked where no rule is given: the log is sound, and intervals can be relied on."""
 
 

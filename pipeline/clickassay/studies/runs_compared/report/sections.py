@@ -54,7 +54,7 @@ def asked_section(found: RunComparison) -> Section:
 def _overlap(found: RunComparison) -> Iterator[str]:
     for row in found.overlap.iter_rows(named=True):
         yield (
-            f"{SampleKey.of(row).label}: {row['queries_both']:,} queries are in both runs (A has "
+            f"{capital(SampleKey.of(row).label)}: {row['queries_both']:,} queries are in both runs (A has "
             f"{row['queries_a']:,}, B {row['queries_b']:,})."
         )
 
