@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-from clickassay.core.text import capital, count, listed, plural
+from clickassay.core.text import capital, count, listed, plural, visible
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -25,6 +25,9 @@ from clickassay.studies.runs_compared.numbers import (
     WEIGHTED,
 )
 from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
+
+MOST_NAMED = 3
+"""Metrics that a title names one by one."""
 
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
 
@@ -43,9 +46,10 @@ def beyond_noise(diff: RunComparison) -> tuple[str, str]:
     changed, rest = [], []
     for subject, families in _SUBJECTS.items():
         rows = compared.filter(pl.col("family").is_in(families))
-        sides = [word for word, part in _sides(rows.filter(status=BEYOND)) if part.height]
+        beyond = rows.filter(status=BEYOND)
+        sides = [word for word, part in _sides(beyond) if part.height]
         if sides:
-            changed.append(f"{subject} {' and '.join(sides)}")
+            changed.append(f"{_named(subject, beyond)} {' and '.join(sides)}")
         elif rows.height:
             rest.append(subject)
     if not changed:
@@ -60,6 +64,16 @@ _SUBJECTS = {
     "correlations": [WEIGHTED, CLOSED_FORMS, BY_CLASS],
 }
 """Families of numbers by what they are about."""
+
+
+def _named(subject: str, rows: pl.DataFrame) -> str:
+    """Return what numbers are about, by the names of their metrics if these are few."""
+    is_mean = rows["table"][0] == MEANS
+    names = rows.select(pl.coalesce("editorial_metric", "click_metric")).to_series().unique().sort()
+    if len(names) > MOST_NAMED:
+        return subject
+    named = listed(visible(name) for name in names)
+    return named if is_mean else f"{subject} of {named}"
 
 
 def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:

@@ -10,6 +10,7 @@ import pytest
 from clickassay.core.errors import OutputError
 from clickassay.core.text import number
 from clickassay.studies.runs_compared.compare import compare_runs
+from clickassay.studies.runs_compared.numbers import DiffOptions
 from clickassay.studies.runs_compared.report.figures import is_share
 from clickassay.studies.runs_compared.report.page import (
     build_comparison,
@@ -63,7 +64,7 @@ def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(foun
     said = " and ".join(word for word, height in sides.items() if height)
     assert said
     assert f"metrics {said}" in report.title
-    assert "clicks fell" in report.title  # SS, which uses the grades
+    assert ", SS fell, correlations rose and fell" in report.title  # SS uses the grades
     assert report.lead == ""
     assert " ".join(report.sentences) == headline(found)
 
@@ -76,6 +77,17 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     found = build_comparison(compare_runs(whole, other), "")
     assert found.title == "Beyond noise: correlations fell"
     assert found.lead == "Metrics and clicks did not change beyond noise."
+    one = compare_runs(whole, other, DiffOptions(metrics=("ERR",)))
+    assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
+
+
+def test_sizes_that_are_the_same_are_folded(whole, halves):
+    same, others = (
+        sections(build_comparison(compare_runs(whole, run), ""))["asked"] for run in (whole, halves[0])
+    )
+    assert [table.name for table in same.folded] == ["sizes"]
+    assert "Queries, configurations, sessions and coverage are the same." in same.reading
+    assert [table.name for table in others.tables] == ["asked_differently", "sizes"]
 
 
 def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():

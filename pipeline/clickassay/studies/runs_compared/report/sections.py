@@ -41,14 +41,17 @@ def asked_section(found: RunComparison) -> Section:
     """Return inputs, settings and versions that differ, and the sizes of the samples."""
     differ = [entry for entry in found.entries if entry.status != SAME]
     same = [entry.name for entry in found.entries if entry.status == SAME]
+    resized = not found.sizes["a"].eq_missing(found.sizes["b"]).all()
     reading = (
         f"{capital(things(differ))} changed." if differ else "Inputs, settings and versions are the same.",
         *([f"Inputs that are the same: {listed(same)}."] if same and differ else []),
+        *([] if resized else ["Queries, configurations, sessions and coverage are the same."]),
         *filter(None, [uneven_words(found.sizes)]),
         *_overlap(found),
     )
-    tables = (_entries_table(differ), _sizes_table(found.sizes))
-    return Section("asked", "What was asked differently", reading, tables=tables)
+    entries, sizes = _entries_table(differ), _sizes_table(found.sizes)
+    in_view, folded = ((entries, sizes), ()) if resized else ((entries,), (sizes,))
+    return Section("asked", "What was asked differently", reading, tables=in_view, folded=folded)
 
 
 def _overlap(found: RunComparison) -> Iterator[str]:
