@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice, SampleKey
 from clickassay.correlation.jackknife import MIN_QUERIES
 from clickassay.health.checks import OK, fired
@@ -44,11 +44,11 @@ def check_run(folder: Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SA
 def _outcome(run: FinishedRun, rule: Rule, choice: SampleChoice) -> Outcome:
     if isinstance(rule, Health):
         return _health(run, rule)
-    key = _sample(run, rule, choice)
     try:
+        key = _sample(run, rule, choice)
         return _limit(run, rule, key) if isinstance(rule, Limit) else not_worse(run, rule, key)
-    except SettingsError as error:
-        raise SettingsError(f"rule {rule.text!r}: {error}") from error
+    except (SettingsError, ReportError) as error:
+        raise type(error)(f"rule {rule.text!r}: {error}") from error
 
 
 def _sample(run: FinishedRun, rule: Limit | NotWorse, choice: SampleChoice) -> SampleKey:
