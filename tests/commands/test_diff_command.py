@@ -323,3 +323,33 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
     verdicts = (SAME, WITHIN, BEYOND, NOT_TESTED, ONLY_A, ONLY_B, NO_VALUE)
     rows = page.partition("| verdict |")[2].partition("\n\n")[0].splitlines()[2:]
     assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == list(verdicts)
+
+
+# ---- the page ---------------------------------------------------------------------------------
+
+
+def test_out_writes_a_page_or_a_folder_and_says_where(whole, turned, tmp_path):
+    page = tmp_path / "deep" / "page.html"
+    ended = compared(whole, turned, "--out", page)
+    assert (ended.code, ended.out.splitlines()[-1]) == (0, f"Page: {page}")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert f"clickassay diff {whole} {turned}" not in text  # the command line is that of the process
+    folder = tmp_path / "folder"
+    ended = compared(whole, turned, "--out", folder, "--csv", "--fail-above", "0.1")
+    assert ended.code == 1
+    assert f"Page: {folder / 'report.html'}" in ended.err
+    assert (folder / "report.md").is_file()
+
+
+def test_a_page_that_exists_is_replaced_only_with_force_and_before_anything_is_compared(whole, tmp_path):
+    page = tmp_path / "page.html"
+    compared(whole, whole, "--out", page)
+    assert "exists already; choose another --out" in tiny.refusal("diff", "nowhere", whole, "--out", page)
+    assert compared(whole, whole, "--out", page, "--force").code == 0
+    assert "lies inside" in tiny.refusal("diff", whole, whole, "--out", whole / "page.html")
+
+
+def test_a_comparison_that_fails_leaves_no_page(whole, tmp_path):
+    tiny.refusal("diff", whole, tmp_path / "nowhere", "--out", tmp_path / "deep" / "page.html")
+    assert tiny.tree(tmp_path) == []

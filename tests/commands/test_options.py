@@ -35,7 +35,7 @@ def test_a_command_function_has_few_parameters(words):
 
 
 NARROWER = {
-    "depth": {"diff", "power", "audit", "learn", "plan", "clicks compare", "clicks fit"},
+    "depth": {"check", "diff", "power", "audit", "learn", "plan", "clicks compare", "clicks fit"},
     "metric": {"diff", "evaluate", "plan"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},

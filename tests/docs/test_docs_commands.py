@@ -30,6 +30,7 @@ OTHERS = [
     for name in (
         "README.md",
         "docs/reference/report.md",
+        "docs/reference/check.md",
         "docs/reference/diff.md",
         "docs/reference/evaluate.md",
         "docs/reference/exit-codes.md",

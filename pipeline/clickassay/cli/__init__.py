@@ -3,7 +3,7 @@
 - ``app``: the application, and which function each command is.
 - ``commands``: one module per command.
 - ``options``, ``settings``: the options that commands share, and those of settings.
-- ``console``, ``tables``, ``progress``: how commands speak.
+- ``console``, ``changes``, ``progress``: how commands speak.
 - ``exit``: how they end.
 """
 

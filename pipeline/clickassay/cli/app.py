@@ -53,12 +53,14 @@ COMMANDS = {
     "evaluate": Entry(
         START, "Evaluate rankings against judgments, and test whether two differ significantly."
     ),
-    "query": Entry(ASK, "Ask a run a question in SQL."),
+    "query": Entry(ASK, "Ask a run a question in SQL.", module="ask"),
     "explore": Entry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
+        module="ask",
     ),
     "diff": Entry(ASK, "Show what changed between two runs, and whether a change is within noise."),
+    "check": Entry(ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."),
     "power": Entry(
         ASK,
         "Compute how many judged queries, configurations and sessions it takes to detect a difference.",

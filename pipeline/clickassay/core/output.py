@@ -201,6 +201,59 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
     file.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
+@contextmanager
+def published_file(place: Path, *, force: bool = False, ours: str) -> Iterator[Path]:
+    """Yield a temporary path for a file that becomes `place` when the block ends well.
+
+    Parameters
+    ----------
+    place
+        Where the file is to appear.
+    force
+        Replace a file of ours that is there already.
+    ours
+        Text at the beginning of a file by which it is known as one of ours.
+
+    Raises
+    ------
+    OutputError
+        If something is there already (or is not ours), or the disk is full or may not be written.
+    """
+    check_free_file(place, force=force, ours=ours)
+    with writing_to(place), _parents(place) as parent:
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name[:_MAX_PREFIX]}.", dir=parent))
+        try:
+            yield work / place.name
+            check_free_file(place, force=force, ours=ours)  # once more: the work took its time
+            (work / place.name).replace(place)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def check_free_file(place: Path, *, force: bool, ours: str) -> None:
+    """Refuse to write over what is there; with `force`, over anything but a file of ours."""
+    _check_is_text(place)
+    if not os.path.lexists(place):
+        return
+    if not force:
+        raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
+    if place.is_symlink() or not place.is_file() or not _begins_with(place, ours):
+        raise OutputError(
+            f"{place} was not made by clickassay; --force does not replace it; choose another --out"
+        )
+
+
+def _begins_with(place: Path, ours: str) -> bool:
+    try:
+        with place.open("rb") as file:
+            return ours.encode() in file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise OutputError(_cannot_write(place, error)) from error
+
+
+_HEAD_BYTES = 2_000
+
+
 def check_place(out: Path, source: Path, *, force: bool) -> None:
     """Refuse a place for results before any work is done."""
     check_apart(out, source)

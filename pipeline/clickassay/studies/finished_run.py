@@ -139,8 +139,11 @@ class FinishedRun:
                 f"{self.folder} has no judged configurations of {wanted.label or 'any kind'}; it has: "
                 f"{has or 'none'}"
             )
-        order = ["depth", "n_sessions", "market", "judge"]
-        ordered = found.sort(order, descending=[False, True, False, False])
+        first = found.filter(pl.col("depth") == pl.col("depth").min())
+        # as the report's headline: a market counts with the judge who has most of its sessions
+        order = ["n_sessions", "n_all_sessions", "market", "judge"]
+        by_market = first.with_columns(pl.max("n_sessions", "n_all_sessions").over("market"))
+        ordered = by_market.sort(order, descending=[True, True, False, False])
         return SampleKey(*ordered.select(SAMPLE_COLUMNS).row(0))
 
     def configurations(self, key: SampleKey) -> pl.DataFrame:

@@ -74,3 +74,21 @@ def changed_info(run, folder, change):
     change(info)
     file.write_text(json.dumps(info), encoding="utf-8")
     return folder
+
+
+# ---- numbers of two runs ----------------------------------------------------------------------
+
+FIRST = ("north", 5, "all", "MeanRR", "ERR")
+COLUMNS = ("market", "depth", "judge", "click_metric", "editorial_metric")
+
+
+def at(place=FIRST):
+    """Return the condition for the overall row of a place."""
+    return pl.all_horizontal(
+        pl.col("split") == "all", *(pl.col(n) == v for n, v in zip(COLUMNS, place, strict=True))
+    )
+
+
+def number(diff, place=FIRST):
+    """Return the row of an overall correlation in a comparison of two runs."""
+    return diff.numbers.filter(at(place), table="correlations").row(0, named=True)

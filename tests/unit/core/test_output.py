@@ -7,7 +7,7 @@ import os
 import pytest
 
 from clickassay.core.errors import OutputError
-from clickassay.core.output import SETTINGS_FILE, check_free, published_folder, write_json
+from clickassay.core.output import SETTINGS_FILE, check_free, published_file, published_folder, write_json
 
 
 def publish(place, text="new", **options):
@@ -157,3 +157,53 @@ def test_json_is_read_back_as_it_was_also_with_names_that_are_no_text(tmp_path, 
 def test_json_is_indented_sorted_and_leaves_text_as_it_is(tmp_path):
     write_json(tmp_path / "a.json", {"b": "d\u00fcnn", "a": 1})
     assert (tmp_path / "a.json").read_bytes() == '{\n  "a": 1,\n  "b": "d\u00fcnn"\n}\n'.encode()
+
+
+# ---- one file ---------------------------------------------------------------------------------
+
+OURS = "made by us"
+
+
+def publish_file(place, text="new", **options):
+    with published_file(place, ours=OURS, **options) as file:
+        assert not place.exists() or options
+        file.write_text(f"{OURS}: {text}")
+
+
+def test_a_file_appears_when_the_block_ends(tmp_path):
+    place = tmp_path / "deep" / "page.html"
+    publish_file(place)
+    assert place.read_text() == "made by us: new"
+    assert names(place.parent) == ["page.html"]
+
+
+def test_a_block_that_fails_leaves_no_file_or_the_old_one(tmp_path):
+    def fail(**options):
+        with published_file(tmp_path / "deep" / "page.html", ours=OURS, **options) as file:
+            file.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert names(tmp_path) == []
+    publish_file(tmp_path / "deep" / "page.html", "old")
+    with pytest.raises(RuntimeError):
+        fail(force=True)
+    assert (tmp_path / "deep" / "page.html").read_text() == "made by us: old"
+    assert names(tmp_path / "deep") == ["page.html"]
+
+
+def test_force_replaces_a_file_of_ours_and_nothing_else(tmp_path):
+    place = tmp_path / "page.html"
+    publish_file(place, "old")
+    with pytest.raises(OutputError, match="exists already; choose another --out, or replace it with --force"):
+        publish_file(place)
+    publish_file(place, force=True)
+    assert place.read_text() == "made by us: new"
+    place.write_text("the diary of somebody")
+    (tmp_path / "link.html").symlink_to(place)
+    (tmp_path / "folder.html").mkdir()
+    for name in ("page", "link", "folder"):
+        with pytest.raises(OutputError, match="was not made by clickassay; --force does not replace it"):
+            publish_file(tmp_path / f"{name}.html", force=True)
+    assert place.read_text() == "the diary of somebody"

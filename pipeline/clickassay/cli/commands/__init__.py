@@ -1,7 +1,8 @@
 """The commands, each a plain function of its options; `cli.app` registers them.
 
 - A run: ``run`` (`run`, `report`), ``simulate``.
-- Asked of a run: ``query``, ``explore``, ``diff``, ``audit``, ``learn``, ``clicks``, ``power``.
+- Asked of a run: ``ask`` (`query`, `explore`), ``diff``, ``check``, ``audit``, ``learn``, ``clicks``,
+  ``power``.
 - Judgments: ``evaluate``, ``label`` (`plan`, `estimate`).
 - Logs: ``inspect``, ``imports`` (`import …`), ``patterns`` (`patterns`, `store …`, `sql`).
 

@@ -1,15 +1,14 @@
 """`clickassay diff`: what changed between two runs, and whether a nightly job has to alert somebody."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import say, show_table, write_frame
+from clickassay.cli.console import command_line, say, write_frame
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import Format, click_metric_names, metric_names
+from clickassay.cli.options import FORCE, Format, click_metric_names, metric_names
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -17,19 +16,10 @@ if TYPE_CHECKING:
 
     from clickassay.studies.runs_compared.compare import RunComparison
     from clickassay.studies.runs_compared.numbers import DiffOptions
-
-MOST_ROWS = 40
-"""Rows of a table that are shown, the largest changes first; CSV and JSON have them all."""
+    from clickassay.studies.runs_compared.watch import Watch
 
 MOST_FINDINGS = 20
 """Findings that are spelled out."""
-
-_PLACE = ("market", "depth", "judge")
-_WHY_ALONE = "the correlations that they state cannot be computed again from their configurations"
-_FLIPS = (
-    *(*_PLACE, "click_metric", "metric_a", "metric_b"),
-    *("difference_a", "p_adjusted_a", "difference_b", "p_adjusted_b", "what"),
-)
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN_A", help="The run before, or to compare with.")]
 OtherFolder = Annotated[Path, typer.Argument(metavar="RUN_B", help="The run now.")]
@@ -106,8 +96,30 @@ class Alert:
                 "--beyond-noise is used with --fail-above only; add it, e.g. --fail-above 0.05"
             )
 
+    @property
+    def watch(self) -> "Watch | None":
+        """The same for the study; None where nothing is watched."""
+        from clickassay.studies.runs_compared.watch import Watch
 
-def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format) -> None:
+        return None if self.fail_above is None else Watch(self.fail_above, self.beyond_noise)
+
+
+@dataclass(frozen=True)
+class PageOut:
+    """Where the page is written, if anywhere."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for a page with its tables, or FILE.html for the page alone; whole or not."
+        ),
+    ] = None
+    force: FORCE = False
+
+
+def diff(
+    run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: Format, output: PageOut
+) -> None:
     """Show what changed between two runs, and whether a change is within noise.
 
     Means of metrics and clicks first, then correlations. Exit code 1 with --fail-above if a correlation
@@ -119,38 +131,55 @@ def diff(run_a: RunFolder, run_b: OtherFolder, only: Only, alert: Alert, form: F
 
         clickassay diff reports/june reports/july --metric ERR --click-metric MeanRR --fail-above 0.05
         --beyond-noise
+
+        clickassay diff reports/june reports/july --out june-july.html
     """
     from clickassay.studies.runs_compared.compare import compare_runs
     from clickassay.studies.runs_compared.watch import check_watch, flag_findings
     from clickassay.studies.runs_compared.words import uneven_words
 
-    found = compare_runs(run_a, run_b, only.choice)
-    above = alert.fail_above
-    if above is not None:
-        check_watch(found.numbers, only.choice)
-    numbers = flag_findings(found.numbers, above, beyond_noise=alert.beyond_noise)
+    if output.out is not None:
+        from clickassay.studies.runs_compared.report.page import check_comparison_place
+
+        check_comparison_place(output.out, (run_a, run_b), force=output.force)
+    found, watch = compare_runs(run_a, run_b, only.choice), alert.watch
+    if watch is not None:
+        check_watch(found.numbers, watch, only.choice)
+    numbers = flag_findings(found.numbers, watch)
+    page = _write_page(found, output)
     if form.for_programs:
         write_frame(numbers, csv=form.csv)
     else:
-        _show(found)
-    if above is not None:
-        _show_findings(numbers, above, stderr=form.for_programs)
+        from clickassay.cli.changes import show_changes
+
+        show_changes(found)
+    if watch is not None:
+        _show_findings(numbers, watch, stderr=form.for_programs)
         if form.for_programs and (uneven := uneven_words(found.sizes)):
             say(uneven, stderr=True)
+    if page is not None:
+        say(f"Page: {page}", stderr=form.for_programs)
     if numbers["finding"].any():
         raise typer.Exit(ExitCode.FINDING)
 
 
-def _show_findings(numbers: "pl.DataFrame", above: float, *, stderr: bool) -> None:
+def _write_page(found: "RunComparison", output: PageOut) -> Path | None:
+    if output.out is None:
+        return None
+    from clickassay.studies.runs_compared.report.page import build_comparison, write_comparison
+
+    return write_comparison(build_comparison(found, command_line()), output.out, force=output.force)
+
+
+def _show_findings(numbers: "pl.DataFrame", watch: "Watch", *, stderr: bool) -> None:
     """Show the findings: below the tables, or on stderr where stdout is for a program."""
     import polars as pl
 
     from clickassay.studies.runs_compared.numbers import BEYOND
     from clickassay.studies.runs_compared.read import ONLY_A
-    from clickassay.studies.runs_compared.watch import watched
     from clickassay.studies.runs_compared.words import alone_words, change_words, not_computed
 
-    numbers = numbers.filter(watched())
+    numbers, above = numbers.filter(watch.watched), watch.above
     findings, height = numbers.filter("finding"), numbers.filter(pl.col("a").is_not_null()).height
     if findings.is_empty():
         say(
@@ -174,177 +203,3 @@ def _show_findings(numbers: "pl.DataFrame", above: float, *, stderr: bool) -> No
     say(*(f"FINDING {words}" for words in (*([gone] if gone else []), *changes)), stderr=stderr)
     if each.height > MOST_FINDINGS:
         say(f"and {each.height - MOST_FINDINGS:,} more; --csv gives all", stderr=stderr)
-
-
-# ---- tables -----------------------------------------------------------------------------------
-
-
-def _show(found: "RunComparison") -> None:
-    from clickassay.studies.runs_compared.words import headline, uneven_words
-
-    say(headline(found))
-    if uneven := uneven_words(found.sizes):
-        say(uneven)
-    say(f"A: {found.a}")
-    say(f"B: {found.b}")
-    _show_entries(found)
-    _show_sizes(found)
-    _show_numbers(found.numbers)
-    _show_order(found)
-
-
-def _show_entries(found: "RunComparison") -> None:
-    from clickassay.studies.runs_compared.read import SAME
-
-    same = [entry.name for entry in found.entries if entry.status == SAME]
-    if same:
-        say(f"Inputs that are the same: {', '.join(same)}")
-    rows = [(e.kind, e.name, e.status, e.a, e.b) for e in found.entries if e.status != SAME]
-    if rows:
-        _table("Inputs, settings and versions", ("what", "name", "", "A", "B"), rows)
-
-
-def _show_sizes(found: "RunComparison") -> None:
-    from clickassay.core.records import SampleKey
-
-    changed = found.sizes.filter(~found.sizes["a"].eq_missing(found.sizes["b"]))
-    if changed.is_empty():
-        say("Queries, configurations, sessions and coverage are the same.")
-    else:
-        heads = ("market", "depth", "judge", "quantity", "A", "B", "change")
-        rows = [
-            (
-                *row[:3],
-                row[3].removeprefix("n_").replace("_", " "),
-                *(_size(row[3], value) for value in row[4:6]),
-                _size(row[3], row[6], sign="+"),
-            )
-            for row in changed.iter_rows()
-        ]
-        _table("Coverage and statistics that changed", heads, rows, numbers=heads[4:])
-    for row in found.overlap.iter_rows(named=True):
-        parts = [
-            f"{row[f'{what}_both']:,} {what} in both (A {row[f'{what}_a']:,}, B {row[f'{what}_b']:,})"
-            for what in ("queries", "configurations")
-        ]
-        say(f"{SampleKey.of(row).label}: {'; '.join(parts)}")
-
-
-def _size(quantity: str, value: float | None, *, sign: str = "") -> str:
-    if value is None:
-        return ""
-    return f"{value:{sign}.4f}" if quantity == "coverage" else f"{value:{sign},.0f}"
-
-
-def _show_numbers(numbers: "pl.DataFrame") -> None:
-    from clickassay.studies.runs_compared.numbers import NO_VALUE
-    from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
-    from clickassay.studies.runs_compared.words import alone_words, not_computed
-
-    for status in (ONLY_A, ONLY_B):
-        if (alone := alone_words(numbers, status)) is not None:
-            say(alone)
-    numbers = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
-    titles = {
-        "means of editorial metrics": "Means of editorial metrics over sessions",
-        "means of click metrics": "Means of click metrics over sessions",
-        "weighted correlations": "Weighted correlations",
-        "correlations by class": "Weighted correlations by class",
-        "closed forms": "Closed form of the virtual rankers",
-    }
-    for family, title in titles.items():
-        every = numbers.filter(family=family)
-        if every.is_empty():
-            continue
-        rows = every.filter(~every["status"].is_in([SAME, NO_VALUE]))
-        if rows.is_empty():
-            none = every.filter(every["status"] == NO_VALUE).height
-            without = f" ({none:,} have no value in either run)" if none else ""
-            say(f"{title}: none of {every.height:,} in both runs changed{without}.")
-            continue
-        rows = rows.sort(rows["change"].abs(), descending=True, nulls_last=False, maintain_order=True)
-        _numbers_table(f"{title}: {rows.height:,} of {every.height:,} changed", rows)
-
-
-def _numbers_table(title: str, rows: "pl.DataFrame") -> None:
-    from clickassay.studies.runs_compared.numbers import INTERVALS
-
-    by_class = rows["split"].n_unique() > 1 or rows["split"][0] != "all"
-    heads = ("market", "depth", "judge", *(("class",) if by_class else ()), "click", "editorial")
-    shown = [
-        (
-            *(row["market"], row["depth"], row["judge"]),
-            *((f"{row['split']} {row['class']}",) if by_class else ()),
-            *(row["click_metric"], row["editorial_metric"]),
-            *_number_cells(row),
-        )
-        for row in rows.head(MOST_ROWS).iter_rows(named=True)
-    ]
-    numeric = ("A", "B", "change", "95 % interval", "p adj.")
-    _table(title, (*heads, *numeric, "", "remark"), shown, numbers=numeric)
-    _say_more(rows, "; --csv gives all")
-    alone = rows.filter(rows["split"] == "all", rows["tested_by"] == INTERVALS)
-    if alone.height:
-        say(f"{alone.height:,} judged from the intervals of both runs alone: {_WHY_ALONE}")
-
-
-def _number_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    from clickassay.studies.runs_compared.numbers import INTERVALS
-
-    values = ["" if row[run] is None else f"{row[run]:.4f}" for run in ("a", "b")]
-    change = "" if row["change"] is None else _signed(row["change"])
-    ends = "" if row["ci_low"] is None else f"{_signed(row['ci_low'])} to {_signed(row['ci_high'])}"
-    by = "from intervals" if row["tested_by"] == INTERVALS else None
-    remarks = [remark for remark in (by, row["caution"], row["reason"]) if remark]
-    p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
-    return *values, change, ends, p, row["status"], "; ".join(remarks)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
-
-
-def _show_order(found: "RunComparison") -> None:
-    if found.flips.is_empty() and found.highest.is_empty():
-        say("No comparison of two metrics flipped, and the same metrics have the highest correlations.")
-    place = ("market", "depth", "judge", "click")
-    if found.highest.height:
-        rows = [
-            (*row[:5], _digits(row[5]), row[6], _digits(row[7]), "yes" if row[8] else "no")
-            for row in found.highest.iter_rows()
-        ]
-        heads = (*place, "highest in A", "correlation", "highest in B", "correlation", "significant")
-        title = "Click metrics whose highest correlation is another metric's"
-        _table(title, heads, rows, numbers=("correlation",))
-    if found.flips.height:
-        flips = [
-            (*row[:4], f"{row[4]} - {row[5]}", *(_digits(number) for number in row[6:10]), row[10])
-            for row in found.flips.select(*_FLIPS).head(MOST_ROWS).iter_rows()
-        ]
-        columns = (*place, "pair", "A", "p", "B", "p", "")
-        title = f"Comparisons that flipped: {found.flips.height:,}"
-        _table(title, columns, flips, numbers=("A", "p", "B"))
-        _say_more(found.flips)
-
-
-def _say_more(rows: "pl.DataFrame", advice: str = "") -> None:
-    if rows.height > MOST_ROWS:
-        say(f"first {MOST_ROWS} of {rows.height:,} shown{advice}")
-
-
-def _digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _table(
-    title: str, heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Sequence[str] = ()
-) -> None:
-    """Show a table without the columns that say nothing, such as the market where there is none."""
-    cells = [tuple(row) for row in rows]
-    kept = [place for place in range(len(heads)) if any(row[place] not in {None, "", "all"} for row in cells)]
-    show_table(
-        [heads[place] for place in kept],
-        [[row[place] for place in kept] for row in cells],
-        numbers=numbers,
-        title=title,
-    )

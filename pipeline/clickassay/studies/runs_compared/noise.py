@@ -8,7 +8,7 @@ leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Mil
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -106,6 +106,23 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers = ()) -> Changes:
     return _changes((a, b), (_means(a), _means(b)), folds)
 
 
+def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
+    """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
+
+    A mean and its error are not paired as a difference and its error are: degrees of freedom are those of
+    Satterthwaite, not `DIFFERENCE_DEGREES` times as many.
+
+    Parameters
+    ----------
+    sample
+        The sample.
+    without_users
+        The same without each fold of users; empty where users are not known.
+    """
+    pairs = [(part, part) for part in without_users]
+    return _changes((sample, sample), (_NOTHING, _means(sample)), pairs, degrees=1 / DIFFERENCE_DEGREES)
+
+
 def _weighted(sample: Sample) -> _Kind:
     contributions = partial(_moments, centre=_centre(sample))
     total, shape = (
@@ -146,6 +163,18 @@ def _means(sample: Sample) -> _Kind:
     return _Kind(contributions, statistic)
 
 
+def _no_contributions(part: Sample) -> _Contributions:
+    return _Contributions(part.queries, np.zeros((len(part.queries), 1)))
+
+
+def _zero(sums: Floats) -> Floats:
+    return np.zeros((*sums.shape[:-1], 1))
+
+
+_NOTHING = _Kind(_no_contributions, _zero)
+"""Stands for a run whose numbers are all 0, whatever is left out."""
+
+
 def _centre(sample: Sample) -> tuple[Floats, Floats]:
     """Return the means of click and editorial metrics: sums of values less these do not cancel."""
     clicks, editorial = (
@@ -165,8 +194,10 @@ def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
     return _Contributions(sample.queries, found, is_heavy(found[:, 0], DIFFERENCE_INDEX))
 
 
-def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers) -> Changes:
-    """Test b - a by leaving each query of either run out of both.
+def _changes(
+    samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: WithoutUsers, *, degrees: float = 1.0
+) -> Changes:
+    """Test b - a by leaving each query of either run out of both; `degrees` multiplies those of its error.
 
     With u_q = (b without q - b) - (a without q - a), 0 for a run that lacks q:
     error² = (Q - 1)/Q Σ(u - mean u)² over the Q queries of both runs together, and what users add.
@@ -182,6 +213,7 @@ def _changes(samples: tuple[Sample, Sample], kinds: tuple[_Kind, _Kind], folds: 
     for without_a, without_b in zip(*(left_out(half.values, half.statistic) for half in halves), strict=True):
         deviations.add(no_rounding((without_b - without_a) - change))
     spread = deviations.spread().of_shape(change.shape)
+    spread = replace(spread, degrees=degrees * spread.degrees)
     low, _ = difference_interval(change, spread)
     heavy_tail = any(part.heavy_tail for part in parts_of)
     reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)

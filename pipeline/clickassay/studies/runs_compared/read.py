@@ -143,7 +143,7 @@ def _words(kind: str, value: object) -> str:
     if kind != INPUT or not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     names = value.get("names")
-    some = ", ".join(str(name) for name in names) if isinstance(names, list) else ""
+    some = ", ".join(dict.fromkeys(str(name) for name in names)) if isinstance(names, list) else ""
     files, size = (_count(value.get(name), name[:-1]) for name in ("files", "bytes"))
     return f"{some}: {files}, {size}, sha256 {str(value.get('sha256'))[:_HANDLE]}"
 

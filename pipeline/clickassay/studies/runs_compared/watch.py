@@ -1,58 +1,97 @@
-"""Which changes are findings, and whether a watch could ever have one."""
+"""Which changes between two runs are findings, and whether a watch could ever have one."""
+
+from dataclasses import dataclass
 
 import polars as pl
 
 from clickassay.core.errors import SettingsError
-from clickassay.studies.runs_compared.numbers import MEANS, WITHIN, DiffOptions
+from clickassay.studies.runs_compared.numbers import MEANS, NOT_TESTED, WITHIN, DiffOptions
 from clickassay.studies.runs_compared.read import ONLY_A
 
 
-def flag_findings(numbers: pl.DataFrame, above: float | None, *, beyond_noise: bool = False) -> pl.DataFrame:
-    """Add the column `finding`: whether a correlation changed by more than a threshold, or is gone.
+@dataclass(frozen=True)
+class Watch:
+    """What makes a change from A to B a finding: of `diff --fail-above`, and of rules `not worse than`.
 
-    Means are no findings: their scales differ, and one threshold cannot serve them all.
+    A number that B lacks is a finding always, so that a job does not pass because data are missing.
+
+    Attributes
+    ----------
+    above
+        A change is a finding if it is larger than this.
+    beyond_noise
+        Whether changes within noise are left out. Changes that cannot be tested stay.
+    falls
+        Whether only falls are findings, and rises none.
+    means
+        Whether means are watched too. One threshold cannot serve them, as their scales differ.
+    """
+
+    above: float = 0.0
+    beyond_noise: bool = False
+    falls: bool = False
+    means: bool = False
+
+    @property
+    def watched(self) -> pl.Expr:
+        """The condition for numbers that it is about."""
+        return pl.lit(True) if self.means else pl.col("table") != MEANS
+
+    @property
+    def finding(self) -> pl.Expr:
+        """The condition for findings among the rows of `compare_numbers`."""
+        change = -pl.col("change") if self.falls else pl.col("change").abs()
+        large = (change > self.above).fill_null(False)
+        if self.beyond_noise:
+            large &= pl.col("status") != WITHIN
+        return (large | (pl.col("status") == ONLY_A)) & self.watched
+
+    @property
+    def certain(self) -> pl.Expr:
+        """The condition for findings that were tested, or are gone from B."""
+        return self.finding & (pl.col("status") != NOT_TESTED)
+
+
+NOTHING_WORSE = Watch(beyond_noise=True, falls=True, means=True)
+"""Nothing fell beyond noise: neither a mean of a metric or of clicks, nor a correlation."""
+
+
+def flag_findings(numbers: pl.DataFrame, watch: Watch | None) -> pl.DataFrame:
+    """Add the column `finding` to the rows of `compare_numbers`; without a watch nothing is one."""
+    return numbers.with_columns(finding=pl.lit(False) if watch is None else watch.finding)
+
+
+def check_watch(
+    numbers: pl.DataFrame, watch: Watch, options: DiffOptions, *, name: str = "--fail-above"
+) -> None:
+    """Check that each value of an option has a number in A, which a change could be a finding against.
 
     Parameters
     ----------
     numbers
         As `compare_numbers` returns them.
-    above
-        The threshold: a finding is a change of more than this, or a number that B lacks; None = no findings.
-    beyond_noise
-        Whether to leave out changes within noise. Changes that cannot be tested stay.
-    """
-    if above is None:
-        return numbers.with_columns(finding=pl.lit(False))
-    large = (pl.col("change").abs() > above).fill_null(False)
-    if beyond_noise:
-        large &= pl.col("status") != WITHIN
-    return numbers.with_columns(finding=(large | (pl.col("status") == ONLY_A)) & watched())
-
-
-def watched() -> pl.Expr:
-    """Return the condition for numbers that a threshold is about."""
-    return pl.col("table") != MEANS
-
-
-def check_watch(numbers: pl.DataFrame, options: DiffOptions) -> None:
-    """Check that each value of an option has a correlation in A, which a change could be a finding against.
+    watch, options
+        What is watched, and which numbers were compared.
+    name
+        What the watch is called in messages.
 
     Raises
     ------
     SettingsError
         If one has none: the watch would pass whatever happens.
     """
-    known = numbers.filter(watched(), pl.col("a").is_not_null())
+    known = numbers.filter(watch.watched, pl.col("a").is_not_null())
+    what = "number" if watch.means else "correlation"
     if known.is_empty():
         raise SettingsError(
-            "--fail-above has nothing to watch: the run to compare with, A, has no such correlation, so that "
-            "no change could ever be a finding; give another run as A"
+            f"{name} has nothing to watch: the run to compare with, A, has no such {what}, so that no change "
+            "could ever be a finding; give another run as A"
         )
     for option, (column, values) in options.by_option().items():
         for value in values:
             if value not in known[column]:
                 raise SettingsError(
-                    f"--fail-above cannot watch {option} {value}: the run to compare with, A, has no such "
-                    f"correlation, so that no change could ever be a finding; leave out {option} {value}, or "
-                    "give another run as A"
+                    f"{name} cannot watch {option} {value}: the run to compare with, A, has no such {what}, "
+                    f"so that no change could ever be a finding; leave out {option} {value}, or give another "
+                    "run as A"
                 )

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
-from clickassay.core.text import capital, count, listed, plural
+from clickassay.core.text import capital, count, listed, plural, visible
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -26,6 +26,9 @@ from clickassay.studies.runs_compared.numbers import (
 )
 from clickassay.studies.runs_compared.read import INPUT, ONLY_A, ONLY_B, OTHER, SAME, SETTING, VERSION, Entry
 
+MOST_NAMED = 3
+"""Metrics that a title names one by one."""
+
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
 
 
@@ -34,24 +37,69 @@ _KINDS = (INPUT, SETTING, VERSION, OTHER)
 
 def headline(diff: RunComparison) -> str:
     """Return what changed in sentences: means of metrics and of clicks first, then correlations."""
-    return " ".join(_sentences(diff))
+    return " ".join(sentences(diff))
 
 
-def _sentences(diff: RunComparison) -> Iterator[str]:
+def beyond_noise(diff: RunComparison) -> tuple[str, str]:
+    """Return what changed beyond noise as a title without a full stop, and a sentence on what did not."""
+    compared = diff.numbers.filter(pl.col("change").is_not_null())
+    changed, rest = [], []
+    for subject, families in _SUBJECTS.items():
+        rows = compared.filter(pl.col("family").is_in(families))
+        beyond = rows.filter(status=BEYOND)
+        sides = [word for word, part in _sides(beyond) if part.height]
+        if sides:
+            changed.append(f"{_named(subject, beyond)} {' and '.join(sides)}")
+        elif rows.height:
+            rest.append(subject)
+    if not changed:
+        return "Nothing changed beyond noise", ""
+    left = f"{capital(listed(rest))} did not change beyond noise." if rest else ""
+    return f"Beyond noise: {', '.join(changed)}", left
+
+
+_SUBJECTS = {
+    "metrics": [MEANS_OF_METRICS],
+    "clicks": [MEANS_OF_CLICKS],
+    "correlations": [WEIGHTED, CLOSED_FORMS, BY_CLASS],
+}
+"""Families of numbers by what they are about."""
+
+
+def _named(subject: str, rows: pl.DataFrame) -> str:
+    """Return what numbers are about, by the names of their metrics if these are few."""
+    is_mean = rows["table"][0] == MEANS
+    names = rows.select(pl.coalesce("editorial_metric", "click_metric")).to_series().unique().sort()
+    if len(names) > MOST_NAMED:
+        return subject
+    named = listed(visible(name) for name in names)
+    return named if is_mean else f"{subject} of {named}"
+
+
+def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:
+    return ("rose", rows.filter(pl.col("change") > 0)), ("fell", rows.filter(pl.col("change") < 0))
+
+
+def _rose_and_fell(beyond: pl.DataFrame) -> str:
+    return " and ".join(f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height)
+
+
+def sentences(diff: RunComparison) -> Iterator[str]:
+    """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
     found = [entry for entry in diff.entries if entry.status != SAME]
     alone = _alone(numbers)
-    things = capital(_things(found)) if found else "No input, setting or version"
+    changed = capital(things(found)) if found else "No input, setting or version"
     moved = numbers.filter(pl.col("change").is_not_null() & (pl.col("change") != 0))
     if moved.is_empty() and alone:
-        yield f"{things} changed; {_of_same(numbers)}{alone}."
+        yield f"{changed} changed; {_of_same(numbers)}{alone}."
     elif moved.is_empty():
-        start = f"Nothing but {_things(found)}" if found else "Nothing"
+        start = f"Nothing but {things(found)}" if found else "Nothing"
         yield f"{start} changed; {_of_same(numbers)}."
     else:
         for family in FAMILIES:
             yield from _of_family(numbers.filter(family=family), family)
-        yield f"{capital(alone.removeprefix('; '))}. {things} changed." if alone else f"{things} changed."
+        yield f"{capital(alone.removeprefix('; '))}. {changed} changed." if alone else f"{changed} changed."
 
 
 def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
@@ -63,24 +111,20 @@ def _of_family(rows: pl.DataFrame, family: str) -> Iterator[str]:
             yield f"No change in {plural(shared.height, *_NOUNS[family])}."
         return
     beyond = moved.filter(status=BEYOND)
-    clearest = (beyond if beyond.height else moved).sort(
+    what = f"{_rose_and_fell(beyond)} beyond noise" if beyond.height else "none changed beyond noise"
+    words = change_words(clearest(beyond if beyond.height else moved).row(0, named=True))
+    yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
+
+
+def clearest(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of `RunComparison.numbers`, those with the clearest changes first."""
+    return rows.sort(
         pl.col("p_adjusted").fill_null(1),
         pl.col("p_value").fill_null(1),
         pl.col("change").abs(),
         descending=[False, False, True],
         maintain_order=True,
     )
-    parts = [
-        f"{count(part.height)} {word}"
-        for word, part in (
-            ("rose", beyond.filter(pl.col("change") > 0)),
-            ("fell", beyond.filter(pl.col("change") < 0)),
-        )
-        if part.height
-    ]
-    what = f"{' and '.join(parts)} beyond noise" if parts else "none changed beyond noise"
-    words = change_words(clearest.row(0, named=True))
-    yield f"Of {plural(shared.height, *_NOUNS[family])}, {what}; the clearest: {words}."
 
 
 _NOUNS = {
@@ -133,8 +177,8 @@ def _alone(numbers: pl.DataFrame) -> str:
     return "".join(f"; {plural(rows, 'number')} only in {run}" for run, rows in counts.items() if rows)
 
 
-def _things(found: Sequence[Entry]) -> str:
-    """List what changed; versions are many, and listed as one."""
+def things(found: Sequence[Entry]) -> str:
+    """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in found if entry.kind == kind] for kind in _KINDS}
     return listed(
         "versions" if kind == VERSION else f"the {_noun(kind, names)} {listed(names)}"

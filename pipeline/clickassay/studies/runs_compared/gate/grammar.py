@@ -1,0 +1,208 @@
+"""Rules as text: ``correlation(ERR, MeanRR) >= 0.3``, ``health == "ok"``, ``not worse than reports/last``.
+
+    quantity comparison number [for place]
+    health == "ok"                                 also !=, and "caution" or "finding"
+    not worse than PATH [in names] [for place]
+
+A place is ``depth 5``, ``market north``, ``judge "Ann B."``, or several of them with commas between.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.records import SampleChoice
+from clickassay.core.text import did_you_mean, listed
+from clickassay.health.checks import OK, Severity
+from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
+
+HEALTH = "health"
+STATUSES = (OK, str(Severity.CAUTION), str(Severity.FINDING))
+"""What the health of a run can be, best first."""
+
+COMPARISONS = (">=", ">", "<=", "<")
+EXAMPLES = 'coverage >= 0.8, correlation(ERR, MeanRR) >= 0.3, health == "ok", not worse than reports/last'
+
+_RULE = re.compile(
+    r"(?P<quantity>[A-Za-z_]+)\s*(?:\((?P<names>.*)\))?\s*(?P<comparison>[<>=!]++)\s*(?P<limit>\S.*)",
+    re.DOTALL,
+)
+_NOT_WORSE = re.compile(r'not worse than\s+(?P<run>"[^"]+"|[^\s"]+)(?:\s+in\s+(?P<names>\S.*))?')
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_FOR = re.compile(r'"[^"]*"|(?<=\s)for(?=\s)')
+_PLACE = re.compile(r'\s*(?P<name>[a-z]+)\s+(?P<value>"[^"]*"|[^\s",]+)\s*(?:,|$)')
+_BETWEEN_NAMES = re.compile(r",(?![^(]*\))")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A rule about a number of the run.
+
+    Attributes
+    ----------
+    text
+        The rule as it was written.
+    quantity, names
+        What is limited: the name of one of `QUANTITIES`, and the metrics that it is of, as written.
+    comparison, limit
+        One of `COMPARISONS`, and the number on its right.
+    place
+        The sample that it is about; what is open is that of the headline.
+    """
+
+    text: str
+    quantity: str
+    names: tuple[str, ...]
+    comparison: str
+    limit: float
+    place: SampleChoice
+
+
+@dataclass(frozen=True)
+class Health:
+    """A rule about the worst check of the log's health: `status` is one of `STATUSES`."""
+
+    text: str
+    is_equal: bool
+    status: str
+
+
+@dataclass(frozen=True)
+class NotWorse:
+    """A rule that nothing fell significantly since another run.
+
+    Attributes
+    ----------
+    text
+        The rule as it was written.
+    run
+        The folder of the other run.
+    names
+        Metrics and click metrics that are compared, as written; none = all.
+    place
+        As in `Limit`.
+    """
+
+    text: str
+    run: Path
+    names: tuple[str, ...]
+    place: SampleChoice
+
+
+Rule = Limit | Health | NotWorse
+
+
+def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
+    """Read rules, each once.
+
+    Raises
+    ------
+    SettingsError
+        If one is no rule; the message says what was found in which, and what was expected.
+    """
+    return tuple(parse_rule(text) for text in dict.fromkeys(texts))
+
+
+def parse_rule(text: str) -> Rule:
+    """Read one rule; raises as `parse_rules`."""
+    spelled = " ".join(text.split())
+    body, place = _place(spelled)
+    if body.startswith("not worse"):
+        return _not_worse(spelled, body, place)
+    match = _RULE.fullmatch(body)
+    if match is None:
+        raise _malformed(spelled, f"expected a rule such as {EXAMPLES}")
+    if match["quantity"] == HEALTH:
+        return _health(spelled, match, place)
+    return _limit(spelled, match, place)
+
+
+def _malformed(text: str, what: str) -> SettingsError:
+    return SettingsError(f"rule {text!r}: {what}")
+
+
+def _limit(text: str, match: re.Match[str], place: SampleChoice) -> Limit:
+    name, comparison = match["quantity"], match["comparison"]
+    quantity = QUANTITIES.get(name)
+    if quantity is None:
+        raise _malformed(text, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, HEALTH])}")
+    names = _names(match["names"] or "")
+    if len(names) != len(quantity.arguments):
+        raise _malformed(text, f"expected {quantity.form}")
+    if comparison not in COMPARISONS:
+        raise _malformed(text, f"found {comparison}; a number is compared by {listed(COMPARISONS, 'or')}")
+    limit = _number(text, match["limit"])
+    if not quantity.low <= limit <= quantity.high:
+        span = f"{quantity.low:g} to {quantity.high:g}" if math.isfinite(quantity.high) else "0 or more"
+        raise _malformed(text, f"{quantity.form} is {span}, so that {limit:g} is no limit of it")
+    return Limit(text, name, names, comparison, limit, place)
+
+
+def _number(text: str, spelled: str) -> float:
+    if _NUMBER.fullmatch(spelled) is None or not math.isfinite(float(spelled)):
+        raise _malformed(text, f"found {spelled!r} where a number was expected, e.g. 0.3 or 10000")
+    return float(spelled)
+
+
+def _health(text: str, match: re.Match[str], place: SampleChoice) -> Health:
+    comparison, status = match["comparison"], match["limit"]
+    spelled = [f'"{one}"' for one in STATUSES]
+    if match["names"] is not None or comparison not in {"==", "!="} or status not in spelled:
+        raise _malformed(text, f"expected {HEALTH} == or != {listed(spelled, 'or')}")
+    if place != SampleChoice():
+        raise _malformed(text, "health is that of the whole log; leave out what stands after `for`")
+    return Health(text, comparison == "==", status.strip('"'))
+
+
+def _not_worse(text: str, body: str, place: SampleChoice) -> NotWorse:
+    match = _NOT_WORSE.fullmatch(body)
+    if match is None:
+        raise _malformed(
+            text,
+            "expected not worse than PATH, in quotes where it has blanks, and perhaps `in` with names, e.g. "
+            "not worse than reports/last in ERR, MeanRR",
+        )
+    names = () if match["names"] is None else _names(match["names"])
+    if not all(names):
+        raise _malformed(text, "expected names with commas between them after `in`, e.g. in ERR, MeanRR")
+    return NotWorse(text, Path(match["run"].strip('"')), names, place)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return names with commas between them; ``RBP(p=0.6,max_rel=4)`` is one name."""
+    return tuple(name.strip() for name in _BETWEEN_NAMES.split(text)) if text.strip() else ()
+
+
+def _place(text: str) -> tuple[str, SampleChoice]:
+    """Return the rule without its place, and the place."""
+    found = next((match for match in _FOR.finditer(text) if match[0] == "for"), None)
+    if found is None:
+        return text, SampleChoice()
+    body, rest = text[: found.start()].strip(), text[found.end() :]
+    given: dict[str, str] = {}
+    at = 0
+    while at < len(rest):
+        part = _PLACE.match(rest, at)
+        if part is None or part["name"] in given or part["name"] not in {"depth", "market", "judge"}:
+            raise _malformed(text, _EXPECTED_PLACE)
+        given[part["name"]], at = part["value"].strip('"'), part.end()
+    if not given or rest.rstrip().endswith(",") or not all(given.values()):
+        raise _malformed(text, _EXPECTED_PLACE)
+    return body, SampleChoice(given.get("market"), _depth(text, given.get("depth")), given.get("judge"))
+
+
+_EXPECTED_PLACE = (
+    "expected depth, market or judge after `for`, each once and with its value, names with blanks in quotes, "
+    'e.g. for market "new york", depth 5'
+)
+
+
+def _depth(text: str, spelled: str | None) -> int | None:
+    if spelled is None:
+        return None
+    if not (spelled.isdecimal() and spelled.isascii()):
+        raise _malformed(text, f"found depth {spelled}; expected a whole number, e.g. for depth 5")
+    return int(spelled)

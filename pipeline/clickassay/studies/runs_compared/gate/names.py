@@ -1,0 +1,83 @@
+"""Metrics of a run by the names that rules give them, in capitals or not."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import Settings
+from clickassay.core.text import did_you_mean
+from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.clicks import CLICK_METRICS
+from clickassay.metrics.definition import Measure
+from clickassay.metrics.names import parse, spell_out, without_aliases
+
+
+def click_metric(name: str) -> str | None:
+    """Return the click metric of this name; None if there is none."""
+    return {known.lower(): known for known in CLICK_METRICS}.get(name.lower())
+
+
+def required_click_metric(name: str) -> str:
+    """Return the click metric of this name.
+
+    Raises
+    ------
+    SettingsError
+        If there is none.
+    """
+    found = click_metric(name)
+    if found is None:
+        raise SettingsError(f"unknown click metric {name}; {did_you_mean(name, CLICK_METRICS)}")
+    return found
+
+
+def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: Path) -> str:
+    """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
+
+    Parameters
+    ----------
+    name
+        The name, as everywhere in the grammar of `clickassay.metrics.names`.
+    columns
+        The names of the run's editorial metrics.
+    settings
+        Those of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
+    run
+        Its folder, for messages.
+
+    Raises
+    ------
+    SettingsError
+        If there is no such metric, or the run does not have it.
+    """
+    if click_metric(name) is not None:
+        raise SettingsError(f"{name} is a click metric, and an editorial metric was expected, such as ERR")
+    wanted = _measure(name)
+    for column in columns:
+        if column == str(wanted) or _spelled_out(column, settings) == spell_out(wanted, settings):
+            return column
+    has = ", ".join(columns) or "none"
+    raise SettingsError(
+        f"{run} does not have the metric {wanted}; it has {has}: name one of these, or make the run again "
+        f"with --metric '{wanted}'"
+    )
+
+
+def _measure(name: str) -> Measure:
+    return parse(without_aliases(name.strip(), METRICS), METRICS)
+
+
+def _spelled_out(column: str, settings: Settings) -> Measure | None:
+    try:
+        return spell_out(_measure(column), settings)
+    except SettingsError:  # a column that this version does not know
+        return None
+
+
+def parted(
+    names: Iterable[str], columns: Sequence[str], settings: Settings, run: Path
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the editorial metrics and the click metrics among names; raises as `editorial_metric`."""
+    clicks = {name: found for name in names if (found := click_metric(name)) is not None}
+    metrics = (editorial_metric(name, columns, settings, run) for name in names if name not in clicks)
+    return tuple(dict.fromkeys(metrics)), tuple(dict.fromkeys(clicks.values()))

@@ -1,0 +1,74 @@
+"""What became of a rule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.studies.runs_compared.gate.quantities import Found
+
+
+class State(StrEnum):
+    """What became of a rule."""
+
+    HOLDS = "holds"
+    OPEN = "open"
+    BROKEN = "broken"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a rule.
+
+    Attributes
+    ----------
+    rule
+        The rule as it was written.
+    state
+        HOLDS: kept, with its whole interval. OPEN: the interval has values of both sides. BROKEN: the whole
+        interval breaks it. UNDECIDED: there is no value, or no interval.
+    sample
+        What it is about; None for the health of the log.
+    found
+        The number that it is about: of `not worse than` the change that counts most against it.
+    limit, comparison
+        The number and the sign on its right; None where it has none.
+    status
+        The worst status of the checks of health, of a rule about it.
+    reason
+        Why it has its state, in words.
+    changes
+        Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided.
+    """
+
+    rule: str
+    state: State
+    reason: str
+    sample: SampleKey | None = None
+    found: Found = field(default_factory=lambda: Found(None))
+    comparison: str | None = None
+    limit: float | None = None
+    status: str | None = None
+    changes: tuple[Mapping[str, Any], ...] = ()
+
+    def fails(self, *, strict: bool) -> bool:
+        """Return whether a job should stop at it: `strict` takes open rules for broken ones."""
+        return self.state in {State.BROKEN, State.UNDECIDED} or (strict and self.state == State.OPEN)
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether numbers alone do not say what became of it."""
+        compares_runs = self.comparison is None and self.status is None
+        return compares_runs or self.state != State.HOLDS
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it as an object for JSON."""
+        sample = dict.fromkeys(SAMPLE_COLUMNS) if self.sample is None else self.sample.columns
+        return {
+            "rule": self.rule, "state": str(self.state), "reason": self.reason, **sample,
+            "status": self.status, "value": self.found.value, "ci_low": self.found.low,
+            "ci_high": self.found.high, "caution": self.found.caution, "comparison": self.comparison,
+            "limit": self.limit, "changes": [dict(row) for row in self.changes],
+        }  # fmt: skip

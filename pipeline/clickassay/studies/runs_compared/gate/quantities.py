@@ -1,0 +1,201 @@
+"""Numbers that a rule may limit, each read from a finished run with its interval."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIFFERENCES
+from clickassay.core.contracts.run import STATISTICS
+from clickassay.core.errors import SettingsError
+from clickassay.core.records import SampleKey
+from clickassay.studies.finished_run import FinishedRun
+from clickassay.studies.runs_compared.gate.names import click_metric, editorial_metric, required_click_metric
+from clickassay.studies.runs_compared.levels import mean_levels
+
+NOTHING_JUDGED = "no session is left: no list of results has a grade for every result"
+
+
+@dataclass(frozen=True)
+class Found:
+    """A number of a run.
+
+    Attributes
+    ----------
+    value
+        The number; None where the run has none.
+    low, high
+        Ends of its 95 % interval; None where there is none.
+    caution
+        Why the interval is not reliable, or missing; None when it is reliable.
+    reason
+        Why there is no number.
+    is_exact
+        Whether it is a count or share, which is compared as it is.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    caution: str | None = None
+    reason: str | None = None
+    is_exact: bool = False
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """Ends of the range that a rule is compared with; empty where there is none."""
+        if self.value is None:
+            return ()
+        if self.is_exact:
+            return (self.value,)
+        return () if self.low is None or self.high is None else (self.low, self.high)
+
+
+Read = Callable[[FinishedRun, SampleKey, tuple[str, ...]], Found]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a rule may limit.
+
+    Attributes
+    ----------
+    name
+        Its name in rules.
+    arguments
+        What its names stand for, in words.
+    meaning
+        What it is.
+    low, high
+        The range of limits that a rule may give.
+    read
+        Reads it from a run: one sample, names as written in the rule.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    meaning: str
+    low: float
+    high: float
+    read: Read
+
+    @property
+    def form(self) -> str:
+        """How it is written, e.g. ``correlation(METRIC, CLICK METRIC)``."""
+        return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
+
+
+# ---- sizes --------------------------------------------------------------------------------------------
+
+
+def _size(run: FinishedRun, key: SampleKey, names: tuple[str, ...], *, column: str) -> Found:  # noqa: ARG001
+    rows = key.rows(run.table(STATISTICS))
+    return Found(float(rows[column][0]), is_exact=True)
+
+
+# ---- means and correlations ---------------------------------------------------------------------------
+
+
+def _metrics(run: FinishedRun) -> Sequence[str]:
+    return run.table(CORRELATIONS)["editorial_metric"].unique().sort().to_list()
+
+
+def _editorial(run: FinishedRun, name: str) -> str:
+    return editorial_metric(name, _metrics(run), run.settings, run.folder)
+
+
+def _mean(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+    name = click_metric(names[0]) or _editorial(run, names[0])
+    levels = mean_levels(run, key)
+    place = levels.names.index(name)
+    low, high = (_known(ends[place]) for ends in (levels.low, levels.high))
+    return Found(_known(levels.means[place]), low, high, levels.cautions[place])
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _correlation(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
+    rows = run.table(CORRELATIONS).filter(split=EVERY, editorial_metric=metric, click_metric=click)
+    return _row_of(run, key.rows(rows), "correlation", f"correlation of {metric} with {click}", key)
+
+
+def _closed_form(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+    metric, click = _editorial(run, names[0]), required_click_metric(names[1])
+    rows = run.table(DIFFERENCES).filter(editorial_metric=metric, click_metric=click)
+    return _row_of(run, key.rows(rows), "exact", f"closed form of {metric} with {click}", key)
+
+
+def _difference(run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+    first, second = (_editorial(run, name) for name in names[:2])
+    click = required_click_metric(names[2])
+    if first == second:
+        raise SettingsError(f"a difference is that of two metrics, and {names[0]} and {names[1]} are one")
+    rows = key.rows(run.table(COMPARISONS)).filter(click_metric=click)
+    turned = rows.filter(metric_a=second, metric_b=first).with_columns(
+        difference=-pl.col("difference"), ci_low=-pl.col("ci_high"), ci_high=-pl.col("ci_low")
+    )
+    own = pl.concat([rows.filter(metric_a=first, metric_b=second), turned])
+    return _row_of(run, own, "difference", f"difference of {first} and {second} by {click}", key)
+
+
+def _row_of(run: FinishedRun, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> Found:
+    if rows.is_empty():
+        raise SettingsError(
+            f"{run.folder} has no {what} of {key.label}; leave the rule out, or make the run again"
+        )
+    row = rows.with_columns(pl.col(pl.Float64).fill_nan(None)).row(0, named=True)
+    reason = row.get("reason") or ("the run has no value" if row[column] is None else None)
+    return Found(row[column], row["ci_low"], row["ci_high"], row["caution"], reason)
+
+
+_METRIC, _CLICK = "METRIC", "CLICK METRIC"
+_ALL = (
+    Quantity("coverage", (), "share of the market's sessions whose results all have a grade", 0, 1,
+             partial(_size, column="coverage")),
+    Quantity("sessions", (), "sessions whose results all have a grade", 0, math.inf,
+             partial(_size, column="n_sessions")),
+    Quantity("all_sessions", (), "all sessions of the market", 0, math.inf,
+             partial(_size, column="n_all_sessions")),
+    Quantity("queries", (), "judged queries", 0, math.inf, partial(_size, column="n_queries")),
+    Quantity("configurations", (), "judged configurations: queries with their lists of results", 0, math.inf,
+             partial(_size, column="n_configurations")),
+    Quantity("mean", ("METRIC or CLICK METRIC",), "mean of a metric or click metric over the sessions",
+             -math.inf, math.inf, _mean),
+    Quantity("correlation", (_METRIC, _CLICK), "weighted correlation of a metric with a click metric", -1, 1,
+             _correlation),
+    Quantity("difference", (_METRIC, _METRIC, _CLICK),
+             "correlation of the first metric with the click metric minus that of the second", -2, 2,
+             _difference),
+    Quantity("closed_form", (_METRIC, _CLICK),
+             "correlation of differences between two rankings (closed form of Algorithm 3)", -1, 1,
+             _closed_form),
+)  # fmt: skip
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})
+"""Every quantity by its name."""
+
+SIZES = frozenset(one.name for one in _ALL if not one.arguments)
+"""Those that a run has even if nothing is judged."""
+
+
+def read_quantity(name: str, run: FinishedRun, key: SampleKey, names: tuple[str, ...]) -> Found:
+    """Return a number of one sample of a run.
+
+    Raises
+    ------
+    SettingsError
+        If the run does not have it: a metric that it lacks, or one that does not exist.
+    ReportError
+        If a table of the run is missing or broken.
+    """
+    rows = key.rows(run.table(STATISTICS))
+    if name not in SIZES and not rows["n_sessions"][0]:
+        return Found(None, reason=NOTHING_JUDGED)
+    return QUANTITIES[name].read(run, key, names)

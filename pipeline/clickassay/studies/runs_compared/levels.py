@@ -1,0 +1,50 @@
+"""Means of metrics over the sessions of one run, with intervals that take account of queries and users."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clickassay.core.records import Floats, SampleKey
+from clickassay.studies.finished_run import FinishedRun
+from clickassay.studies.runs_compared.noise import mean_intervals
+from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Means over sessions: of click metrics, then of editorial ones; arrays (P,), NaN where unknown.
+
+    Attributes
+    ----------
+    names
+        The P metrics.
+    means, low, high
+        Their means, and the ends of the 95 % intervals.
+    cautions
+        Why an interval may be unreliable; None where there is no reason.
+    """
+
+    names: tuple[str, ...]
+    means: Floats
+    low: Floats
+    high: Floats
+    cautions: tuple[str | None, ...]
+
+
+def mean_levels(run: FinishedRun, key: SampleKey) -> Levels:
+    """Return the means of all metrics of one sample of a run.
+
+    Queries are left out one at a time, and the folds of users too, if the run has several, as where two
+    runs are compared.
+    """
+    sample = run.sample(key).sample
+    folds = run.folds if len(run.folds) > 1 else ()
+    found = mean_intervals(sample, [run.sample_without(key, fold) for fold in folds])
+    few = FEW_FOLDS if len(folds) < MIN_FOLDS else None
+    of_clicks = len(sample.click_names)
+    cautions = tuple(
+        caution or (few if place < of_clicks and np.isfinite(found.low[place]) else None)
+        for place, caution in enumerate(found.cautions)
+    )
+    names = (*sample.click_names, *sample.editorial_names)
+    return Levels(names, found.b, found.low, found.high, cautions)

@@ -1,0 +1,164 @@
+"""The page of a comparison of two runs: built, and written as HTML and Markdown."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.errors import ReportError
+from clickassay.core.escape import html
+from clickassay.core.output import (
+    SETTINGS_FILE,
+    check_apart,
+    check_free,
+    check_free_file,
+    published_file,
+    published_folder,
+    write_json,
+)
+from clickassay.core.provenance import versions
+from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
+from clickassay.core.text import visible
+from clickassay.report.build import write_table_files
+from clickassay.report.model import Section
+from clickassay.report.writers.markdown import markdown_page
+from clickassay.report.writers.page import downloads, html_page, write_text
+from clickassay.studies.finished_run import FinishedRun
+from clickassay.studies.runs_compared.compare import RunComparison
+from clickassay.studies.runs_compared.report.sections import (
+    asked_section,
+    closed_forms_section,
+    correlations_section,
+    means_section,
+    order_section,
+)
+from clickassay.studies.runs_compared.words import beyond_noise, sentences
+
+HOME = "clickassay.studies.runs_compared.report"
+"""The package that has the templates."""
+
+OURS = 'content="clickassay diff"'
+"""What the head of a page says, by which `--force` knows it as one of ours."""
+
+
+@dataclass(frozen=True)
+class ComparisonReport:
+    """The content of the page.
+
+    Attributes
+    ----------
+    title, lead
+        What changed beyond noise, and what did not.
+    samples
+        The samples that are compared.
+    runs
+        Pairs (A or B, folder).
+    sentences
+        What changed, family by family.
+    sections
+        Its sections, in order.
+    command
+        The command line that made it.
+    """
+
+    title: str
+    lead: str
+    samples: tuple[SampleKey, ...]
+    runs: tuple[tuple[str, str], ...]
+    sentences: tuple[str, ...]
+    sections: tuple[Section, ...]
+    command: str
+
+
+def build_comparison(found: RunComparison, command: str) -> ComparisonReport:
+    """Turn a comparison into sentences, tables and pictures, without writing anything."""
+    keys = _samples(found.numbers)
+    key, click = _headline(found, keys)
+    numbers = found.numbers
+    sections = (
+        asked_section(found),
+        means_section(numbers, key),
+        correlations_section(numbers, key, click),
+        order_section(found),
+        closed_forms_section(numbers),
+    )
+    runs = (("Run A", visible(found.a, limit=400)), ("Run B", visible(found.b, limit=400)))
+    return ComparisonReport(
+        *beyond_noise(found), keys, runs, tuple(sentences(found)), sections, visible(command, limit=10_000)
+    )
+
+
+def _samples(numbers: pl.DataFrame) -> tuple[SampleKey, ...]:
+    places = numbers.select(SAMPLE_COLUMNS).unique().sort(SAMPLE_COLUMNS)
+    return tuple(SampleKey(*row) for row in places.iter_rows())
+
+
+def _headline(found: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKey, str]:
+    """Return the sample and click metric that pictures show: those of run B's headline, if compared."""
+    run = FinishedRun(found.b)
+    with suppress(ReportError):  # nothing is judged
+        keys = [key for key in (run.key(),) if key in keys] or keys
+    known = found.numbers["click_metric"].drop_nulls().unique().sort().to_list()
+    clicks = [name for name in run.settings.click_metric if name in known] or known
+    return (*keys, SampleKey(EVERY, 1, EVERY))[0], (*clicks, "")[0]
+
+
+def comparison_html(report: ComparisonReport) -> str:
+    """Return the page, self-contained."""
+    files = downloads(report.sections, report.samples)
+    return html_page("comparison.html.j2", home=HOME, mark=html, report=report, files=files)
+
+
+def comparison_markdown(report: ComparisonReport) -> str:
+    """Return the same words and numbers as Markdown."""
+    return markdown_page("comparison.md.j2", home=HOME, report=report)
+
+
+def check_comparison_place(out: Path, found_in: tuple[Path, Path], *, force: bool) -> None:
+    """Check that a page or folder can be written, before anything is computed.
+
+    Raises
+    ------
+    OutputError
+        If something is there already, or it lies inside a run.
+    """
+    check_apart(out, *found_in)
+    if is_page(out):
+        check_free_file(out, force=force, ours=OURS)
+    else:
+        check_free(out, force=force)
+
+
+def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Path:
+    """Write a page, whole or not at all: one file if `out` ends in ``.html``, else a folder.
+
+    A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``.
+
+    Returns
+    -------
+    The page.
+
+    Raises
+    ------
+    OutputError
+        If something is there already, or it cannot be written.
+    """
+    if is_page(out):
+        with published_file(out, force=force, ours=OURS) as file:
+            write_text(file, comparison_html(report))
+        return out
+    with published_folder(out, force=force) as folder:
+        write_text(folder / "report.html", comparison_html(report))
+        write_text(folder / "report.md", comparison_markdown(report))
+        write_table_files(folder / "tables", report.sections)
+        info = {"command": report.command, "runs": dict(report.runs), "versions": versions()}
+        write_json(folder / SETTINGS_FILE, info)
+    return out / "report.html"
+
+
+def is_page(out: Path) -> bool:
+    """Return whether a place is that of one file, and not of a folder."""
+    return out.suffix.lower() == ".html"

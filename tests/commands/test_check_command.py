@@ -1,0 +1,207 @@
+"""`clickassay check` as its users meet it: exit codes, what it prints, JSON, and what it refuses."""
+
+import json
+import re
+
+import polars as pl
+import pytest
+
+from clickassay.cli.commands.check import SCHEMA
+from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES
+from clickassay.studies.runs_compared.gate.grammar import HEALTH
+from clickassay.studies.runs_compared.gate.outcome import State
+from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
+from support.logs import tiny
+from support.places import ROOT
+from support.runs.given_runs import COMMITTED, changed_table, judgments, made
+
+HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]"
+PAGE = ROOT / "docs" / "reference" / "check.md"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return made(tmp_path_factory.mktemp("whole") / "run")
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
+    """The run with grades that are upside down."""
+    rows = judgments().with_columns(grade=4 - pl.col("grade"))
+    return made(tmp_path_factory.mktemp("turned") / "run", rows)
+
+
+def checked(*arguments):
+    return tiny.inside("check", *arguments)
+
+
+def with_rules(*texts):
+    return [part for text in texts for part in ("--rule", text)]
+
+
+# ---- exit codes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "strict"),
+    [
+        ("correlation(ERR, MeanRR) >= 0.2", 0, 0),  # 0.366, interval 0.304 to 0.424
+        ("correlation(ERR, MeanRR) >= 0.35", 0, 1),
+        ("correlation(ERR, MeanRR) >= 0.5", 1, 1),
+        ("coverage >= 0.9", 0, 0),
+        ("coverage >= 0.95", 1, 1),
+        ('health == "ok"', 0, 0),
+        ('health == "finding"', 1, 1),
+    ],
+)
+def test_a_rule_decides_the_exit_code(rule, code, strict):
+    assert checked(COMMITTED, "--rule", rule).code == code
+    assert checked(COMMITTED, "--rule", rule, "--strict").code == strict
+
+
+def test_a_value_that_is_missing_ends_with_1(whole, tmp_path):
+    none = changed_table(whole, tmp_path / "none", "correlations", lambda rows: rows.with_columns(
+        correlation=None, ci_low=None, ci_high=None, reason=pl.lit("no variance"),
+    ).cast({"correlation": float, "ci_low": float, "ci_high": float}))  # fmt: skip
+    ended = checked(none, "--rule", "correlation(ERR, MeanRR) >= -1")
+    assert ended.code == 1
+    assert "UNDECIDED correlation(ERR, MeanRR) >= -1: no value: no variance" in ended.out
+
+
+def test_a_run_that_is_worse_than_another_ends_with_1(whole, turned):
+    assert checked(turned, "--rule", f"not worse than {whole} in ERR, MeanRR").code == 1
+    assert checked(whole, "--rule", f"not worse than {turned} in ERR, MeanRR").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rule", "coverage"], "rule 'coverage': expected a rule such as"),
+        (["--rule", "correlation(EER, MeanRR) >= 0"], "unknown metric EER; did you mean "),
+        (["--rule", "mean(ERR@2) >= 0"], "does not have the metric ERR@2; it has "),
+        (["--rule", "coverage >= 0.8 for depth 7"], "has no judged configurations of depth 7; it has: "),
+        (["--market", HOSTILE], "has no judged configurations of market "),
+        (["--rule", "not worse than nowhere"], "no settings.json in nowhere: give a folder that"),
+        (["--rule", f"not worse than {HOSTILE} >= 2"], "expected not worse than PATH"),
+        (["--rules", "nowhere.toml"], "rules file nowhere.toml: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused_with_2_and_one_line(whole, arguments, words):
+    assert words in tiny.refusal("check", whole, *arguments)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    assert f"no settings.json in {tmp_path}: give" in tiny.refusal("check", tmp_path)
+
+
+# ---- which rules ------------------------------------------------------------------------------
+
+
+def test_without_rules_the_default_ones_are_checked_which_help_names():
+    told = json.loads(tiny.said_by("check", COMMITTED, "--json"))
+    assert [one["rule"] for one in told["rules"]] == list(DEFAULT_RULES)
+    shown = checked("--help").out
+    assert [rule for rule in DEFAULT_RULES if rule not in shown] == []
+
+
+def test_rules_of_a_file_come_before_those_of_options_and_take_the_place_of_the_default_ones(tmp_path):
+    file = tmp_path / "rules.toml"
+    file.write_text("rules = ['coverage >= 0.8', 'health == \"ok\"']\n")
+    ended = checked(
+        COMMITTED, "--rules", file, "--rule", "queries >= 1", "--rule", "coverage >= 0.8", "--json"
+    )
+    rules = [one["rule"] for one in json.loads(ended.out)["rules"]]
+    assert rules == ["coverage >= 0.8", 'health == "ok"', "queries >= 1"]
+
+
+# ---- what is shown ----------------------------------------------------------------------------
+
+RULES = with_rules(
+    "correlation(ERR, MeanRR) >= 0.5", "correlation(ERR, MeanRR) >= 0.35", "coverage >= 0.8", 'health == "ok"'
+)
+
+
+def test_a_table_shows_values_and_states_and_lines_say_why():
+    lines = checked(COMMITTED, *RULES).out.splitlines()
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    place = "market north, depth 5"
+    assert ["correlation(ERR, MeanRR) >= 0.5", "broken", place, "0.3656", "0.304 to 0.424"] in rows
+    assert ["coverage >= 0.8", "holds", place, "0.91583"] in rows
+    assert ['health == "ok"', "holds", "ok"] in rows
+    broken, open_, caution, summary = lines[-4:]
+    assert broken == (
+        "BROKEN correlation(ERR, MeanRR) >= 0.5: the interval 0.304 to 0.424 breaks it as a whole"
+    )
+    assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
+    assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
+    assert summary == "4 rules: 1 broken, 1 open, 2 kept."
+    passed = checked(COMMITTED, *RULES[2:]).out.splitlines()[-1]
+    assert passed == "3 rules: 1 open, 2 kept. Open rules pass; --strict takes them for broken."
+
+
+def test_json_has_every_rule_with_its_value_interval_limit_and_reason():
+    ended = checked(COMMITTED, *RULES, "--json")
+    told = json.loads(ended.out)
+    assert (ended.code, ended.err) == (1, "")
+    assert told["run"] == str(COMMITTED)
+    assert (told["schema"], told["passed"], told["strict"]) == (SCHEMA, False, False)
+    broken, open_, size, health = told["rules"]
+    row = pl.read_parquet(COMMITTED / "correlations.parquet").row(
+        by_predicate=(pl.col("market") == "north") & (pl.col("depth") == 5) & (pl.col("split") == "all")
+        & (pl.col("click_metric") == "MeanRR") & (pl.col("editorial_metric") == "ERR"),
+        named=True,
+    )  # fmt: skip
+    assert (broken["value"], broken["ci_low"], broken["ci_high"]) == (
+        *(row["correlation"], row["ci_low"], row["ci_high"]),
+    )
+    assert (broken["comparison"], broken["limit"], broken["caution"]) == (">=", 0.5, row["caution"])
+    assert [one["state"] for one in told["rules"]] == ["broken", "open", "holds", "holds"]
+    assert (open_["market"], open_["depth"], open_["judge"]) == ("north", 5, "all")
+    assert size["ci_low"] is None
+    assert (health["status"], health["value"], health["market"]) == ("ok", None, None)
+
+
+def test_json_of_a_worse_run_has_what_fell(whole, turned):
+    ended = checked(turned, "--rule", f"not worse than {whole} in ERR", "--json")
+    (rule,) = json.loads(ended.out)["rules"]
+    assert rule["changes"]
+    assert all(row["b"] < row["a"] and row["status"] == "beyond noise" for row in rule["changes"])
+    assert rule["value"] == min(rule["changes"], key=lambda row: row["p_adjusted"])["change"]
+
+
+def test_options_choose_the_sample_of_rules_that_name_none():
+    told = json.loads(
+        checked(
+            COMMITTED, "--depth", 10, "--market", "south", "--json",
+            *with_rules("coverage >= 0", "coverage >= 0 for depth 5"),
+        ).out
+    )  # fmt: skip
+    assert [(one["market"], one["depth"]) for one in told["rules"]] == [("south", 10), ("south", 5)]
+
+
+def test_texts_of_a_run_cannot_act_on_the_terminal(whole, tmp_path):
+    odd = tmp_path / "odd"
+    changed_table(
+        whole, odd, "statistics", lambda rows: rows.with_columns(market=pl.lit(HOSTILE) + pl.col("market"))
+    )
+    for form in ((), ("--json",)):
+        ended = checked(odd, "--rule", "coverage >= 0", *form)
+        assert ended.code == 0
+        assert "\x1b" not in ended.out
+        assert "\u202e" not in ended.out
+
+
+# ---- docs/reference/check.md ------------------------------------------------------------------
+
+
+def test_the_page_names_every_quantity_state_option_default_and_key_of_the_document():
+    page = PAGE.read_text(encoding="utf-8")
+    forms = [one.form for one in QUANTITIES.values()]
+    assert [form for form in [*forms, HEALTH, *State, *DEFAULT_RULES] if f"`{form}`" not in page] == []
+    meanings = [one.meaning for one in QUANTITIES.values()]
+    assert [meaning for meaning in meanings if f"| {meaning}" not in page] == []
+    options = set(re.findall(r"--[a-z][a-z-]+", checked("--help").out)) - {"--help"}
+    assert sorted(option for option in options if f"`{option}" not in page) == []
+    told = json.loads(checked(COMMITTED, "--json").out)
+    keys = [*told, *told["rules"][0]]
+    assert [key for key in keys if f"`{key}`" not in page] == []

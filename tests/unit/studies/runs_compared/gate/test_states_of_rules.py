@@ -1,0 +1,336 @@
+"""Whether a run keeps its rules: states from numbers written by hand into its tables."""
+
+import math
+
+import polars as pl
+import pytest
+
+from clickassay.core.contracts.run import HEALTH_CHECKS, STATISTICS
+from clickassay.core.errors import ReportError, SettingsError
+from clickassay.core.records import SampleChoice, SampleKey
+from clickassay.report.model import read_run
+from clickassay.studies.finished_run import FinishedRun
+from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run, state_of
+from clickassay.studies.runs_compared.gate.grammar import parse_rule, parse_rules
+from clickassay.studies.runs_compared.gate.quantities import Found
+from support.runs.given_runs import changed_table, judgments, made
+from support.runs.sample_run import SAMPLE, copied_run, table
+
+NORTH = {"market": "north", "depth": 5, "judge": "all"}
+
+
+def outcome(run, text, choice=SampleChoice()):  # noqa: B008 - frozen
+    (found,) = check_run(run, [parse_rule(text)], choice)
+    return found
+
+
+# ---- states -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "states"),
+    [
+        # of >= 0.3, > 0.3, <= 0.3, < 0.3
+        (0.31, 0.40, ("holds", "holds", "broken", "broken")),
+        (0.30, 0.40, ("holds", "open", "open", "broken")),
+        (0.20, 0.40, ("open", "open", "open", "open")),
+        (0.20, 0.30, ("open", "broken", "holds", "open")),
+        (0.10, 0.29, ("broken", "broken", "holds", "holds")),
+    ],
+)
+def test_a_rule_is_broken_only_if_its_whole_interval_breaks_it(low, high, states):
+    found = Found((low + high) / 2, low, high)
+    assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
+
+
+@pytest.mark.parametrize(
+    ("value", "states"),
+    [
+        (0.29, ("broken", "broken", "holds", "holds")),
+        (0.3, ("holds", "broken", "holds", "broken")),
+        (0.31, ("holds", "holds", "broken", "broken")),
+    ],
+)
+def test_a_count_or_share_is_compared_as_it_is(value, states):
+    found = Found(value, is_exact=True)
+    assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
+
+
+@pytest.mark.parametrize("found", [Found(None, reason="no variance"), Found(0.5), Found(0.5, low=0.4)])
+def test_without_a_value_or_an_interval_a_rule_cannot_be_decided(found):
+    assert {state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")} == {"undecided"}
+
+
+def test_what_fails_a_job(tmp_path):
+    run = copied_run(tmp_path / "run", correlations=with_correlation(0.3, 0.2, 0.4))
+    undecided = copied_run(tmp_path / "other", correlations=with_correlation(None, None, None))
+    rules = [f"correlation(ERR, MeanRR) >= {limit}" for limit in (0.1, 0.3, 0.5)]
+    found = [outcome(run, rule) for rule in rules] + [outcome(undecided, rules[0])]
+    assert [one.state for one in found] == ["holds", "open", "broken", "undecided"]
+    assert [one.fails(strict=False) for one in found] == [False, False, True, True]
+    assert [one.fails(strict=True) for one in found] == [False, True, True, True]
+
+
+# ---- numbers of a run -------------------------------------------------------------------------
+
+
+def with_correlation(value, low, high, caution=None):
+    """The sample's correlations with another overall one of ERR with MeanRR in market north."""
+    own = pl.all_horizontal(
+        *(pl.col(name) == one for name, one in NORTH.items()),
+        pl.col("split") == "all", pl.col("click_metric") == "MeanRR", pl.col("editorial_metric") == "ERR",
+    )  # fmt: skip
+    given = {"correlation": value, "ci_low": low, "ci_high": high, "caution": caution}
+    given["reason"] = "no variance of ERR" if value is None else None
+    rows = table("correlations")
+    return rows.with_columns(
+        pl.when(own).then(pl.lit(one, rows.schema[name])).otherwise(name).alias(name)
+        for name, one in given.items()
+    )
+
+
+def test_a_correlation_is_that_of_the_headline_with_its_interval_and_caution(tmp_path):
+    run = copied_run(tmp_path / "run", correlations=with_correlation(0.35, 0.28, 0.42, "few queries"))
+    found = outcome(run, "correlation(err, MEANRR) >= 0.3")
+    assert (found.state, found.sample) == ("open", SampleKey("north", 5, "all"))
+    assert found.found == Found(0.35, 0.28, 0.42, "few queries")
+    assert found.reason == "the interval 0.28 to 0.42 has values that keep it and values that break it"
+    assert (
+        outcome(run, "correlation(ERR, MeanRR) > 0.42").reason
+        == "the interval 0.28 to 0.42 breaks it as a whole"
+    )
+    assert outcome(run, "correlation(ERR, MeanRR) >= 0.28").reason == "the interval 0.28 to 0.42 keeps it"
+    data = found.as_data()
+    assert (data["value"], data["ci_low"], data["ci_high"], data["caution"]) == (
+        0.35,
+        0.28,
+        0.42,
+        "few queries",
+    )
+    assert {name: data[name] for name in NORTH} == NORTH
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "caution", "reason"),
+    [
+        (None, None, None, "no value: no variance of ERR"),
+        (0.4, None, "no interval: too few queries vary", "no interval to decide by: no interval: too few qu"),
+        (math.nan, math.nan, None, "no value: "),
+    ],
+)
+def test_a_number_that_is_missing_is_no_pass(tmp_path, value, low, caution, reason):
+    run = copied_run(tmp_path / "run", correlations=with_correlation(value, low, low, caution))
+    found = outcome(run, "correlation(ERR, MeanRR) >= -1")
+    assert found.state == "undecided"
+    assert found.reason.startswith(reason)
+
+
+def test_sizes_are_those_of_the_statistics():
+    (row,) = table("statistics").filter(**NORTH).to_dicts()
+    expected = {
+        "coverage": row["coverage"], "sessions": row["n_sessions"], "all_sessions": row["n_all_sessions"],
+        "queries": row["n_queries"], "configurations": row["n_configurations"],
+    }  # fmt: skip
+    for name, value in expected.items():
+        kept, broken = (outcome(SAMPLE, f"{name} {sign} {value!r}") for sign in (">=", "<"))
+        assert (kept.state, broken.state) == ("holds", "broken")
+        assert kept.found == Found(value, is_exact=True)
+        assert kept.as_data()["ci_low"] is None
+
+
+def test_a_difference_may_be_asked_either_way_round():
+    rows = table("comparisons").filter(click_metric="UCTR", **NORTH)
+    (row,) = rows.filter(metric_a="DCG", metric_b="NDCG").to_dicts()
+    there, back = (
+        outcome(SAMPLE, f"difference({pair}, UCTR) >= 0").found for pair in ("DCG, NDCG", "NDCG, DCG")
+    )
+    assert (there.value, there.low, there.high) == (row["difference"], row["ci_low"], row["ci_high"])
+    assert (back.value, back.low, back.high) == (-row["difference"], -row["ci_high"], -row["ci_low"])
+
+
+def test_a_mean_is_weighted_by_sessions_and_a_closed_form_is_that_of_the_table():
+    rows = table("configurations").filter(**NORTH)
+    for name in ("ERR", "MeanRR"):
+        value = sum(n * x for n, x in rows.select("n_sessions", name).iter_rows()) / rows["n_sessions"].sum()
+        found = outcome(SAMPLE, f"mean({name.lower()}) >= 0").found
+        assert found.value == pytest.approx(value, rel=1e-12)
+        assert found.low < found.value < found.high
+    (row,) = table("differences").filter(editorial_metric="ERR", click_metric="UCTR", **NORTH).to_dicts()
+    found = outcome(SAMPLE, "closed_form(ERR, UCTR) >= 0").found
+    assert (found.value, found.low, found.high) == (row["exact"], row["ci_low"], row["ci_high"])
+
+
+def test_a_rule_is_about_the_sample_that_it_names_else_that_of_the_options_else_the_headline():
+    def sample(text, **options):
+        return outcome(SAMPLE, text, SampleChoice(**options)).sample
+
+    assert sample("coverage >= 0") == SampleKey("north", 5, "all")
+    assert sample("coverage >= 0", depth=10) == SampleKey("north", 10, "all")
+    assert sample("coverage >= 0 for market south", depth=10) == SampleKey("south", 10, "all")
+    assert sample("coverage >= 0 for depth 5", depth=10, market="south") == SampleKey("south", 5, "all")
+    with pytest.raises(ReportError, match=r"rule 'cover.*no judged configurations of market west; it has: "):
+        sample("coverage >= 0 for market west")
+
+
+def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_path):
+    rows = [("m", 5, judge, 9, 9, kept, 100, kept / 100) for judge, kept in (("ann", 30), ("bob", 60))]
+    rows += [("n", 5, judge, 9, 9, 50, 100, 0.5) for judge in ("ann", "bob")]
+    statistics = pl.DataFrame(rows, schema=STATISTICS.empty().schema, orient="row")
+    run = copied_run(tmp_path / "run", statistics=statistics)
+    key = FinishedRun(run).key()
+    frames = {file.stem: pl.read_parquet(file) for file in run.glob("*.parquet")}
+    assert key == read_run(frames, {}).headline == SampleKey("m", 5, "ann")
+
+
+# ---- health -----------------------------------------------------------------------------------
+
+
+def with_status(*statuses):
+    checks = ("busy_user", "late_clicks", "one_grade")
+    rows = [(check, status, 1.0, 0.5, "s", "r", "") for check, status in zip(checks, statuses, strict=False)]
+    return pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema, orient="row")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "is_ok", "no_finding", "status", "reason"),
+    [
+        (("ok", "ok"), "holds", "holds", "ok", "no check of the log fires"),
+        (("caution", "ok"), "broken", "holds", "caution", "caution: busy_user"),
+        (("caution", "finding", "finding"), "broken", "broken", "finding", "finding: late_clicks, one_grade"),
+    ],
+)
+def test_health_is_the_worst_of_its_checks(tmp_path, statuses, is_ok, no_finding, status, reason):
+    run = copied_run(tmp_path / "run", health=with_status(*statuses))
+    found = [outcome(run, f"health {words}") for words in ('== "ok"', '!= "finding"')]
+    assert [one.state for one in found] == [is_ok, no_finding]
+    assert {(one.status, one.reason) for one in found} == {(status, reason)}
+
+
+# ---- a run that judged nothing ----------------------------------------------------------------
+
+
+def test_a_run_without_a_judged_list_breaks_rules_about_sizes_and_leaves_others_undecided(tmp_path):
+    none = pl.all_horizontal(pl.col(name) >= 0 for name in ("n_queries", "n_sessions"))
+    statistics = table("statistics").with_columns(
+        *(pl.when(none).then(0).otherwise(name).alias(name) for name in ("n_queries", "n_sessions")),
+        coverage=pl.lit(0.0),
+    )
+    run = copied_run(tmp_path / "run", statistics=statistics)
+    rules = ("queries >= 50", "coverage >= 0.1", "correlation(ERR, MeanRR) >= 0", "mean(ERR) >= 0")
+    states = [one.state for one in check_run(run, parse_rules(rules))]
+    assert states == ["broken", "broken", "undecided", "undecided"]
+
+
+# ---- what a run does not have -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("correlation(EER, MeanRR) >= 0", "unknown metric EER; did you mean "),
+        ("correlation(ERR, MeanR) >= 0", "unknown click metric MeanR; did you mean "),
+        ("correlation(MeanRR, ERR) >= 0", "MeanRR is a click metric, and an editorial metric was expected"),
+        ("correlation(ndcg, MeanRR) >= 0", "is a name of another measure in trec_eval"),
+        ("mean(ERR@3) >= 0", "does not have the metric ERR@3; it has AP, AP(rel=2)"),
+        ("mean(Bpref) >= 0", "make the run again with --metric 'Bpref'"),
+        ("difference(ERR, err, MeanRR) >= 0", "a difference is that of two metrics, and ERR and err are one"),
+    ],
+)
+def test_a_name_that_the_run_does_not_have_is_an_error_and_no_pass(text, words):
+    with pytest.raises(SettingsError) as refused:
+        outcome(SAMPLE, text)
+    assert str(refused.value).startswith(f"rule {text!r}: ")
+    assert words in str(refused.value)
+
+
+def test_a_metric_may_be_named_with_the_parameters_that_the_run_gave_it():
+    bare, spelled = (outcome(SAMPLE, f"mean({name}) >= 0").found for name in ("AP", "ap(rel=3)"))
+    assert bare == spelled
+    assert outcome(SAMPLE, "mean(NDCG) >= 0").found == outcome(SAMPLE, "mean(nDCG) >= 0").found
+
+
+def test_a_pair_that_was_not_computed_is_named(tmp_path):
+    run = copied_run(tmp_path / "run", comparisons=table("comparisons").clear())
+    with pytest.raises(SettingsError, match="has no difference of ERR and NDCG by MeanRR of market north"):
+        outcome(run, "difference(ERR, NDCG, MeanRR) >= 0")
+
+
+def test_the_default_rules_are_rules_and_the_sample_keeps_them():
+    assert {one.state for one in check_run(SAMPLE, parse_rules(DEFAULT_RULES))} == {"holds"}
+
+
+# ---- another run ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory):
+    """The run with its grades upside down."""
+    turned = judgments().with_columns(grade=4 - pl.col("grade"))
+    return made(tmp_path_factory.mktemp("worse") / "run", turned)
+
+
+def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_round(whole, worse):
+    found = outcome(worse, f'not worse than "{whole}" in err, meanrr')
+    assert found.state == "broken"
+    names = {(row["table"], row["editorial_metric"], row["click_metric"]) for row in found.changes}
+    assert ("correlations", "ERR", "MeanRR") in names
+    assert all(row["change"] < 0 and row["p_adjusted"] < 0.05 for row in found.changes)
+    assert found.found.high < 0
+    assert " of 4 numbers fell beyond noise or are gone; the clearest: " in found.reason
+    back = outcome(whole, f"not worse than {worse} in ERR, MeanRR")
+    assert (back.state, back.changes) == ("holds", ())
+    assert back.reason.startswith("none of 4 numbers fell")
+
+
+def test_what_is_compared_is_narrowed_by_names_and_sample(whole, worse):
+    # 11 means of metrics, 7 of click metrics, 77 correlations, 77 closed forms
+    assert " of 172 numbers " in outcome(whole, f"not worse than {worse}").reason
+    # 3 means, 2 correlations, 2 closed forms
+    narrowed = outcome(whole, f"not worse than {worse} in ERR, AP, UCTR for market south")
+    assert (narrowed.sample, narrowed.state) == (SampleKey("south", 5, "all"), "holds")
+    assert narrowed.reason.startswith("none of 7 numbers fell")
+
+
+def test_what_is_gone_breaks_the_rule(whole, tmp_path):
+    less = changed_table(whole, tmp_path / "less", "correlations", lambda rows: rows.filter(
+        ~((pl.col("editorial_metric") == "ERR") & (pl.col("click_metric") == "UCTR"))
+    ))  # fmt: skip
+    found = outcome(less, f"not worse than {whole}")
+    assert found.state == "broken"
+    assert [row["status"] for row in found.changes] == ["only in A"]
+    assert "has no value in B (not computed)" in found.reason
+
+
+def test_a_fall_that_cannot_be_tested_leaves_it_undecided(whole, tmp_path):
+    def lowered(rows):
+        own = (pl.col("editorial_metric") == "ERR") & (pl.col("click_metric") == "UCTR")
+        return rows.with_columns(
+            pl.when(own).then(pl.col("correlation") - 0.1).otherwise("correlation").alias("correlation"),
+            *(pl.when(own).then(None).otherwise(end).alias(end) for end in ("ci_low", "ci_high")),
+        )
+
+    found = outcome(
+        changed_table(whole, tmp_path / "low", "correlations", lowered), f"not worse than {whole}"
+    )
+    assert found.state == "undecided"
+    assert "1 of 172 numbers fell and could not be tested" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("not worse than {whole}", "is the run itself; name another run"),
+        ("not worse than {other} in dwell", "unknown metric dwell"),
+        ("not worse than {other} in ERR@2", "does not have the metric ERR@2"),
+    ],
+)
+def test_a_comparison_that_could_never_fail_is_refused(whole, worse, rule, words):
+    with pytest.raises(SettingsError, match=words):
+        outcome(whole, rule.format(whole=whole, other=worse))
+
+
+def test_a_sample_that_the_other_run_lacks_is_refused(whole):
+    with pytest.raises(SettingsError, match="has nothing of market north, depth 10 to compare with"):
+        outcome(SAMPLE, f"not worse than {whole} for depth 10")
+    with pytest.raises(ReportError, match=r"no settings\.json in nowhere"):
+        outcome(SAMPLE, "not worse than nowhere")
