@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.ids import order_by_id
 from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import judged_pool, judgment_rows
@@ -23,7 +24,9 @@ class GradedCandidates:
     lengths
         market, length, sessions: all lists of the log by their number of results.
     candidates
-        Those whose query has a grade, with their `sessions`.
+        Those whose query has a grade, with their `sessions`; in the order of their ids.
+    query
+        The number of the query of each candidate, in the order of markets, then of texts.
     patterns
         Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
     judgments
@@ -38,6 +41,7 @@ class GradedCandidates:
 
     lengths: pl.DataFrame
     candidates: pl.DataFrame
+    query: NDArray[np.int64]
     patterns: pl.DataFrame
     judgments: NDArray[np.int64]
     grades: Grades
@@ -50,11 +54,13 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
     grades, n_judgments = judgments.of_judge(judge)
     on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
+    chosen = candidates["list"].to_numpy()
     return GradedCandidates(
         lengths=_lengths(lists),
         candidates=candidates.drop("list"),
-        patterns=_patterns_of(lists, candidates["list"].to_numpy()),
-        judgments=judgment_rows(candidates, grades, on, deepest),
+        query=lists.query[chosen],
+        patterns=_patterns_of(lists, chosen),
+        judgments=judgment_rows(lists.configurations, lists.results, grades, on, deepest)[chosen],
         grades=grades["grade"].to_numpy(),
         n_judgments=n_judgments,
         pools=grades.group_by(*on, "grade").len(),
@@ -82,7 +88,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     judgments = graded.judgments[:, :depth]
     full = np.all(judgments >= 0, axis=1)
     kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
-    cut, index = _cut(kept, depth)
+    cut, index = _cut(kept, graded.query[full], depth)
     urls = judgments[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
@@ -99,29 +105,21 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     )
 
 
-def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def _cut(kept: pl.DataFrame, query: NDArray[np.int64], depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Cut lists to the depth; return the distinct configurations, and which of them each row became."""
     lists = kept["results"].list.head(depth)  # taken into their new order once: they are what is large
     longer = kept["results"].list.len() > depth
     top = pl.DataFrame([kept["market"], kept["query"], lists]).filter(longer)
     ids = kept["configuration_id"].set(longer, None)
     ids = ids.scatter(longer.arg_true(), configuration_ids(top))
-    named = kept.select("market", "query", ids, pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
-    named = named.sort("market", "query", "configuration_id", "place")
-    new = named["configuration_id"].ne_missing(named["configuration_id"].shift())  # equal ones are neighbours
-    index = np.empty(named.height, dtype=np.int64)
-    index[named["place"].to_numpy()] = np.cumsum(new.to_numpy()) - 1
-    distinct = named.filter(new)
-    return (
-        distinct.select(
-            "market",
-            "query",
-            lists.gather(distinct["place"]),
-            "configuration_id",
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("n"),
-        ),
-        index,
-    )
+    order = order_by_id(ids, query)
+    new = ids.gather(order).ne_missing(ids.gather(order).shift()).to_numpy()  # equal ones are neighbours
+    index = np.empty(len(ids), dtype=np.int64)
+    index[order] = np.cumsum(new) - 1
+    first = order[new]
+    columns = [kept["market"], kept["query"], lists, ids]
+    number = pl.int_range(pl.len(), dtype=pl.Int64).alias("n")
+    return pl.DataFrame([column.gather(first) for column in columns]).with_columns(number), index
 
 
 def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
