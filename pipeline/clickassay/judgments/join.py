@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clickassay.core.ids import order_by_id
 from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import judged_pool, judgment_rows
+from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.sums import Layout, counted
@@ -29,12 +29,10 @@ class GradedCandidates:
         The number of the query of each candidate, in the order of markets, then of texts.
     patterns
         Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
-    judgments
-        (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
-    grades
-        The grade of each judgment; those that are filled in come last.
-    n_judgments
-        How many of them are judgments.
+    results
+        (candidates, deepest) number of each result, as of `LogLists.results`; -1 without a grade or a result.
+    grades, filled
+        By number: the grade of a result, and whether it is filled in by a rule.
     pools
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
     """
@@ -43,9 +41,9 @@ class GradedCandidates:
     candidates: pl.DataFrame
     query: NDArray[np.int64]
     patterns: pl.DataFrame
-    judgments: NDArray[np.int64]
+    results: NDArray[np.int32]
     grades: Grades
-    n_judgments: int
+    filled: NDArray[np.bool_]
     pools: pl.DataFrame
 
 
@@ -55,14 +53,16 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
     on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
     chosen = candidates["list"].to_numpy()
+    rows = rows_of_numbers(lists.configurations, lists.results, grades, on)
+    numbers = lists.results.top(deepest)[chosen]
     return GradedCandidates(
         lengths=_lengths(lists),
         candidates=candidates.drop("list"),
         query=lists.query[chosen],
         patterns=_patterns_of(lists, chosen),
-        judgments=judgment_rows(lists.configurations, lists.results, grades, on, deepest)[chosen],
-        grades=grades["grade"].to_numpy(),
-        n_judgments=n_judgments,
+        results=np.where(rows[numbers] >= 0, numbers, np.int32(-1)),
+        grades=np.append(grades["grade"].to_numpy(), np.int8(0))[rows],
+        filled=rows >= n_judgments,
         pools=grades.group_by(*on, "grade").len(),
     )
 
@@ -85,11 +85,11 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
-    judgments = graded.judgments[:, :depth]
-    full = np.all(judgments >= 0, axis=1)
+    results = graded.results[:, :depth]
+    full = np.all(results >= 0, axis=1)
     kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
     cut, index = _cut(kept, graded.query[full], depth)
-    urls = judgments[full][_first_of_each(index, cut.height)]
+    urls = results[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
     long_enough = pl.col("length") >= depth
@@ -97,7 +97,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         rows=cut,
         grades=graded.grades[urls],
         urls=urls,
-        filled=urls >= graded.n_judgments,
+        filled=graded.filled[urls],
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.records import Floats
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import judged_numbers
+from clickassay.judgments.shown import rows_of_numbers
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.results import numbered
 from clickassay.patterns.sums import order_of
@@ -87,9 +87,9 @@ def _missing(
 ) -> pl.DataFrame:
     """Return (list, q, url) of the results that the judge has not judged, each once a list."""
     own = judgments.grades.filter(pl.col("judge") == judge)
-    is_judged = judged_numbers(table, own, judgments.query_key)
+    judged = rows_of_numbers(table.configurations, table.results, own, judgments.query_key)
     numbers = table.results.top(depth)[lists["row"].to_numpy()]
-    row, column = np.nonzero(~is_judged[numbers])
+    row, column = np.nonzero(judged[numbers] < 0)
     missing = pl.DataFrame({"list": lists["list"].gather(row), "number": numbers[row, column]}).unique()
     return missing.select(
         "list", lists["q"].gather(missing["list"]), table.results.urls.gather(missing["number"]).alias("url")

@@ -43,15 +43,17 @@ def clicks_by_position(lists: LogLists, deepest: int) -> Iterator[tuple[int, int
         yield int(shown["sessions"].sum()), int(clicked["sessions"].sum())
 
 
-def judgment_rows(
-    lists: pl.DataFrame, results: NumberedResults, grades: pl.DataFrame, on: tuple[str, ...], deepest: int
+def rows_of_numbers(
+    lists: pl.DataFrame, results: NumberedResults, grades: pl.DataFrame, on: tuple[str, ...]
 ) -> Integers:
-    """Return the (N, deepest) rows of `grades` that lists' results have; -1 without a grade or a result.
+    """Return the (results + 1,) row of `grades` of each result by number; -1 without a grade.
+
+    The last is -1, so that the number -1 has no grade either.
 
     Parameters
     ----------
     lists
-        N lists: the columns `on`.
+        Lists: the columns `on`.
     results
         Their results.
     grades
@@ -59,22 +61,6 @@ def judgment_rows(
     on
         Columns that identify a query, as in `Judgments.query_key`.
     """
-    judgments: Integers = _rows_of_numbers(lists, results, grades, on)[results.top(deepest)]
-    return judgments
-
-
-def judged_numbers(lists: LogLists, grades: pl.DataFrame, on: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return (results + 1,) whether the result of each number has a grade; the last is that of number -1.
-
-    `grades` and `on` are as of `judgment_rows`.
-    """
-    return _rows_of_numbers(lists.configurations, lists.results, grades, on) >= 0
-
-
-def _rows_of_numbers(
-    lists: pl.DataFrame, results: NumberedResults, grades: pl.DataFrame, on: tuple[str, ...]
-) -> Integers:
-    """Return the row of `grades` that each number has, and -1 for the number -1."""
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
     found = named_results(lists, results, on).join(rows, on=[*on, "url"], how="left", maintain_order="left")
     return np.append(found["row"].fill_null(-1).to_numpy(), -1)

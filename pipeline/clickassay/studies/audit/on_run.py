@@ -13,7 +13,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
-from clickassay.judgments.shown import judged_pool, judgment_rows
+from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
 from clickassay.patterns.results import number_results
 from clickassay.studies.audit.conventions import Convention, conventions
@@ -128,7 +128,7 @@ class _GradedLists:
         own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
         query = lists.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
         results = number_results(lists["results"], query)
-        rows = judgment_rows(lists, results, own, on, key.depth)
+        rows = rows_of_numbers(lists, results, own, on)[results.top(key.depth)]
         grades = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # row -1: no judgment
         judged = grades[rows]
         there = judged != NO_GRADE
