@@ -72,9 +72,7 @@ def _cells(rows: pl.DataFrame) -> Cells:
     query = np.zeros(result.max(initial=-1) + 1, np.int64)
     query[result] = rows["query"].to_numpy()
     result, place = np.divmod(shown, width)
-    sessions, clicks = (
-        np.bincount(number, rows[name].to_numpy().astype(np.float64)) for name in ("sessions", "clicks")
-    )
+    sessions, clicks = (_sums(number, rows[name].to_numpy()) for name in ("sessions", "clicks"))
     is_below = (place % 2).astype(np.float64)
     return Cells(_renumbered(query[result]), result, place // 2, is_below, sessions, clicks)
 
@@ -148,7 +146,7 @@ def _expected(cells: Cells) -> Floats:
     return expected
 
 
-def _sums(codes: Integers, values: Floats) -> Floats:
+def _sums(codes: Integers, values: Floats | Integers) -> Floats:
     """Return the sum of the values that each code has."""
     return np.asarray(np.bincount(codes, values), dtype=np.float64)
 
