@@ -6,6 +6,7 @@ while on average position 1 has twice the CTR of position 2. How such pairs are 
 """
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -111,17 +112,16 @@ def _compared_places(judged: JudgedConfigurations) -> pl.DataFrame:
     markets = judged.rows["market"].rle_id().to_numpy().astype(np.int64)  # rows are in order of markets
     sessions, clicks = _counts(judged)
     better = better_positions(judged.grades)
-    results = judged.urls + (markets * (judged.urls.max(initial=0) + 1))[:, None]
-    row, column = _compared(results, better).nonzero()
+    row, column = _compared(judged.urls, better).nonzero()
     above = better[row, column]
     return pl.DataFrame(
         {
             "n": row,
             "market": markets[row],
             "query": judged.rows["query"].rle_id().to_numpy().astype(np.int64)[row],
-            "result": results[row, column],
+            "result": judged.urls[row, column].astype(np.int64),
             "position": column + 1,
-            "better": np.where(above > 0, judged.urls[row, above - 1], -1),
+            "better": np.where(above > 0, judged.urls[row, above - 1], -1).astype(np.int64),
             "better_position": above,
             "sessions": sessions[row],
             "clicks": clicks[row, column],
@@ -163,7 +163,7 @@ def better_positions(grades: Grades) -> Integers:
     return better
 
 
-def _compared(results: Integers, better: Integers) -> NDArray[np.bool_]:
+def _compared(results: NDArray[np.integer[Any]], better: Integers) -> NDArray[np.bool_]:
     """Return (N, k) whether a place shows a result that can be compared, at its first place in the list."""
     alone, below = np.zeros((2, results.max(initial=-1) + 1), dtype=np.bool_)
     first = np.ones(results.shape, dtype=np.bool_)
@@ -177,8 +177,7 @@ def _compared(results: Integers, better: Integers) -> NDArray[np.bool_]:
 
 def _averages(markets: Integers, sessions: Integers, clicks: Integers) -> Floats:
     """Return the (markets, k) clicks in each position / sessions, over all configurations of the market."""
-    clicked = np.zeros((markets.max(initial=-1) + 1, clicks.shape[1]), dtype=np.int64)
-    np.add.at(clicked, markets, clicks)
+    clicked = np.array([np.bincount(markets, column) for column in clicks.T]).T
     averages: Floats = clicked / np.bincount(markets, weights=sessions)[:, None]
     return averages
 

@@ -183,7 +183,7 @@ class JudgedConfigurations:
     grades
         (N, k) grades of the results.
     urls
-        (N, k) codes of the results: equal where query and URL are.
+        (N, k) numbers of the results: equal where market, query and URL are; those of a query are neighbours.
     filled
         (N, k) whether a grade was filled in by a rule, so is no judgment.
     pool
@@ -196,7 +196,7 @@ class JudgedConfigurations:
 
     rows: pl.DataFrame
     grades: Grades
-    urls: NDArray[np.int64]
+    urls: NDArray[np.integer[Any]]
     filled: NDArray[np.bool_]
     pool: NDArray[np.int64]
     patterns: pl.DataFrame

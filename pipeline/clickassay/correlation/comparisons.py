@@ -22,7 +22,7 @@ from clickassay.correlation.multiplicity import holm, together_confidence
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
 from clickassay.correlation.tails import DIFFERENCE_INDEX, is_heavy
-from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, correlation_matrix, sample_moments
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -207,6 +207,11 @@ def _spread(
     """Return the spread of (C, P) differences of the (..., C, E) `correlations` of sums over queries."""
     a, b = pairs
     gathered = Deviations()
+    if len(difference) == 1:  # indexed so, queries are side by side in memory: few values, many pairs
+        for found in left_out(contributions, correlations, at_once=QUERIES_AT_ONCE):
+            gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
+        return gathered.spread().of_shape(difference.shape)
     for found in left_out(contributions, correlations):
-        gathered.add(no_rounding(found[..., a] - found[..., b]) - difference)
+        taken = np.take(found, a, axis=-1) - np.take(found, b, axis=-1)
+        gathered.add(no_rounding(taken) - difference)
     return gathered.spread().of_shape(difference.shape)

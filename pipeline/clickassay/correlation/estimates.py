@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Floats
 from clickassay.core.special import stdtr
-from clickassay.correlation.jackknife import Deviations, Spread, fisher_interval, left_out, ratio_interval
+from clickassay.correlation.jackknife import (
+    BlockSums,
+    Deviations,
+    Spread,
+    fisher_interval,
+    left_out,
+    ratio_interval,
+)
 from clickassay.correlation.multiplicity import together_confidence
 
 PERFECT = 1e-9
@@ -63,7 +70,7 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
     """
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
     fisher, above, below, ratio = (Deviations() for _ in range(4))
-    products = np.zeros(values.shape)
+    products = BlockSums()
     perfect = np.abs(values) >= 1 - PERFECT
     with np.errstate(divide="ignore", invalid="ignore"):
         z, corrected = _fisher(values), values / root
@@ -75,11 +82,11 @@ def estimates(values: Floats, contributions: Floats, statistic: Statistic, *, nu
             above.add(rise)
             below.add(run)
             ratio.add(correlations / roots - corrected)
-            products += (rise * run).sum(axis=0)
+            products.add(rise * run)
     spread = fisher.spread()
     # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
     low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
-    ends = _corrected_interval(values, root, (above, below), products, ratio.spread())
+    ends = _corrected_interval(values, root, (above, below), products.total, ratio.spread())
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     p = _p_values(z, spread, perfect, null)
     together = fisher_interval(values, spread, together_confidence(p))
@@ -106,7 +113,7 @@ def _corrected_interval(
 ) -> tuple[Floats, Floats]:
     above, below = parts
     q = max(above.queries, 1)
-    covariance = (q - 1) / q * (products - above.sums[0] * below.sums[0] / q)
+    covariance = (q - 1) / q * (products - above.powers[0].total * below.powers[0].total / q)
     # the ratio has no error where a query cannot be left out without losing it
     degrees = np.where(np.isnan(ratio.error), np.nan, ratio.degrees)
     return ratio_interval(values, root, (above.spread(), below.spread()), covariance, degrees)

@@ -10,7 +10,7 @@ from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.core.records import Floats, Integers, Sample, pairs_of
 from clickassay.correlation.jackknife import left_out, no_rounding
 from clickassay.correlation.tables import with_sample_columns
-from clickassay.correlation.weighted import centred_sums, sample_moments
+from clickassay.correlation.weighted import QUERIES_AT_ONCE, centred_sums, sample_moments
 
 MAX_QUERIES = 5
 """Queries of each side that are named."""
@@ -80,7 +80,7 @@ def _influential(sample: Sample, moments: Floats) -> tuple[tuple[_Side, ...], Fl
     sides = tuple(_Side(name, none.astype(np.int64), none) for name in SIDES)
     squares = np.zeros(len(values))
     first = 0
-    for found in left_out(moments, statistic):
+    for found in left_out(moments, statistic, at_once=QUERIES_AT_ONCE):
         changes = no_rounding(found - values)
         squares += (changes**2).sum(axis=0)
         for side in sides:

@@ -36,12 +36,17 @@ reject a true null hypothesis in 3 % of cases with his degrees, in 4 to 5 % with
 MIN_QUERIES = 50
 """With fewer queries an interval has a caution."""
 
+LEFT_OUT_AT_ONCE = 2**8
+"""Queries that are left out at once: differences of all pairs of metrics stay in the caches."""
+
 NO_INTERVAL = "no interval: too few queries vary"
 FEW_QUERIES = f"fewer than {MIN_QUERIES} queries"
 HEAVY_TAIL = "sessions per query are heavy-tailed, so queries that decide may be missing"
 
 
-def left_out(contributions: Floats, statistic: Callable[[Floats], Values]) -> Iterator[Values]:
+def left_out(
+    contributions: Floats, statistic: Callable[[Floats], Values], *, at_once: int = LEFT_OUT_AT_ONCE
+) -> Iterator[Values]:
     """Yield a statistic without each query, some queries at once.
 
     Parameters
@@ -50,11 +55,38 @@ def left_out(contributions: Floats, statistic: Callable[[Floats], Values]) -> It
         (Q, K) additive contributions of the queries.
     statistic
         Turns (b, K) sums over queries into (b, ...) values.
+    at_once
+        b, the queries that are left out at once; `QUERIES_AT_ONCE` is a multiple of it.
     """
     total = contributions.sum(axis=0)
     scale = np.abs(total)
-    for first in range(0, len(contributions), QUERIES_AT_ONCE):
-        yield statistic(without_rounding(total - contributions[first : first + QUERIES_AT_ONCE], scale))
+    for first in range(0, len(contributions), at_once):
+        yield statistic(without_rounding(total - contributions[first : first + at_once], scale))
+
+
+@dataclass
+class BlockSums:
+    """Sums over queries that come some at once, `QUERIES_AT_ONCE` of them being added to the others together.
+
+    Within these they are added one by one, so sums do not depend on how many come at once.
+    """
+
+    queries: int = 0
+    _whole: Floats = field(default_factory=lambda: np.zeros(()))
+    _block: Floats | None = None
+
+    def add(self, values: Floats) -> None:
+        """Add (b, ...) values, one for each query."""
+        rows = values if self._block is None else np.concatenate([self._block[None], values])
+        self._block = rows.sum(axis=0)
+        self.queries += len(values)
+        if self.queries % QUERIES_AT_ONCE == 0:
+            self._whole, self._block = self.total, None
+
+    @property
+    def total(self) -> Floats:
+        """The sums so far."""
+        return self._whole if self._block is None else self._whole + self._block
 
 
 @dataclass(frozen=True)
@@ -89,18 +121,22 @@ class Spread:
 
 @dataclass
 class Deviations:
-    """Power sums of the deviations of leave-one-out values from the estimate, added up block by block."""
+    """Power sums of the deviations of leave-one-out values from the estimate."""
 
-    queries: int = 0
-    sums: list[Floats] = field(default_factory=lambda: [np.zeros(())] * 4)
+    powers: tuple[BlockSums, ...] = field(default_factory=lambda: tuple(BlockSums() for _ in range(4)))
 
     def add(self, deviations: Floats) -> None:
         """Add (b, ...) deviations, one for each query left out."""
-        self.queries += len(deviations)
         with np.errstate(invalid="ignore"):  # r = 1 without a query: infinite on Fisher's scale
             squares = deviations * deviations
             powers = (deviations, squares, squares * deviations, squares * squares)
-            self.sums = [total + power.sum(axis=0) for total, power in zip(self.sums, powers, strict=True)]
+            for sums, power in zip(self.powers, powers, strict=True):
+                sums.add(power)
+
+    @property
+    def queries(self) -> int:
+        """Queries left out."""
+        return self.powers[0].queries
 
     def spread(self) -> Spread:
         """Return the jackknife standard error, and its degrees of freedom.
@@ -109,7 +145,7 @@ class Deviations:
         Σu⁴ - (Σu²)²/Q, and Satterthwaite sets it to 2 (Σu²)²/degrees.
         """
         q = max(self.queries, 1)
-        one, two, three, four = self.sums
+        one, two, three, four = (sums.total for sums in self.powers)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = one / q
             squares = two - q * mean**2

@@ -16,7 +16,7 @@ from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import clicks_by_position, results_shown
+from clickassay.judgments.shown import clicks_by_position, named_results
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.lists import LogLists
@@ -112,12 +112,13 @@ def _judgment_measures(
 def _judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
     key = graded.query_key
     pairs = graded.grades.select(*key, text="url").unique()
-    own = lists.configurations.select(*key, "results").join(pairs, on=key, how="semi")
+    # a list with a judged query is kept in full, down to the stored depth
+    shown = named_results(lists.configurations, lists.results, key)
     return JudgedLog(
         key=key,
         queries=pl.concat(table.queries).select(key).unique(),
         judged_queries=judged.select(key).unique(),
-        shown=results_shown(own, table.stored_depth).select(*key, text="url").unique(),
+        shown=shown.join(pairs, on=key, how="semi").select(*key, text="url").unique(),
         judged=pairs,
     )
 

@@ -16,6 +16,7 @@ from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.errors import SettingsError
+from clickassay.core.ids import order_by_id
 from clickassay.core.progress import Event, Progress
 from clickassay.core.records import JudgedConfigurations, Sample
 from clickassay.core.seeds import child
@@ -157,7 +158,10 @@ class Strata:
 
 def _patterns(strata: Sequence[Measurements]) -> pl.DataFrame:
     ids = pl.concat([stratum.configuration_ids for stratum in strata])
-    ranks, names = ids.rank("dense").to_numpy().astype(np.int64) - 1, ids.unique().sort()
+    order = order_by_id(ids)
+    is_new = ids.gather(order).ne_missing(ids.gather(order).shift()).to_numpy()
+    ranks, names = np.empty(len(ids), np.int64), ids.gather(order[is_new])
+    ranks[order] = np.cumsum(is_new) - 1
     ends = np.cumsum([len(stratum.configuration_ids) for stratum in strata])
     parts, is_new = [], np.ones(len(names), bool)
     for stratum, rank in zip(strata, np.split(ranks, ends[:-1]), strict=True):

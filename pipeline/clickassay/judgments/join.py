@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.ids import order_by_id
 from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import judged_pool, judgment_rows
+from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.sums import Layout, counted
@@ -23,25 +24,26 @@ class GradedCandidates:
     lengths
         market, length, sessions: all lists of the log by their number of results.
     candidates
-        Those whose query has a grade, with their `sessions`.
+        Those whose query has a grade, with their `sessions`; in the order of their ids.
+    query
+        The number of the query of each candidate, in the order of markets, then of texts.
     patterns
         Rows (place, fold, click_mask, sessions) of the candidates; `place` is their row.
-    judgments
-        (candidates, deepest) row in `grades` of each result, -1 where there is no grade or no result.
-    grades
-        The grade of each judgment; those that are filled in come last.
-    n_judgments
-        How many of them are judgments.
+    results
+        (candidates, deepest) number of each result, as of `LogLists.results`; -1 without a grade or a result.
+    grades, filled
+        By number: the grade of a result, and whether it is filled in by a rule.
     pools
         Rows (query, perhaps market, grade, len): the judgments of each query by grade.
     """
 
     lengths: pl.DataFrame
     candidates: pl.DataFrame
+    query: NDArray[np.int64]
     patterns: pl.DataFrame
-    judgments: NDArray[np.int64]
+    results: NDArray[np.int32]
     grades: Grades
-    n_judgments: int
+    filled: NDArray[np.bool_]
     pools: pl.DataFrame
 
 
@@ -50,13 +52,17 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
     grades, n_judgments = judgments.of_judge(judge)
     on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
+    chosen = candidates["list"].to_numpy()
+    rows = rows_of_numbers(lists.configurations, lists.results, grades, on)
+    numbers = lists.results.top(deepest)[chosen]
     return GradedCandidates(
         lengths=_lengths(lists),
         candidates=candidates.drop("list"),
-        patterns=_patterns_of(lists, candidates["list"].to_numpy()),
-        judgments=judgment_rows(candidates, grades, on, deepest),
-        grades=grades["grade"].to_numpy(),
-        n_judgments=n_judgments,
+        query=lists.query[chosen],
+        patterns=_patterns_of(lists, chosen),
+        results=np.where(rows[numbers] >= 0, numbers, np.int32(-1)),
+        grades=np.append(grades["grade"].to_numpy(), np.int8(0))[rows],
+        filled=rows >= n_judgments,
         pools=grades.group_by(*on, "grade").len(),
     )
 
@@ -79,11 +85,11 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
 
     Lists that become the same by the cut become one configuration; their patterns add up.
     """
-    judgments = graded.judgments[:, :depth]
-    full = np.all(judgments >= 0, axis=1)
+    results = graded.results[:, :depth]
+    full = np.all(results >= 0, axis=1)
     kept = graded.candidates.filter(pl.Series(full, dtype=pl.Boolean))
-    cut, index = _cut(kept, depth)
-    urls = judgments[full][_first_of_each(index, cut.height)]
+    cut, index = _cut(kept, graded.query[full], depth)
+    urls = results[full][_first_of_each(index, cut.height)]
     became = np.full(len(full), -1, dtype=np.int64)
     became[full] = index
     long_enough = pl.col("length") >= depth
@@ -91,7 +97,7 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
         rows=cut,
         grades=graded.grades[urls],
         urls=urls,
-        filled=urls >= graded.n_judgments,
+        filled=graded.filled[urls],
         pool=judged_pool(cut, graded.pools, max_grade),
         patterns=_cut_patterns(graded.patterns, became, depth),
         too_short=_sessions_by_market(graded.lengths.filter(~long_enough)),
@@ -99,29 +105,21 @@ def cut_to_depth(graded: GradedCandidates, *, depth: int, max_grade: int) -> Jud
     )
 
 
-def _cut(kept: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+def _cut(kept: pl.DataFrame, query: NDArray[np.int64], depth: int) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Cut lists to the depth; return the distinct configurations, and which of them each row became."""
     lists = kept["results"].list.head(depth)  # taken into their new order once: they are what is large
     longer = kept["results"].list.len() > depth
     top = pl.DataFrame([kept["market"], kept["query"], lists]).filter(longer)
     ids = kept["configuration_id"].set(longer, None)
     ids = ids.scatter(longer.arg_true(), configuration_ids(top))
-    named = kept.select("market", "query", ids, pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
-    named = named.sort("market", "query", "configuration_id", "place")
-    new = named["configuration_id"].ne_missing(named["configuration_id"].shift())  # equal ones are neighbours
-    index = np.empty(named.height, dtype=np.int64)
-    index[named["place"].to_numpy()] = np.cumsum(new.to_numpy()) - 1
-    distinct = named.filter(new)
-    return (
-        distinct.select(
-            "market",
-            "query",
-            lists.gather(distinct["place"]),
-            "configuration_id",
-            pl.int_range(pl.len(), dtype=pl.Int64).alias("n"),
-        ),
-        index,
-    )
+    order = order_by_id(ids, query)
+    new = ids.gather(order).ne_missing(ids.gather(order).shift()).to_numpy()  # equal ones are neighbours
+    index = np.empty(len(ids), dtype=np.int64)
+    index[order] = np.cumsum(new) - 1
+    first = order[new]
+    columns = [kept["market"], kept["query"], lists, ids]
+    number = pl.int_range(pl.len(), dtype=pl.Int64).alias("n")
+    return pl.DataFrame([column.gather(first) for column in columns]).with_columns(number), index
 
 
 def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -8,8 +8,10 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.records import Floats
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import results_shown
+from clickassay.judgments.shown import rows_of_numbers
 from clickassay.patterns.lists import LogLists
+from clickassay.patterns.results import numbered
+from clickassay.patterns.sums import order_of
 
 MAX_QUERIES = 200
 """Queries that are kept for each market, depth and judge."""
@@ -39,8 +41,8 @@ def next_judgments(
     Rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
     lists = _lists(table, depth)
-    names = lists.select("q", "market", "query").unique("q")
-    missing = _missing(lists, names, judgments, judge, depth)
+    names = _names(table, lists)
+    missing = _missing(table, lists, judgments, judge, depth)
     wanted = _best_lists(lists, missing).join(names, on="q").sort("q")
     weights = _judged_weights(lists, missing).join(names, on="q").sort("q")
     ranked = [
@@ -56,34 +58,42 @@ def next_judgments(
 
 
 def _lists(table: LogLists, depth: int) -> pl.DataFrame:
-    """Return (list, q, market, query, results, sessions) of long enough lists, cut to the depth, each once.
+    """Return (list, q, row, sessions) of long enough lists, cut to the depth, each once.
 
-    q is the number of the query of a market: rows of results need no texts of it.
+    q is the number of the query, row that of the first configuration that the list was cut from. The lists
+    of a query are in the order of their sessions, the most first, then of ids.
     """
-    long_enough = table.configurations.filter(pl.col("results").list.len() >= depth)
-    results = long_enough["results"].list.head(depth)  # hashed: of one query, no two share 64 bits by chance
-    coded = long_enough.drop("results").with_columns(cut=results.hash()).with_row_index("row")
-    summed = coded.group_by("market", "query", "cut").agg(
-        pl.col("sessions").sum(), pl.col("configuration_id").min(), pl.col("row").first()
-    )
-    ordered = summed.sort(
-        "market", "query", "sessions", "configuration_id", descending=[False, False, True, False]
-    ).with_row_index("list")
-    return ordered.select(
-        "list", "market", "query", "sessions", results.gather(ordered["row"]),
-        pl.struct("market", "query").rle_id().alias("q"),
-    )  # fmt: skip
+    (rows,) = (table.configurations["results"].list.len() >= depth).to_numpy().nonzero()
+    top = pl.DataFrame(table.results.top(depth)[rows])
+    # hashed: of one query, no two share 64 bits by chance
+    number, first = numbered(top.hash_rows().to_numpy())
+    sessions = np.zeros(len(first), np.int64)
+    np.add.at(sessions, number, table.configurations["sessions"].to_numpy()[rows])
+    row = rows[first]  # of one list the smallest row: configurations are in the order of ids
+    order = order_of(table.query[row], -sessions, row)
+    columns = {"q": table.query[row], "row": row, "sessions": sessions}
+    return pl.DataFrame({name: values[order] for name, values in columns.items()}).with_row_index("list")
+
+
+def _names(table: LogLists, lists: pl.DataFrame) -> pl.DataFrame:
+    """Return (q, market, query) of the queries of some lists."""
+    each = lists.unique("q")
+    named = table.configurations.select(pl.col("market", "query").gather(each["row"]))
+    return named.with_columns(each["q"])
 
 
 def _missing(
-    lists: pl.DataFrame, names: pl.DataFrame, judgments: Judgments, judge: str, depth: int
+    table: LogLists, lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int
 ) -> pl.DataFrame:
     """Return (list, q, url) of the results that the judge has not judged, each once a list."""
-    on = judgments.query_key
-    own = judgments.grades.filter(pl.col("judge") == judge).select(*on, "url")
-    known = own.join(names, on=on).select("q", "url")
-    shown = results_shown(lists.select("q", "results"), depth).drop("place")
-    return shown.join(known, on=["q", "url"], how="anti").unique()
+    own = judgments.grades.filter(pl.col("judge") == judge)
+    judged = rows_of_numbers(table.configurations, table.results, own, judgments.query_key)
+    numbers = table.results.top(depth)[lists["row"].to_numpy()]
+    row, column = np.nonzero(judged[numbers] < 0)
+    missing = pl.DataFrame({"list": lists["list"].gather(row), "number": numbers[row, column]}).unique()
+    return missing.select(
+        "list", lists["q"].gather(missing["list"]), table.results.urls.gather(missing["number"]).alias("url")
+    )
 
 
 def _best_lists(lists: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:

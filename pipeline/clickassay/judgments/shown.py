@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.records import Integers
 from clickassay.patterns.lists import LogLists
+from clickassay.patterns.results import NumberedResults
 
 
 def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
@@ -42,26 +43,32 @@ def clicks_by_position(lists: LogLists, deepest: int) -> Iterator[tuple[int, int
         yield int(shown["sessions"].sum()), int(clicked["sessions"].sum())
 
 
-def judgment_rows(lists: pl.DataFrame, grades: pl.DataFrame, on: tuple[str, ...], deepest: int) -> Integers:
-    """Return the (N, deepest) rows of `grades` that lists' results have; -1 without a grade or a result.
+def rows_of_numbers(
+    lists: pl.DataFrame, results: NumberedResults, grades: pl.DataFrame, on: tuple[str, ...]
+) -> Integers:
+    """Return the (results + 1,) row of `grades` of each result by number; -1 without a grade.
+
+    The last is -1, so that the number -1 has no grade either.
 
     Parameters
     ----------
     lists
-        N lists: the columns `on` and `results`.
+        Lists: the columns `on`.
+    results
+        Their results.
     grades
         One row per result of a query: the columns `on` and `url`.
     on
         Columns that identify a query, as in `Judgments.query_key`.
     """
-    codes = grades.select(on).unique().with_row_index("q")  # texts would be repeated in every row
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-    rows = rows.join(codes, on=on).select("q", "url", "row")
-    coded = lists.select(*on, "results").join(codes, on=on, how="left", maintain_order="left")
-    found = results_shown(coded.select("q", "results"), deepest).join(rows, on=["q", "url"])
-    judgments = np.full((lists.height, deepest), -1, dtype=np.int64)
-    judgments[found["list"].to_numpy(), found["place"].to_numpy()] = found["row"].to_numpy()
-    return judgments
+    found = named_results(lists, results, on).join(rows, on=[*on, "url"], how="left", maintain_order="left")
+    return np.append(found["row"].fill_null(-1).to_numpy(), -1)
+
+
+def named_results(lists: pl.DataFrame, results: NumberedResults, on: tuple[str, ...]) -> pl.DataFrame:
+    """Return the columns `on` of `lists`, and `url`, of the result of each number."""
+    return lists.select(pl.col(on).gather(results.lists)).with_columns(url=results.urls)
 
 
 def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
+from clickassay.core.ids import first_digits
 from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
@@ -207,8 +208,8 @@ def _configurations(
 
 def _by_id(judged: JudgedConfigurations) -> NDArray[np.int64]:
     """Return the rows by market and the first digits of their id: tables sorted so far are sorted fast."""
-    first = judged.rows["configuration_id"].str.head(15).str.to_integer(base=16, strict=False).fill_null(0)
-    order: NDArray[np.int64] = np.lexsort((first.to_numpy(), judged.rows["market"].rle_id().to_numpy()))
+    first = first_digits(judged.rows["configuration_id"])
+    order: NDArray[np.int64] = np.lexsort((first, judged.rows["market"].rle_id().to_numpy()))
     return order
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERNS
 from clickassay.core.errors import PatternError
 from clickassay.patterns.memory import held_densely
+from clickassay.patterns.results import NumberedResults, number_results
 from clickassay.patterns.table import StagedTable
 
 MOST_FREQUENT = 10_000
@@ -28,6 +30,8 @@ class LogLists:
     ----------
     configurations
         configuration_id, market, query, results, sessions; in the order of their ids.
+    query
+        (configurations,) number of the query of each: in the order of markets, then of texts.
     patterns
         list (row of `configurations`), fold, click_mask, sessions; sorted by list. Those of lists that are
         looked at for their frequency alone are missing.
@@ -36,8 +40,14 @@ class LogLists:
     """
 
     configurations: pl.DataFrame
+    query: Integers
     patterns: pl.DataFrame
     others: pl.DataFrame
+
+    @cached_property
+    def results(self) -> NumberedResults:
+        """Their results by number."""
+        return number_results(self.configurations["results"], self.query)
 
     @property
     def patterns_by_id(self) -> pl.DataFrame:
@@ -86,6 +96,7 @@ def log_lists(
         raise PatternError("the pattern table was changed while it was read; try again")
     return LogLists(
         configurations=configurations.with_columns(pl.Series("sessions", sessions[is_kept])),
+        query=query[is_kept],
         patterns=patterns,
         others=others.group_by("market", "length").agg(pl.col("sessions").sum()),
     )

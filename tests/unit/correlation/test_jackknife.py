@@ -11,6 +11,7 @@ from scipy import stats
 
 from clickassay.correlation import jackknife
 from clickassay.correlation.jackknife import (
+    BlockSums,
     Deviations,
     Spread,
     cautions,
@@ -118,11 +119,27 @@ def test_deviations_may_come_in_any_blocks(deviations, cut):
         )
 
 
-def test_leaving_out_in_small_blocks_leaves_out_the_same(monkeypatch):
+@pytest.mark.parametrize("at_once", [1, 2, 8, 16])
+def test_sums_are_the_same_bit_for_bit_however_many_queries_come_at_once(monkeypatch, at_once):
+    monkeypatch.setattr(jackknife, "QUERIES_AT_ONCE", 16)
+    values = np.random.default_rng(5).normal(size=(39, 3))
+    sums = BlockSums()
+    for first in range(0, len(values), at_once):
+        sums.add(values[first : first + at_once])
+    blocks = [values[first : first + 16] for first in range(0, 39, 16)]
+    expected = np.zeros(3)
+    for block in blocks:
+        of_block = np.zeros(3)
+        for row in block:
+            of_block += row
+        expected += of_block
+    assert (sums.queries, sums.total.tolist()) == (39, expected.tolist())
+
+
+def test_leaving_out_in_small_blocks_leaves_out_the_same():
     sums = contributions(np.random.default_rng(3).normal(size=23))
     whole = np.concatenate(list(left_out(sums, mean)))
-    monkeypatch.setattr(jackknife, "QUERIES_AT_ONCE", 4)
-    blocks = list(left_out(sums, mean))
+    blocks = list(left_out(sums, mean, at_once=4))
     assert [len(block) for block in blocks] == [4, 4, 4, 4, 4, 3]
     assert np.concatenate(blocks).tolist() == whole.tolist()
     expected = [np.delete(sums[:, 0], query).mean() for query in range(23)]

@@ -1,5 +1,7 @@
 """Whether a correlation depends mostly on its most influential queries."""
 
+from functools import lru_cache
+
 import numpy as np
 import polars as pl
 
@@ -31,10 +33,17 @@ def chance_shares(run: Run) -> tuple[float, float] | None:
     sessions = rows.sort("query")["n_sessions"].to_numpy().astype(np.float64)
     if not len(sessions):
         return None
+    return _drawn_shares(sessions.tobytes())
+
+
+@lru_cache(maxsize=1)
+def _drawn_shares(sessions: bytes) -> tuple[float, float]:
+    """Compute `chance_shares` of queries with so many sessions; several sections of a report ask for them."""
+    weights = np.frombuffer(sessions)
     rng = np.random.default_rng(0)
     shares = []
     for _ in range(CHANCE_DRAWS):
-        squares = np.sort((sessions * rng.normal(size=len(sessions)) * rng.normal(size=len(sessions))) ** 2)
+        squares = np.sort((weights * rng.normal(size=len(weights)) * rng.normal(size=len(weights))) ** 2)
         shares.append(squares[-N_INFLUENTIAL:].sum() / squares.sum())
     return float(np.mean(shares)), float(np.quantile(shares, CHANCE_QUANTILE))
 

@@ -13,8 +13,9 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.tables import collected, read_input
 from clickassay.judgments.prepare import Judgments, prepare_judgments
-from clickassay.judgments.shown import judged_pool, judgment_rows
+from clickassay.judgments.shown import judged_pool, rows_of_numbers
 from clickassay.metrics.catalogue import shown_pool
+from clickassay.patterns.results import number_results
 from clickassay.studies.audit.conventions import Convention, conventions
 from clickassay.studies.audit.tables import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.studies.audit.tool_formulas import AuditScale
@@ -125,7 +126,9 @@ class _GradedLists:
         lists = run.configurations(key).select("market", "query", "results")
         judgments = _graded(path, lists, settings)
         own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
-        rows = judgment_rows(lists, own, on, key.depth)
+        query = lists.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
+        results = number_results(lists["results"], query)
+        rows = rows_of_numbers(lists, results, own, on)[results.top(key.depth)]
         grades = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # row -1: no judgment
         judged = grades[rows]
         there = judged != NO_GRADE
