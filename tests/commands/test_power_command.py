@@ -20,25 +20,28 @@ def run(tmp_path_factory):
 
 
 def table_of(said: str) -> list[list[str]]:
-    """Return the rows of numbers: queries, configurations, sessions."""
+    """Return the rows of numbers: queries, the ends of their range, lists where there are any, sessions."""
     rows = [
         line.split(")")
         for line in said.splitlines()
         if ("(" in line and "times)" in line) or "pilot)" in line
     ]
-    return [row[1].replace(",", "").split() for row in rows]
+    return [row[1].replace(",", "").replace(" to ", " ").split() for row in rows]
 
 
-def test_it_tells_queries_configurations_and_sessions_for_four_numbers_of_sessions(run):
+def test_it_tells_queries_and_sessions_for_four_lengths_of_the_log(run):
     said = tiny.said_by("power", run, "--pair", "ERR,DCG", "--difference", "0.05")
     rows = [[int(cell) for cell in row] for row in table_of(said)]
-    queries = [row[0] for row in rows]
-    assert len(rows) == 4
-    assert queries == sorted(queries, reverse=True)
+    assert [len(row) for row in rows] == [4, 5, 4, 4]
+    queries, fewest, most, *_ = zip(*(row[:3] for row in rows), strict=True)
+    for numbers in (queries, fewest, most):
+        assert list(numbers) == sorted(numbers, reverse=True)
+    assert all(low <= number <= high for number, low, high in zip(queries, fewest, most, strict=True))
     statistics = pl.read_parquet(run / "statistics.parquet").sort("n_sessions").row(-1, named=True)
     ratio = statistics["n_configurations"] / statistics["n_queries"]
-    assert all(row[1] == pytest.approx(ratio * row[0], abs=ratio + 1) for row in rows)
+    assert rows[1][3] == pytest.approx(ratio * queries[1], abs=ratio + 1)
     assert f"{statistics['n_queries']:,} queries" in said
+    assert "The difference of the pilot is uncertain" not in said
 
 
 def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(run):
@@ -76,6 +79,8 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
     assert row["difference"] < 0
     assert f"is {-row['difference']:.3f} below that of ERR" in said
     assert f"To detect a difference of {-row['difference']:.3g} " in said
+    ends = f"{row['ci_low']:.3g} to {row['ci_high']:.3g}"
+    assert f"The difference of the pilot is uncertain itself, {ends}: --difference sets" in said
 
 
 @pytest.mark.parametrize(
@@ -90,6 +95,7 @@ def test_without_a_difference_that_of_the_run_is_taken(run):
         (["--difference", "nan"], "from 0.0001 to 2"),
         (["--difference", "1e-200"], "from 0.0001 to 2"),
         (["--difference", "-inf"], "from 0.0001 to 2"),
+        (["--difference", "-0.05"], "the size of the difference, whichever metric is ahead"),
         (["--alpha", "1e-300"], "expected 1e-12 or more"),
         (["--comparisons", "1000000000000000"], "expected 1e-12 or more"),
         (["--power", "1"], "between 0.5 and 0.999"),
@@ -148,12 +154,6 @@ def test_patterns_that_lack_a_configuration_are_named(run, tmp_path):
     changed = changed_table(run, tmp_path / "changed", "patterns", lambda rows: rows.head(50))
     wanted = f"{changed / 'patterns.parquet'} is broken (configurations without a click pattern)"
     assert wanted in tiny.refusal("power", changed)
-
-
-def test_a_negative_seed_is_wrong_usage(run):
-    ended = tiny.inside("power", run, "--seed", "-1")
-    assert ended.code == 2
-    assert "Traceback" not in ended.err
 
 
 def sample_of(run, **wanted):

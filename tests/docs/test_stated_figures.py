@@ -9,6 +9,7 @@ from support.places import ROOT
 
 COVERAGE = pl.read_csv(ROOT / "reports" / "calibration" / "coverage.csv")
 TAILS = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
+POWER = pl.read_csv(ROOT / "reports" / "calibration" / "power.csv")
 SAVED = pl.read_csv(ROOT / "reports" / "active" / "saved.csv")
 COSTS = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
 LOGNORMAL = COVERAGE.filter(pl.col("weights").str.starts_with("lognormal"), pl.col("queries") >= 500)
@@ -49,6 +50,25 @@ def test_heavier_tails_are_admitted_where_they_are_found(name):
     assert min(heavy["coverage"].min(), TAILS["coverage"].min()) < 0.8
     short = TAILS.filter(pl.col("coverage") < 0.8)
     assert (short["labelled"] > 0.9).all()
+
+
+def ends(values, digits):
+    """Return the least and the greatest, rounded."""
+    return [round(values.min(), digits), round(values.max(), digits)]
+
+
+def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
+    pattern = (
+        r"held what the same queries need in the whole one for (\d+\.\d) to (\d+\.\d) % of the differences, "
+        r"and what other queries of such logs need for (\d+\.\d) to (\d+\.\d) %; the ratio of a difference "
+        r"to its error grew by a factor of (\d\.\d\d) to (\d\.\d\d) of that promised"
+    )
+    same, others = (POWER[f"in_range_{name}"] * 100 for name in ("same", "others"))
+    growth = POWER["growth_found"] / POWER["growth_promised"]
+    expected = [*ends(same, 1), *ends(others, 1), *ends(growth, 2)]
+    text = " ".join(page("docs/explanation/method.md").split())
+    assert numbers(pattern, text) == expected
+    assert same.min() > 90
 
 
 def test_labels_saved_are_those_of_the_experiments():

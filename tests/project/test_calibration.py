@@ -44,7 +44,7 @@ def test_calibration_writes_a_row_for_each_kind_of_world_size_and_statistic(cove
 def test_the_page_of_calibration_has_the_tables_made_and_says_which_are_not(coverage_of_two_worlds):
     page = (coverage_of_two_worlds / "README.md").read_text(encoding="utf-8")
     assert page.count("\n| lognormal 1.15 | few | 50 | 2 |") == 6
-    assert page.count("Not made yet.") == 8
+    assert page.count("Not made yet.") == 9
     assert "$" not in page
 
 
@@ -75,6 +75,30 @@ def test_coverage_counts_intervals_above_and_below_the_truth_and_those_with_a_ca
     assert found["mean_width"] == pytest.approx((0.2 + 0.3 + 0.9 + 0.2) / 4)
     assert found["labelled"] == 2 / 5
     assert found["coverage_unlabelled"] == pytest.approx(1 / 3)
+
+
+def test_what_power_promised_is_set_against_the_same_queries_and_against_other_logs(benchmark_module):
+    rows = [  # log, promised, least, most, what the thin log and the whole one have
+        (0, 0.5, 0.2, 0.9, 4.0, 2.0),  # half as much: held; the other log: 6 / 4, above
+        (1, 0.5, 0.4, 0.8, 5.0, 6.0),  # 1.2 times as much: above; the other log: 2 / 5, held
+    ]
+    frame = pl.DataFrame(rows, orient="row", schema=["log", "queries", "fewest", "most", "pilot", "needed"])
+    frame = frame.with_columns(key=pl.lit("a"), factor=pl.lit(4), sessions=pl.lit(3.0), noise=pl.lit(0.6))
+    (found,) = benchmark_module("power").summary(frame).iter_rows(named=True)
+    assert (found["logs"], found["differences"]) == (2, 2)
+    assert (found["needed_promised"], found["needed_found"]) == (0.5, pytest.approx(0.85))
+    assert found["growth_promised"] == pytest.approx(math.sqrt(2))
+    assert found["growth_found"] == pytest.approx((0.5 * 1.2) ** -0.25)
+    shares = ("at_most_same", "in_range_same", "at_most_others", "in_range_others")
+    assert [found[name] for name in shares] == [0.5] * 4
+
+
+@pytest.mark.thorough
+def test_logs_that_are_thinned_promise_what_the_whole_has(benchmark_module):
+    found = benchmark_module("power").of_kind(("rbp", 5000, 60, 2, 3))
+    assert found["factor"].to_list() == [2, 4, 16]
+    assert found["differences"].to_list() == [30] * 3
+    assert found["at_most_same"].min() > 0.7
 
 
 def test_a_false_alarm_is_a_p_value_below_five_percent(benchmark_module):

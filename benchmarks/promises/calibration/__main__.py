@@ -3,8 +3,8 @@
     python -m benchmarks.promises.calibration [--only NAME] [--worlds N] [--seed N] [--processes N] …
 
 Coverage of the intervals, other intervals beside them (methods), false alarms, planted metrics found again
-(recovery), judges compared by clicks (judges), runs compared when users
-have habits (users), Algorithm 3 against its closed form (rankers), and cost.
+(recovery), judges compared by clicks (judges), runs compared when users have habits (users), what power says
+of longer logs (power), Algorithm 3 against its closed form (rankers), and cost.
 Writes a table for each, pictures, and a README.md.
 """
 
@@ -22,6 +22,7 @@ from benchmarks.promises.calibration import (
     coverage,
     judges,
     methods,
+    power,
     rankers,
     recovery,
     tails,
@@ -54,7 +55,7 @@ def _options() -> argparse.Namespace:
         type=int,
         default=1000,
         help="of each kind and size; alarms: 3 times as many; methods, tails: 0.3 times; recovery, users: "
-        "0.1 times",
+        "0.1 times; power: 0.01 times",
     )
     parser.add_argument("--only", choices=QUESTIONS)
     parser.add_argument("--seed", type=int, default=0)
@@ -79,6 +80,7 @@ def answer(question: str, options: argparse.Namespace) -> pl.DataFrame:
         "recovery": recovery.measured,
         "judges": judges.measured,
         "users": users.measured,
+        "power": power.measured,
     }
     table = measured[question](options.worlds, options.seed, options.processes)
     if question == "coverage":

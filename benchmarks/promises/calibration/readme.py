@@ -110,6 +110,14 @@ def _tails_verdict(table: pl.DataFrame) -> str:
     )
 
 
+def _power_verdict(table: pl.DataFrame) -> str:
+    return (
+        "| the range that `power` gives for a log 2, 4 or 16 times as long holds what the same queries need "
+        f"there in 90 % of cases or more | in {_span(table['in_range_same'])} %; what other queries need in "
+        f"{_span(table['in_range_others'])} % |"
+    )
+
+
 VERDICTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "coverage": _coverage_verdict,
     "tails": _tails_verdict,
@@ -118,6 +126,7 @@ VERDICTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "recovery": _recovery_verdict,
     "judges": _judges_verdict,
     "users": _users_verdict,
+    "power": _power_verdict,
     "rankers": _rankers_verdict,
     "cost": _cost_verdict,
 }
@@ -283,6 +292,25 @@ def _users_table(table: pl.DataFrame) -> str:
     return markdown(rows, columns)
 
 
+def _power_table(table: pl.DataFrame) -> str:
+    columns: dict[str, Cell] = {
+        "world": _text("world"),
+        "queries": _count("queries"),
+        "times as long": _text("factor"),
+        "sessions a query": _number("sessions_per_query", 0),
+        "logs": _count("logs"),
+        "due to sessions": _share("noise"),
+        "needed, promised": _share("needed_promised"),
+        "found": _share("needed_found"),
+        "growth promised": _number("growth_promised", 2),
+        "growth found": _number("growth_found", 2),
+        "in the range": _share("in_range_same"),
+        "at most": _share("at_most_same"),
+        "other queries": _share("in_range_others"),
+    }
+    return markdown(table.to_dicts(), columns)
+
+
 def _rankers_table(table: pl.DataFrame) -> str:
     columns: dict[str, Cell] = {
         "configurations": _text("configurations"),
@@ -315,6 +343,7 @@ TABLES: dict[str, Callable[[pl.DataFrame], str]] = {
     "recovery": _recovery_table,
     "judges": _judges_table,
     "users": _users_table,
+    "power": _power_table,
     "rankers": _rankers_table,
     "cost": _cost_table,
 }

@@ -38,6 +38,7 @@ def _without_package() -> ModuleType:
 
 if TYPE_CHECKING:
     from scipy.special import (  # noqa: TID251 - their types alone
+        chdtri,
         expit,
         log_expit,
         logit,
@@ -51,5 +52,6 @@ else:
     expit, log_expit, logit = _functions.expit, _functions.log_expit, _functions.logit
     ndtr, ndtri = _functions.ndtr, _functions.ndtri
     stdtr, stdtrit = _functions.stdtr, _functions.stdtrit
+    chdtri = _functions.chdtri
 
-__all__ = ["expit", "log_expit", "logit", "ndtr", "ndtri", "stdtr", "stdtrit"]
+__all__ = ["chdtri", "expit", "log_expit", "logit", "ndtr", "ndtri", "stdtr", "stdtrit"]

@@ -19,17 +19,6 @@ POOLED_CONFIGURATIONS = 1000
 """So many configurations, those with the fewest sessions above one, stand for those with one session."""
 
 
-def session_variances(sample: Sample) -> Floats:
-    """Return (N, C) variances between sessions; those with one session have the mean of those with few.
-
-    NaN where no configuration has two sessions.
-    """
-    variances, single, few = _variances(sample)
-    pooled = variances[:, few].mean(axis=1) if few.any() else np.full(len(variances), np.nan)
-    whole: Floats = np.where(single, pooled[:, None], variances).T
-    return whole
-
-
 def weighted_noise(sample: Sample) -> Floats:
     """Return (Q, 3 C + 2) sums of each query for `weighted_reliability`.
 

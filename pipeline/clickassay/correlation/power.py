@@ -1,28 +1,26 @@
 """How much has to be judged and clicked to detect a difference between two metrics (method 7.6).
 
-A difference of two weighted correlations is d = D / √S, D a difference of covariances and S the variance
-of the click metric. With f times the sessions, sampling noise shrinks: the variance of D over samples of
-Q queries is (A + B/f)/Q, where B/f is due to sampling, and S shrinks by the same factor for d and its
-error. So Q (A + B/f) queries are needed where Q (A + B) would be at present. A and B come from a pilot:
-its error as it is, and with sampling noise added as if each configuration had half the sessions.
+The squared error of a difference d of two weighted correlations is (A + B/f)/Q for Q queries and a log f
+times as long: A because queries differ, B because a log has some of all sessions that there could be. A
+longer log shows the lists of a query in other proportions, and further lists, and clicks on them; so what
+is drawn is the session. B follows from what each session adds to d, its influence. The error of a pilot is
+A + B together, so A + B/f is what is left without B (1 - 1/f). That error is uncertain itself, as its degrees
+of freedom tell, and what is left is so still more: hence ranges.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Floats, Sample, SampleKey
+from clickassay.core.records import Sample, SampleKey
+from clickassay.core.special import chdtri
 from clickassay.correlation.comparisons import detectable_errors, difference_spread, queries_needed
-from clickassay.correlation.jackknife import Spread, no_rounding
-from clickassay.correlation.noise import session_variances, weighted_noise, weighted_reliability
-from clickassay.correlation.weighted import centred_sums, correlation_matrix, sample_moments
-
-DRAWS = 32
-"""Samples with noise added; they give the mean variance to a few per cent."""
+from clickassay.correlation.jackknife import CONFIDENCE, Spread, difference_interval, no_rounding
+from clickassay.correlation.weighted import correlation_matrix, deviations, sample_moments
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,11 @@ class Pilot:
         The difference in the sample, its standard error, and the degrees of freedom of that.
     queries, configurations, sessions
         Size of the sample.
-    noise
-        Part of the error's square that is due to the sampling of clicks, 0..1; None where too few
-        configurations have two sessions to estimate it.
+    ci_low, ci_high
+        95 % interval of the difference.
+    noise, noise_low, noise_high
+        Part of the error's square that would vanish with ever more sessions, and its 95 % interval; the
+        interval is within 0..1, the estimate can be above 1 by chance.
     """
 
     difference: float
@@ -46,7 +46,11 @@ class Pilot:
     queries: int
     configurations: int
     sessions: int
-    noise: float | None
+    ci_low: float
+    ci_high: float
+    noise: float
+    noise_low: float
+    noise_high: float
 
     @property
     def spread(self) -> Spread:
@@ -56,15 +60,29 @@ class Pilot:
 
 @dataclass(frozen=True)
 class RequiredSize:
-    """Size of the sample that is needed when configurations have `factor` times the pilot's sessions."""
+    """Size of the sample that is needed when a log is `factor` times as long as the pilot's.
+
+    Attributes
+    ----------
+    factor
+        Sessions per query as multiples of the pilot's.
+    queries, fewest, most
+        Judged queries, and their 95 % range, as the standard error of the pilot is uncertain.
+    configurations
+        Judged lists of these queries at factor 1; None at others, where a log shows more or fewer.
+    sessions
+        Of these queries.
+    """
 
     factor: float
     queries: int
-    configurations: int
+    fewest: int
+    most: int
+    configurations: int | None
     sessions: int
 
 
-def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: int) -> Pilot:
+def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str) -> Pilot:
     """Measure a pilot.
 
     Parameters
@@ -73,8 +91,6 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
         Configurations of one market, depth and judge.
     click, metric_a, metric_b
         The click metric and the two editorial metrics.
-    seed
-        Seed of the added noise.
 
     Raises
     ------
@@ -89,13 +105,15 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
         if name not in names:
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
     small = sample.narrowed([click], [metric_a, metric_b])
-    moments = sample_moments(small)
-    difference, spread = _difference(small, moments)
+    difference, spread = _difference(small)
     if not spread.error.item() > 0:
         raise SettingsError(
             f"the difference of {metric_a} and {metric_b} with {click} has no standard error in this run: "
             "too few queries vary; choose another pair or a larger run"
         )
+    low, high = (end.item() for end in difference_interval(np.array([[difference]]), spread))
+    noise = session_noise(small) / spread.error.item() ** 2
+    low_error, high_error = _error_range(spread.degrees.item())
     return Pilot(
         difference=difference,
         error=spread.error.item(),
@@ -103,8 +121,39 @@ def pilot_of(sample: Sample, click: str, metric_a: str, metric_b: str, *, seed: 
         queries=len(small.queries),
         configurations=len(small.sessions),
         sessions=int(small.sessions.sum()),
-        noise=_noise_part(small, moments, spread.error.item(), np.random.default_rng(seed)),
+        ci_low=low,
+        ci_high=high,
+        noise=noise,
+        noise_low=min(1.0, noise / high_error),
+        noise_high=min(1.0, noise / low_error),
     )
+
+
+def session_noise(sample: Sample) -> float:
+    """Return what sessions, drawn one by one, add to the squared error of a difference of two correlations.
+
+    A session in configuration i whose click metric is y changes r_a - r_b by c/N (its influence), with
+    standardised z of the click metric, a and b of the editorial ones, s the scale of the click metric:
+
+        c = shift_i + slope_i (y - mean_i)
+        shift = z (a - b) - (r_a - r_b) z^2/2 - (r_a a^2 - r_b b^2)/2,   slope = (a - b - (r_a - r_b) z)/s
+
+    The answer is sum c^2 / N^2, over all N sessions.
+
+    Parameters
+    ----------
+    sample
+        With one click metric and two editorial metrics, none of them constant.
+    """
+    n, sessions = sample.sessions, sample.sessions.sum()
+    y, x = deviations(sample.click_values, n), deviations(sample.editorial_values, n)
+    scale_y, scale_x = (np.sqrt((part * part * n).sum(axis=1, keepdims=True) / sessions) for part in (y, x))
+    z, (a, b) = (y / scale_y)[0], x / scale_x
+    r_a, r_b = ((z * part * n).sum() / sessions for part in (a, b))
+    shift = z * (a - b) - (r_a - r_b) / 2 * z**2 - (r_a * a**2 - r_b * b**2) / 2
+    slope = (a - b - (r_a - r_b) * z) / scale_y[0]
+    between = np.where(n > 1, (n - 1) * sample.click_variances[:, 0], 0.0)
+    return float((n * shift**2 + slope**2 * between).sum() / sessions**2)
 
 
 def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str) -> int:
@@ -123,16 +172,14 @@ def required_sizes(
     pilot
         Estimate and size of a sample.
     difference
-        The difference to detect, at the pilot's sessions per configuration; not 0.
+        The difference to detect, at the pilot's sessions per query; not 0.
     factors
-        Sessions per configuration as multiples of the pilot's.
+        Sessions per query as multiples of the pilot's.
     alpha, power
         Significance level of the two-sided test, and the chance to detect the difference.
     """
-    chosen = factors if pilot.noise is not None else (1.0,)
-    return tuple(
-        _required_size(pilot, _queries(pilot, difference, alpha, power), factor) for factor in chosen
-    )
+    queries = _queries(pilot, difference, alpha, power)
+    return tuple(_required_size(pilot, queries, factor) for factor in factors)
 
 
 def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
@@ -141,12 +188,21 @@ def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
 
 
 def _required_size(pilot: Pilot, queries: float, factor: float) -> RequiredSize:
-    noise = pilot.noise or 0.0
-    needed = max(2, math.ceil(queries * (1 - noise * (1 - 1 / factor))))
+    """Return the size at a factor: queries (V - B (1 - 1/f)), V = A + B as estimated, and at its ends."""
+    errors = (1.0, *_error_range(pilot.degrees))
+    parts = (v - min(v, pilot.noise) * (1 - 1 / factor) for v in errors)
+    needed, fewest, most = (max(2, math.ceil(queries * part)) for part in parts)
     share = needed / pilot.queries
-    return RequiredSize(
-        factor, needed, math.ceil(share * pilot.configurations), math.ceil(share * pilot.sessions * factor)
+    lists = math.ceil(share * pilot.configurations) if factor == 1 else None
+    return RequiredSize(factor, needed, fewest, most, lists, math.ceil(share * pilot.sessions * factor))
+
+
+def _error_range(degrees: float) -> tuple[float, float]:
+    """Return the ends of the range of a squared error, as parts of its estimate (chi-square)."""
+    low, high = (
+        degrees / float(chdtri(degrees, tail)) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     )
+    return low, high
 
 
 def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> float:
@@ -155,32 +211,10 @@ def _queries(pilot: Pilot, difference: float, alpha: float, power: float) -> flo
     return float(found.item())
 
 
-def _difference(sample: Sample, moments: Floats) -> tuple[float, Spread]:
+def _difference(sample: Sample) -> tuple[float, Spread]:
     """Return the difference of the two correlations, and its spread."""
     found = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     difference = no_rounding(found[:, :1] - found[:, 1:])
     pair = np.array([0]), np.array([1])
-    spread = difference_spread(moments, difference, pair, n_editorial=2)
+    spread = difference_spread(sample_moments(sample), difference, pair, n_editorial=2)
     return difference.item(), spread
-
-
-def _noise_part(sample: Sample, moments: Floats, error: float, rng: np.random.Generator) -> float | None:
-    """Return B / (A + B): see the head of this module."""
-    reliability = _reliability(sample, moments)
-    if np.isnan(reliability):
-        return None
-    deviation = np.sqrt(session_variances(sample) / sample.sessions[:, None])
-    squares = []
-    for _ in range(DRAWS):
-        noise = deviation * rng.standard_normal(deviation.shape)
-        noisy = replace(sample, click_values=sample.click_values + noise)
-        squares.append(_difference(noisy, sample_moments(noisy))[1].error.item() ** 2)
-    # half the sessions: error² = (A + 2 B)/(Q S), S = 1 + (1 - reliability) times as large
-    at_half = float(np.mean(squares)) * (2 - reliability)
-    return min(1.0, max(0.0, at_half / error**2 - 1))
-
-
-def _reliability(sample: Sample, moments: Floats) -> float:
-    centred = centred_sums(moments.sum(axis=0), 1, 2)
-    noise = weighted_noise(sample).sum(axis=0)
-    return float(weighted_reliability(centred.squares_y, centred.sessions, noise, 1)[0])

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm, t
+from scipy.stats import chi2, norm, t
 
 from clickassay.core.errors import SettingsError
 from clickassay.correlation.comparisons import comparisons
-from clickassay.correlation.power import Pilot, pilot_of, required_sizes, smallest_difference
+from clickassay.correlation.power import Pilot, pilot_of, required_sizes, session_noise, smallest_difference
 
-PLAIN = Pilot(0.05, 0.02, 1e9, queries=400, configurations=1000, sessions=30_000, noise=None)
+SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
+PLAIN = Pilot(0.05, 0.02, 1e9, **SIZE, ci_low=0.01, ci_high=0.09, noise=0.5, noise_low=0.5, noise_high=0.5)
 
 
 def test_queries_follow_the_textbook_formula():
@@ -22,15 +23,26 @@ def test_queries_follow_the_textbook_formula():
     assert need.sessions == math.ceil(need.queries * 30_000 / 400)
 
 
-def test_without_knowledge_of_noise_only_the_pilots_sessions_are_planned_for():
-    assert [need.factor for need in required_sizes(PLAIN, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)] == [1]
-
-
-def test_more_sessions_save_the_part_of_queries_that_is_due_to_noise():
-    half = replace(PLAIN, noise=0.5)
-    queries = [need.queries for need in required_sizes(half, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)]
+def test_more_sessions_save_the_part_of_queries_that_is_due_to_them():
+    queries = [need.queries for need in required_sizes(PLAIN, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)]
     assert queries[0] / queries[1] == pytest.approx(1.5, rel=0.01)
     assert queries[2] / queries[1] == pytest.approx(0.75, rel=0.01)
+
+
+def test_lists_are_counted_only_for_logs_as_long_as_the_pilot():
+    needs = required_sizes(PLAIN, 0.05, (0.5, 1, 2), alpha=0.05, power=0.8)
+    assert [need.configurations is None for need in needs] == [True, False, True]
+
+
+def test_the_range_follows_from_the_uncertainty_of_the_squared_error():
+    ten = replace(PLAIN, degrees=10.0, noise=0.9)
+    same, longer = required_sizes(ten, 1e-3, (1, 4), alpha=0.05, power=0.8)
+    low, high = 10 / chi2.ppf(0.975, 10), 10 / chi2.ppf(0.025, 10)  # 0.49 and 3.08
+    assert [same.fewest / same.queries, same.most / same.queries] == pytest.approx([low, high], rel=1e-4)
+    assert longer.queries / same.queries == pytest.approx(1 - 0.9 * 3 / 4, rel=1e-4)
+    # at the lower end all of it is due to sessions: a log four times as long needs a quarter
+    expected = [low / 4, high - 0.9 * 3 / 4]
+    assert [longer.fewest / same.queries, longer.most / same.queries] == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_smallest_difference_is_that_which_needs_just_the_pilots_queries():
@@ -65,7 +77,7 @@ def drawn(make_sample, rng, queries, per_configuration):
 @pytest.mark.parametrize("factor", [1, 4])
 def test_the_stated_power_is_reached_with_the_required_queries(make_sample, factor):
     rng = np.random.default_rng(12)
-    pilots = [pilot_of(drawn(make_sample, rng, 400, 5), "C0", "E0", "E1", seed=1) for _ in range(12)]
+    pilots = [pilot_of(drawn(make_sample, rng, 400, 5), "C0", "E0", "E1") for _ in range(12)]
     mean = replace(
         pilots[0],
         difference=float(np.mean([pilot.difference for pilot in pilots])),
@@ -80,14 +92,94 @@ def test_the_stated_power_is_reached_with_the_required_queries(make_sample, fact
     assert 0.68 <= detected <= 0.92  # 0.8 with its own error, and that of the pilots
 
 
+def single_sessions(sample, rng):
+    """Return (N, n) clicks of single sessions, 0 or 1, whose means the sample has; row by row."""
+    counts = np.rint(sample.click_values[:, 0] * sample.sessions).astype(int)
+    pairs = zip(counts, sample.sessions, strict=True)
+    return [rng.permutation(np.arange(total) < clicked) for clicked, total in pairs]
+
+
+def thinned(sample, part, rng):
+    """Keep each session with this chance."""
+    kept = [row[rng.random(len(row)) < part] for row in single_sessions(sample, rng)]
+    some = np.array([len(row) > 0 for row in kept])
+    sizes, clicked = (np.array([measure(row) for row in kept if len(row)]) for measure in (len, np.mean))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.where(sizes > 1, clicked * (1 - clicked) * sizes / (sizes - 1), np.nan)
+    numbers, index = np.unique(sample.query_index[some], return_inverse=True)
+    return replace(
+        sample,
+        queries=tuple(f"{number:04}" for number in numbers),
+        query_index=index,
+        sessions=sizes,
+        click_values=clicked[:, None],
+        click_variances=variance[:, None],
+        null_success=sample.null_success[some],
+        editorial_values=sample.editorial_values[some],
+        configuration_ids=sample.configuration_ids.filter(some),
+        click_entropy=np.zeros(len(numbers)),
+    )
+
+
+def difference_of(sample, clicks, weights):
+    """Return the difference of two weighted correlations, sessions one by one with weights of their own."""
+    n = np.array([row.sum() for row in weights])
+    y = np.array([(row * of).sum() for row, of in zip(weights, clicks, strict=True)]) / n
+    clicked = y - np.average(y, weights=n)
+    found = []
+    for column in sample.editorial_values.T:
+        x = column - np.average(column, weights=n)
+        found.append((n * x * clicked).sum() / math.sqrt((n * x**2).sum() * (n * clicked**2).sum()))
+    return found[0] - found[1]
+
+
+def test_what_sessions_add_is_the_sum_of_squares_of_what_each_changes(make_sample):
+    rng = np.random.default_rng(8)
+    sample = thinned(drawn(make_sample, rng, 20, 4), 0.7, rng)  # with lists of one session
+    assert (sample.sessions == 1).any()
+    clicks = [row.astype(float) for row in single_sessions(sample, rng)]
+    ones = [np.ones(len(row)) for row in clicks]
+    changes = []
+    for row, of in enumerate(ones):
+        for place in range(len(of)):
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = [one.copy() for one in ones]
+                moved[row][place] += step
+                ends.append(difference_of(sample, clicks, moved))
+            changes.append((ends[0] - ends[1]) / 2e-5)
+    assert session_noise(sample) == pytest.approx(np.sum(np.square(changes)), rel=1e-6)
+
+
+def variance_of(pilot, sample):
+    """Return the squared error on the scale of the covariance, which does not change with sessions."""
+    values = sample.click_values[:, 0]
+    mean = np.average(values, weights=sample.sessions)
+    return pilot.error**2 * np.average((values - mean) ** 2, weights=sample.sessions)
+
+
+def test_thin_logs_tell_on_average_what_the_whole_one_needs(make_sample):
+    rng = np.random.default_rng(5)
+    whole = drawn(make_sample, rng, 300, 12)
+    needed = variance_of(pilot_of(whole, "C0", "E0", "E1"), whole)
+    promised = []
+    for _ in range(30):
+        thin = thinned(whole, 0.25, rng)
+        pilot = pilot_of(thin, "C0", "E0", "E1")
+        now, longer = required_sizes(pilot, 1e-3, (1, 4), alpha=0.05, power=0.8)
+        promised.append(longer.queries / now.queries * variance_of(pilot, thin))
+    assert np.mean(promised) == pytest.approx(needed, rel=0.12)
+
+
 def test_the_pilot_has_the_difference_of_the_table_and_its_error(make_sample):
     sample = drawn(make_sample, np.random.default_rng(3), 150, 20)
-    pilot = pilot_of(sample, "C0", "E0", "E1", seed=0)
+    pilot = pilot_of(sample, "C0", "E0", "E1")
     row = comparisons(sample).row(0, named=True)
     assert pilot.difference == pytest.approx(row["difference"], abs=1e-12)
+    assert [pilot.ci_low, pilot.ci_high] == pytest.approx([row["ci_low"], row["ci_high"]], abs=1e-12)
     assert 1.9 * pilot.error < row["ci_high"] - row["difference"] < 2.2 * pilot.error
     assert (pilot.queries, pilot.configurations) == (150, 300)
-    turned = pilot_of(sample, "C0", "E1", "E0", seed=0)
+    turned = pilot_of(sample, "C0", "E1", "E0")
     assert turned.difference == pytest.approx(-pilot.difference)
 
 
@@ -95,11 +187,11 @@ def test_the_pilot_has_the_difference_of_the_table_and_its_error(make_sample):
 def test_an_unknown_metric_is_refused_with_those_that_there_are(make_sample, names):
     sample = drawn(make_sample, np.random.default_rng(3), 30, 20)
     with pytest.raises(SettingsError, match="is not in this run; it has"):
-        pilot_of(sample, *names, seed=0)
+        pilot_of(sample, *names)
 
 
 def test_a_difference_without_spread_is_refused(make_sample):
     sample = drawn(make_sample, np.random.default_rng(3), 30, 20)
     same = replace(sample, editorial_values=sample.editorial_values[:, [0, 0]])
     with pytest.raises(SettingsError, match="no standard error"):
-        pilot_of(same, "C0", "E0", "E1", seed=0)
+        pilot_of(same, "C0", "E0", "E1")

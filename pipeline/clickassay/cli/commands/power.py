@@ -8,16 +8,14 @@ import typer
 
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.options import CLICK_METRIC, JSON, RUN, SampleOptions
-from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings import Settings
 
 if TYPE_CHECKING:
     from clickassay.core.records import Sample
     from clickassay.correlation.power import Pilot, RequiredSize
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
-"""Sessions per configuration that are shown, as multiples of the pilot's."""
+"""Sessions per query that are shown, as multiples of the pilot's."""
 
 SMALLEST = 1e-4
 """A difference below this would take more queries than anyone has, and matter to nobody."""
@@ -46,9 +44,10 @@ class TestOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no test can have."""
-        if self.difference is not None and not SMALLEST <= abs(self.difference) < 2:
+        if self.difference is not None and not SMALLEST <= self.difference < 2:
             raise SettingsError(
-                f"--difference {self.difference}: expected a number from {SMALLEST} to 2, e.g. 0.05"
+                f"--difference {self.difference}: expected a number from {SMALLEST} to 2, e.g. 0.05: "
+                "the size of the difference, whichever metric is ahead"
             )
         if not 0.5 <= self.power <= 0.999:
             raise SettingsError(f"--power {self.power}: expected a number between 0.5 and 0.999")
@@ -68,12 +67,11 @@ def power(
     run_folder: RUN,
     test: TestOptions,
     sample: SampleOptions,
-    settings: Annotated[Settings, settings_of("seed")],
     pair: Annotated[str, typer.Option(help="Two editorial metrics with a comma.")] = "ERR,DCG",
     click_metric: CLICK_METRIC = "MeanRR",
     json: JSON = False,
 ) -> None:
-    """Compute how many judged queries, configurations and sessions it takes to detect a difference.
+    """Compute how many judged queries and sessions it takes to detect a difference.
 
     The run serves as the pilot of this power analysis.
 
@@ -90,7 +88,7 @@ def power(
     run = FinishedRun(run_folder)
     chosen = run.sample(run.key(sample.choice)).sample
     tests = test.comparisons or family_size(run.table(COMPARISONS), chosen.key, click_metric)
-    found = _analyse(chosen, (click_metric, *_pair(pair)), test, tests, settings.seed)
+    found = _analyse(chosen, (click_metric, *_pair(pair)), test, tests)
     if json:
         write_json({"run": str(run_folder), **chosen.key.columns, **asdict(found)})
     else:
@@ -112,13 +110,11 @@ class PowerAnalysis:
     required: "tuple[RequiredSize, ...]"
 
 
-def _analyse(
-    sample: "Sample", names: tuple[str, str, str], test: TestOptions, tests: int, seed: int
-) -> PowerAnalysis:
+def _analyse(sample: "Sample", names: tuple[str, str, str], test: TestOptions, tests: int) -> PowerAnalysis:
     from clickassay.correlation.power import pilot_of, required_sizes, smallest_difference
 
     click_metric, first, second = names
-    pilot = pilot_of(sample, click_metric, first, second, seed=seed)
+    pilot = pilot_of(sample, click_metric, first, second)
     wanted = abs(pilot.difference if test.difference is None else test.difference)
     if wanted < SMALLEST:
         raise SettingsError(f"{first} and {second} do not differ in this run: give --difference")
@@ -136,8 +132,6 @@ def _analyse(
 
 
 def _show(source: str, found: PowerAnalysis) -> None:
-    from clickassay.correlation.jackknife import MIN_QUERIES
-
     pilot = found.pilot
     say(
         f"Pilot: {source}: "
@@ -145,14 +139,30 @@ def _show(source: str, found: PowerAnalysis) -> None:
         _describe(pilot, *found.pair, found.click_metric),
         f"To detect a difference of {found.difference:.3g} with power {found.power:g}, {_test_text(found)}:",
     )
-    _show_sizes(found.required, pilot.sessions / pilot.configurations)
+    _show_sizes(found.required, pilot.sessions / pilot.queries)
     say(
-        f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}. "
-        "Further queries are assumed to be like those of the pilot. What more sessions of the same "
-        "configurations save is less certain than the row of the pilot."
+        "Ranges are for the pilot's own queries, as its standard error is uncertain; other queries can need "
+        "more. A longer log also shows further lists, which are to be judged too. "
+        f"A sample like the pilot detects a difference of {found.smallest_difference:.3g}.",
+        *_cautions(found),
     )
+
+
+def _cautions(found: PowerAnalysis) -> list[str]:
+    """Return what keeps the table from being relied on, a sentence or two each."""
+    from clickassay.correlation.jackknife import MIN_QUERIES
+
+    pilot, said = found.pilot, []
+    if found.difference == abs(pilot.difference):
+        said.append(
+            f"The difference of the pilot is uncertain itself, {pilot.ci_low:.3g} to {pilot.ci_high:.3g}: "
+            "--difference sets the one that would matter."
+        )
     if pilot.queries < MIN_QUERIES:
-        say(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
+        said.append(f"Do not rely on this: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}.")
+    if min(need.queries for need in found.required) < MIN_QUERIES:
+        said.append(f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution.")
+    return said
 
 
 def _test_text(found: PowerAnalysis) -> str:
@@ -167,28 +177,31 @@ def _test_text(found: PowerAnalysis) -> str:
 
 def _describe(pilot: "Pilot", first: str, second: str, click: str) -> str:
     side = "below" if pilot.difference < 0 else "above"
-    share = "" if pilot.noise is None else f"; {_noise_text(pilot.noise)} is the sampling of clicks"
     return (
         f"There the correlation of {first} with {click} is {abs(pilot.difference):.3f} {side} that of "
-        f"{second} (standard error {pilot.error:.3f}){share}"
+        f"{second} (standard error {pilot.error:.3f}; of its square, {pilot.noise_low:.0%} to "
+        f"{pilot.noise_high:.0%} is due to the number of sessions)"
     )
 
 
-def _noise_text(noise: float) -> str:
-    if noise >= 1:  # the estimate is cut at 1: nothing says that queries do not differ
-        return "most of its variance, it is not known how much,"
-    return f"about {noise:.0%} of its variance"
-
-
-def _show_sizes(found: "tuple[RequiredSize, ...]", per_configuration: float) -> None:
-    heads = ("sessions per configuration", "judged queries", "configurations", "sessions")
+def _show_sizes(found: "tuple[RequiredSize, ...]", per_query: float) -> None:
+    heads = ("sessions per query", "judged queries", "95 % range", "configurations", "sessions")
     rows = []
     for need in found:
-        if need.factor < 1 and per_configuration * need.factor < 1:
-            continue  # configurations without a session would be gone
+        if per_query * need.factor < 1:
+            continue  # most queries would be gone
         times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"
-        numbers = (f"{number:,}" for number in (need.queries, need.configurations, need.sessions))
-        rows.append((f"{per_configuration * need.factor:,.1f} ({times})", *numbers))
+        span = f"{need.fewest:,} to {need.most:,}"
+        lists = "" if need.configurations is None else f"{need.configurations:,}"
+        rows.append(
+            (
+                f"{per_query * need.factor:,.1f} ({times})",
+                f"{need.queries:,}",
+                span,
+                lists,
+                f"{need.sessions:,}",
+            )
+        )
     show_table(heads, rows, numbers=heads)
 
 

@@ -23,7 +23,7 @@ from clickassay.core.provenance import versions
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text import visible
 from clickassay.report.build import write_table_files
-from clickassay.report.model import Section
+from clickassay.report.model import Section, Table
 from clickassay.report.writers.markdown import markdown_page
 from clickassay.report.writers.page import downloads, html_page, write_text
 from clickassay.studies.finished_run import FinishedRun
@@ -72,6 +72,11 @@ class ComparisonReport:
     sections: tuple[Section, ...]
     command: str
 
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, in their order on the page."""
+        return tuple(table for section in self.sections for table in section.every_table)
+
 
 def build_comparison(found: RunComparison, command: str) -> ComparisonReport:
     """Turn a comparison into sentences, tables and pictures, without writing anything."""
@@ -108,7 +113,7 @@ def _headline(found: RunComparison, keys: Sequence[SampleKey]) -> tuple[SampleKe
 
 def comparison_html(report: ComparisonReport) -> str:
     """Return the page, self-contained."""
-    files = downloads(report.sections, report.samples)
+    files = downloads(report.tables, report.samples)
     return html_page("comparison.html.j2", home=HOME, mark=html, report=report, files=files)
 
 
@@ -153,7 +158,7 @@ def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Pat
     with published_folder(out, force=force) as folder:
         write_text(folder / "report.html", comparison_html(report))
         write_text(folder / "report.md", comparison_markdown(report))
-        write_table_files(folder / "tables", report.sections)
+        write_table_files(folder / "tables", report.tables)
         info = {"command": report.command, "runs": dict(report.runs), "versions": versions()}
         write_json(folder / SETTINGS_FILE, info)
     return out / "report.html"
