@@ -20,6 +20,7 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.provenance import __version__
+from clickassay.core.text import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.studies.questions import questions
@@ -46,6 +47,8 @@ RUN_FILES = {
     "settings.json",
     "health.json",
     "summary.json",
+    "summary.md",
+    "summary.png",
 } | {f"{table.name}.parquet" for table in RUN_TABLES}
 QUICK = ("--depth", "5", "--iterations", "20", "--quiet")
 
@@ -89,17 +92,43 @@ def test_the_version_is_told():
 # ---- run --------------------------------------------------------------------------------------
 
 
-def test_a_run_tells_where_the_report_is_its_verdict_and_three_findings(finished):
+def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_the_report(finished):
     out, printed = finished
     lines = printed.splitlines()
-    assert lines[0] == f"Report: {out / 'report.html'}"
-    assert [line[:3] for line in lines[2:5]] == ["1. ", "2. ", "3. "]
-    assert all(line.startswith("Caution: ") for line in lines[5:])
-    told = [lines[1].removesuffix("."), *(line[3:] for line in lines[2:5])]
-    told += [line.removeprefix("Caution: ") for line in lines[5:]]
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    decision, first = summary["decision"], summary["findings"][0]
+    assert lines[0] == f"{decision['sentence']}."
+    assert lines[1] == " ".join(filter(None, (decision["reason"], decision["caution"])))
+    assert lines[-1] == f"Report: {out / 'report.html'}"
     report = (out / "report.md").read_text(encoding="utf-8").replace("\\", "")
-    assert report.startswith(f"# {lines[1].removesuffix('.')}\n")
-    assert [finding for finding in told if finding not in report] == []
+    assert report.startswith(f"# {decision['sentence']}\n")
+    told = [line for line in lines if line.startswith("Caution: ")]
+    assert [line for line in told if line.removeprefix("Caution: ") not in report] == []
+    values = [(one["metric"], f"{one['value']:.3f}".replace("-", MINUS)) for one in first["numbers"]]
+    rows = [tuple(line.split()[:2]) for line in lines if line.split()[:1] and line.split()[0] in dict(values)]
+    assert rows == values
+
+
+def test_bars_are_as_long_as_values_and_mark_who_is_among_the_best(finished):
+    out, printed = finished
+    first = json.loads((out / "summary.json").read_text(encoding="utf-8"))["findings"][0]
+    highest = max(abs(one["value"]) for one in first["numbers"])
+    lines = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
+    for one in first["numbers"]:
+        line = lines[one["metric"]]
+        assert line.count("\u2588") == round(24 * max(0.0, one["value"]) / highest)
+        assert line.rstrip().endswith("yes") == (one["metric"] in first["among_best"])
+
+
+def test_a_metric_in_use_turns_the_decision_and_a_full_page_holds_more(log, run, tmp_path):
+    inputs = [part for name, path in log.items() for part in (f"--{name}", path)]
+    ended = inside("run", *inputs, "--out", tmp_path / "run", "--current", "nDCG", "--full", "--json", *QUICK)
+    assert json.loads(ended.out)["decision"]["current"] == "NDCG"
+    plain, full = ((folder / "report.html").read_text("utf-8") for folder in (run, tmp_path / "run"))
+    assert ("NDCG (in use)" in full, "NDCG (in use)" in plain) == (True, False)
+    assert len(full) > len(plain)
+    names = [{path.name for path in (folder / "tables").iterdir()} for folder in (run, tmp_path / "run")]
+    assert names[0] == names[1]
 
 
 def test_a_run_folder_holds_the_files_that_are_promised_and_no_others(run):
@@ -114,7 +143,7 @@ def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_ever
     named = (option, "UCTR", option, "PLC")
     ended = inside("run", *inputs, *named, "--out", tmp_path / "run", "--json", *QUICK)
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
-    assert json.loads(ended.out)["verdict"] == summary["verdict"]["sentence"]
+    assert json.loads(ended.out) == summary
     assert [one["click_metric"] for one in summary["verdict"]["by_click"]] == ["UCTR", "PLC"]
     assert {one["click_metric"] for one in summary["findings"][:2]} == {"UCTR"}
     assert summary["findings"][2]["click_metrics"] == ["UCTR", "PLC"]
@@ -123,7 +152,7 @@ def test_the_click_metrics_that_count_can_be_named_and_the_first_is_that_of_ever
     settings = json.loads((tmp_path / "run" / "settings.json").read_text(encoding="utf-8"))
     assert settings["settings"]["click_metric"] == ["UCTR", "PLC"]
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
-    assert re.search(r"^Headline numbers are for .* and the click metric UCTR\.$", report, re.MULTILINE)
+    assert re.search(r"^- Clicks measured by: UCTR\. ", report, re.MULTILINE)
     for words in ("Differences of correlations with", "Correlation of the baselines with"):
         assert f"{words} UCTR" in report
     assert "orrelation with MeanRR" not in report
@@ -142,7 +171,7 @@ def test_every_table_of_the_report_is_there_as_csv_and_as_latex(run):
     files = list((run / "tables").iterdir())
     assert {file.suffix for file in files} == {".csv", ".tex"}
     texts, papers = ({file.stem for file in files if file.suffix == kind} for kind in (".csv", ".tex"))
-    assert texts - papers == {"definitions", "settings", "inputs", "versions", "table6_draws"}
+    assert texts - papers == {"definitions", "settings", "inputs", "versions", "table6_draws", "levels"}
     assert papers <= texts
     for file in (run / "tables").glob("*.csv"):
         rows = list(csv.reader(io.StringIO(file.read_text(encoding="utf-8"))))

@@ -46,7 +46,6 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
     code, lines = ended(tmp_path, SOME, "--depth", "3")
     assert code == 1
     assert lines == [
-        f"Report: {tmp_path / 'run' / 'report.html'}",
         "FINDING Metrics cannot be compared with these clicks: no list is judged in full.",
         # a and b of three lists, of 3 + 3 + 3 + 2 results
         "54.5 % of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
@@ -63,6 +62,8 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
         "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
+        "Health: no fault found in the log and its judgments.",
+        f"Report: {tmp_path / 'run' / 'report.html'}",
     ]
 
 
@@ -73,8 +74,8 @@ def test_what_it_says_to_do_works(tmp_path):
     assert asked == [("tv", "c")]
     judged = [*SOME, *({"query": query, "url": url, "grade": 0} for query, url in asked)]
     code, lines = ended(tmp_path, judged, "--depth", "3", out="more")
-    assert lines[3].endswith("1 has fewer results, 1 shows a result without a grade and 2 are judged in full")
-    assert (code, lines[1].partition("(")[0]) == (
+    assert lines[2].endswith("1 has fewer results, 1 shows a result without a grade and 2 are judged in full")
+    assert (code, lines[0].partition("(")[0]) == (
         1,
         "FINDING Metrics cannot be compared with these clicks: few lists are judged in full ",
     )
@@ -83,7 +84,7 @@ def test_what_it_says_to_do_works(tmp_path):
 def test_judgments_of_other_queries_are_reported_and_all_is_left_to_judge(tmp_path):
     code, lines = ended(tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3")
     assert code == 1
-    assert lines[2].startswith("0.0 % of the results shown have a grade: 0 of 11,")
+    assert lines[1].startswith("0.0 % of the results shown have a grade: 0 of 11,")
     assert "  tv: a, b, c and 1 more (completes 3 sessions)" in lines  # rather than 2 for 3 labels
     assert (
         "  judgments of these queries: those given name no query of the log; are they spelled alike?" in lines
@@ -108,8 +109,8 @@ def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
     code, lines = ended(
         tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3", "--only-judged"
     )
-    assert (code, len(lines)) == (1, 2)
-    assert "no session is kept" in lines[1]
+    assert (code, len(lines)) == (1, 3)
+    assert "no session is kept" in lines[0]
 
 
 def test_a_log_that_is_judged_in_full_is_no_finding_whatever_its_clicks_say(tmp_path):
@@ -133,8 +134,8 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
 def test_of_several_judges_the_first_is_named(tmp_path):
     judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
     _, lines = ended(tmp_path, judged, "--depth", "3")
-    assert lines[3].startswith("  depth 3, judge ann: of 4 sessions,")
-    assert lines[4:6] == [
+    assert lines[2].startswith("  depth 3, judge ann: of 4 sessions,")
+    assert lines[3:5] == [
         "To judge first, for the most sessions a label at depth 3, judge ann:",
         "  tv: c (completes 2 sessions)",
     ]
@@ -179,7 +180,7 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     assert found.code == 1
     assert len(lines) <= 24
     share = f"{100 * with_grade / len(shown):.1f} %"
-    assert lines[2].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
+    assert lines[1].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from clickassay.report.model import read_run
 from support.reports.report_tables import (
     empty_tables,
+    frame_of,
     nothing_kept_tables,
     one_configuration_tables,
     run_info,
@@ -35,6 +36,18 @@ def hostile_info():
 
 def hostile_tables():
     return run_tables((HOSTILE,), (5,), (f"=cmd|' /C calc'!A0 {HOSTILE}",), n_queries=12, attribute="none")
+
+
+def checks(*statuses):
+    """The table of checks of the log's health with these statuses; those that fire say so."""
+    names = ("no_clicks", "late_clicks", "busy_user")
+    rows = [
+        (name, status, 0.5, 0.25, *("",) * 3)
+        if status == "ok"
+        else (name, status, 0.5, 0.25, f"Of 9 clicks, 3 ({name}) fail: they are late.", "Mend the log.", "")
+        for name, status in zip(names, statuses, strict=False)
+    ]
+    return frame_of("health", rows)
 
 
 RUNS = {

@@ -26,10 +26,10 @@ from clickassay.report.sections.overview import (
 )
 from clickassay.report.verdict.claims import draw_findings
 from support.one_correlation import jackknife
-from support.reports.report_runs import RUNS, settings_with
+from support.reports.report_runs import RUNS, checks, settings_with
 from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
-from support.reports.report_tables import frame_of, run_info, run_tables
+from support.reports.report_tables import run_info, run_tables
 from support.reports.report_world import BASELINES, HEADLINE, HOSTILE
 from support.reports.verdict_world import SURE, UNSURE, correlations, pairs, run_of
 
@@ -244,15 +244,6 @@ def test_facts_say_what_is_measured_where_on_how_much_and_how_sound(tables):
     assert "of the sessions at market m1, depth 5, judge editor" in known["Data"]
 
 
-def health(*statuses):
-    """Checks with these statuses, those that fire with a sentence."""
-    rows = [
-        (name, status, 0.5, 0.25, "" if status == "ok" else f"Of 9 clicks, 3 ({name}) fail.", "Mend it.", "")
-        for name, status in zip(("no_clicks", "late_clicks", "busy_user"), statuses, strict=False)
-    ]
-    return run_of(health=frame_of("health", rows))
-
-
 @pytest.mark.parametrize(
     ("statuses", "line"),
     [
@@ -264,7 +255,7 @@ def health(*statuses):
     ],
 )
 def test_the_health_of_the_log_is_one_line(statuses, line):
-    assert health_line(health(*statuses)) == line
+    assert health_line(run_of(health=checks(*statuses))) == line
 
 
 # ---- the summary's picture ------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from clickassay.core.escape import terminal
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
-from clickassay.report.glossary import linked, terms
+from clickassay.report.glossary import linked, once_a_section, terms
 from support.reports.report_runs import RUNS
 
 WORDS = [term.name for term in terms()]
@@ -96,3 +96,40 @@ def test_the_page_explains_every_term(pages, name):
 
 def test_no_link_of_the_page_stands_within_another(pages):
     assert all(parent != "a" for parent, _ in pages["full"].links)
+
+
+# ---- once a section ---------------------------------------------------------------------------
+
+
+def page_with(*texts):
+    """A head and sections with these texts, as the page has them."""
+    return "<main>" + "".join(
+        f'<section id="s{place}"><p>{text}</p></section>' for place, text in enumerate(texts)
+    )
+
+
+def test_a_term_is_linked_once_a_section_and_again_in_the_next():
+    page = page_with(linked("A session.") + linked("More sessions."), linked("A session."))
+    first, second = once_a_section(page).split("</section>")[:2]
+    assert LINK.findall(first) == [("term-session", "session")]
+    assert "More sessions." in first
+    assert LINK.findall(second) == [("term-session", "session")]
+
+
+def test_other_links_and_all_words_stay():
+    own = '<a href="#term-session">numbers</a>'
+    page = page_with(f"{own} {linked('depth, session')} {linked('Sessions of a depth')} {own}")
+    kept = once_a_section(page)
+    assert kept.count(own) == 2
+    assert re.sub("<[^>]*>", "", kept) == re.sub("<[^>]*>", "", page)
+
+
+@given(st.lists(TEXTS, max_size=5))
+def test_what_is_left_out_are_links_that_came_before(texts):
+    page = page_with(*(linked(text) + linked(text[::-1]) for text in texts))
+    kept = once_a_section(page)
+    assert once_a_section(kept) == kept
+    assert re.sub("</?a[^>]*>", "", kept) == re.sub("</?a[^>]*>", "", page)
+    for before, after in zip(page.split("<section"), kept.split("<section"), strict=True):
+        keys = [key for key, _ in LINK.findall(after)]
+        assert keys == list(dict.fromkeys(key for key, _ in LINK.findall(before)))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clickassay.report.build import build_report
-from support.reports.report_runs import RUNS, settings_with
+from support.reports.report_runs import RUNS, checks, settings_with
 from support.reports.report_tables import run_info, run_tables, small_tables
 
 NOUNS = (
@@ -22,7 +22,16 @@ def single_tables():
     return {**tables, "funnel": tables["funnel"].with_columns(rows=pl.lit(1, pl.Int64))}
 
 
-EVERY = {**RUNS, "single": (single_tables, run_info)}
+EVERY = {
+    **RUNS,
+    "single": (single_tables, run_info),
+    "in use": (run_tables, lambda: settings_with(current="NDCG", full=True)),
+    "in use without a value": (run_tables, lambda: settings_with(current="Rprec")),
+    "a baseline in use": (run_tables, lambda: settings_with(current="P@1")),
+    "two click metrics": (run_tables, lambda: settings_with(click_metric=["UCTR", "SS"], current="ERR")),
+    "at fault": (lambda: {**small_tables(), "health": checks("ok", "finding", "caution")}, run_info),
+    "doubtful": (lambda: {**small_tables(), "health": checks("caution")}, run_info),
+}
 
 
 @pytest.fixture(scope="module", params=EVERY)

@@ -1,0 +1,100 @@
+"""The first screen as a few lines of Markdown."""
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from clickassay.core.escape import markdown
+from clickassay.report.verdict.claims import draw_findings
+from clickassay.report.verdict.decision import decide
+from clickassay.report.writers.summary import MOST, summary_markdown
+from support.reports.report_runs import RUNS
+from support.reports.report_world import HOSTILE
+from support.reports.verdict_world import UNSURE, correlations, pairs, run_of
+
+VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25}
+
+
+def text_of(run, facts=(("Data", "9 searches."),)):
+    found = draw_findings(run)
+    return summary_markdown(decide(found.verdict, ()), found.correlation.ranking, facts)
+
+
+def test_it_has_the_decision_the_ranking_and_the_data():
+    significant = [{"ERR", "AP"}, {"ERR", "MeanGrade"}]
+    run = run_of(correlations=correlations(VALUES), comparisons=pairs(VALUES, significant))
+    assert text_of(run).splitlines() == [
+        "**Use ERR: it predicts clicks significantly better than the baselines.** DCG is not significantly "
+        "worse than ERR.",
+        "",
+        "Correlation with MeanRR: **ERR 0.400**, **DCG 0.360**, AP 0.300, the mean grade 0.250.",
+        "",
+        "- Data: 9 searches.",
+        "",
+        "All of it: `report.html`.",
+    ]
+
+
+def test_of_many_metrics_the_last_are_counted():
+    values = {f"M{place}": 0.9 - place / 100 for place in range(MOST + 3)}
+    text = text_of(run_of(correlations=correlations(values)))
+    assert f"**M{MOST - 1} 0.790**, and 3 more." in text
+    assert f"M{MOST} " not in text
+
+
+def test_nothing_is_bold_where_nothing_predicts():
+    (line,) = [
+        line
+        for line in text_of(run_of(correlations=correlations(VALUES, p=UNSURE))).splitlines()
+        if "0.400" in line
+    ]
+    assert "**" not in line
+
+
+def test_without_a_correlation_there_is_no_ranking():
+    assert "Correlation with" not in text_of(run_of())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_is_short_and_says_what_the_page_says(reports, made, name):
+    text = (reports[name][0] / "summary.md").read_text("utf-8")
+    report = made[name]
+    assert len(text.splitlines()) <= 12
+    assert text.startswith(f"**{markdown(report.title)}.**")
+    assert markdown(report.reason) in text
+    assert all(markdown(fact) in text for _, fact in report.facts)
+    assert text.endswith("\n")
+    assert "None" not in text
+
+
+@pytest.mark.parametrize("facts", [(("Part of the log", HOSTILE),), ((HOSTILE, "x"),)])
+def test_hostile_names_are_text(facts):
+    text = text_of(run_of(correlations=correlations(VALUES)), facts)
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
+    assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "table_open"})
+    assert len([token for token in tokens if token.type == "list_item_open"]) == 1
+    assert not re.search(r"[\u2028\u202e]", text)
+
+
+def test_a_hostile_run_has_only_its_own_marks(reports):
+    text = (reports["hostile"][0] / "summary.md").read_text("utf-8")
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(text)
+    kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
+    assert kinds <= {
+        *(
+            "paragraph_open",
+            "paragraph_close",
+            "inline",
+            "text",
+            "strong_open",
+            "strong_close",
+            "code_inline",
+        ),
+        *("bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close", "softbreak"),
+    }
+    codes = [
+        child.content for token in tokens for child in token.children or () if child.type == "code_inline"
+    ]
+    assert codes == ["report.html"]
