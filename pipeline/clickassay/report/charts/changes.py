@@ -6,7 +6,7 @@ from typing import Any
 
 from clickassay.core.text import number, signed, span
 from clickassay.report.cells import Estimate
-from clickassay.report.charts.marks import common_domain
+from clickassay.report.charts.marks import common_domain, hover_rows
 from clickassay.report.charts.vega import (
     ACCENT,
     INK,
@@ -99,19 +99,13 @@ def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> D
         ),
         layer(dot, {"y": names, "x": x, "fill": {"value": PAGE}, "stroke": colour}),
         layer(dot, {"y": names, "x": {**x, "field": "after"}, "fill": colour, "stroke": colour}),
-        _hover_rows(names, left),
+        hover_rows(names, STEP, left=left),
     ]
     titles = {
         "name": head, "before_text": "Run A", "after_text": "Run B", "change_text": "Change",
         "interval": "95 % interval of the change", "verdict": "Test",
     }  # fmt: skip
     return picture(layers, values, titles, size=(_PLOT, STEP * len(rows)), sides=(left, 6, 14, 44))
-
-
-def _hover_rows(names: Spec, left: float) -> Spec:
-    """Return invisible bars over whole rows: pointing anywhere in a row shows its numbers."""
-    unseen: Spec = {"type": "bar", "height": STEP, "opacity": 0}
-    return layer(unseen, {"y": names, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
 
 
 def _domain(rows: Sequence[ChangedNumber]) -> tuple[float, float]:

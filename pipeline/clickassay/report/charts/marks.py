@@ -180,7 +180,7 @@ def _shares(values: Values, colour: Spec, titles: Mapping[str, str], *more: Spec
         *more,
         layer(left, {"y": _ROW, "x": {"value": 0}, "text": {"field": "shown"}}),
         layer(right, {"y": _ROW, "x": {"value": WIDE}, "text": {"field": "text"}}),
-        _hover_rows(_ROW, BAR),
+        hover_rows(_ROW, BAR),
     ]
     return picture(layers, values, titles, size=(WIDE, BAR * len(values)), sides=(0, 0, 0, 0))
 
@@ -198,7 +198,7 @@ def _bar(place: int, label: str, rows: int, share: float | None, goes_on: bool) 
     }
 
 
-def _hover_rows(row: Spec, height: float, *, left: float = 0) -> Spec:
+def hover_rows(row: Spec, height: float, *, left: float = 0) -> Spec:
     """Return invisible bars over whole rows: pointing anywhere in a row shows its numbers."""
     unseen: Spec = {"type": "bar", "height": height, "opacity": 0}
     return layer(unseen, {"y": row, "x": {"value": -left}, "x2": {"value": "width"}}, tip=True)
@@ -247,7 +247,7 @@ def intervals(
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
         layer(_DOT, {"y": row, "x": x, "fill": fill}),
         layer(_DIAMOND, {"y": row, "x": {**x, "field": "run"}}, only="ran"),
-        _hover_rows(row, STEP, left=left),
+        hover_rows(row, STEP, left=left),
     ]
     titles = {"name": texts.name, "text": "Value", "interval": texts.reach}
     if second:

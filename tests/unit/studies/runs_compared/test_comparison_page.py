@@ -81,13 +81,16 @@ def test_the_lead_says_what_did_not_change_beyond_noise(whole, tmp_path):
     assert build_comparison(one, "").title == "Beyond noise: correlations of ERR fell"
 
 
-def test_sizes_that_are_the_same_are_folded(whole, halves):
+def test_only_sizes_that_changed_are_shown(whole, halves):
     same, others = (
         sections(build_comparison(compare_runs(whole, run), ""))["asked"] for run in (whole, halves[0])
     )
-    assert [table.name for table in same.folded] == ["sizes"]
-    assert "Queries, configurations, sessions and coverage are the same." in same.reading
-    assert [table.name for table in others.tables] == ["asked_differently", "sizes"]
+    told = "Queries, configurations, sessions and coverage are the same."
+    assert (same.tables[1].rows, told in same.reading) == ((), True)
+    shown = {(row.group, row.name) for row in others.tables[1].rows}
+    names = ("queries", "configurations", "sessions", "coverage")  # of all sessions, none is gone
+    assert shown == {(f"market {market}, depth 5", name) for market in ("north", "south") for name in names}
+    assert told not in others.reading
 
 
 def test_nothing_beyond_noise_is_the_title_of_runs_that_are_the_same():
@@ -175,7 +178,7 @@ def test_the_page_packs_the_tables_as_csv(page, found):
 def test_markdown_has_the_same_words_and_tables(report, found):
     text = comparison_markdown(report)
     assert text.startswith(f"# {report.title}\n")
-    for title in ("Size and coverage", "Weighted correlations", "Comparisons that flipped"):
+    for title in ("Comparisons that flipped", "Weighted correlations"):
         assert f"### {title}\n" in text
     assert len(list(sentences(found))) == len(re.findall(r"^- (?!Run [AB])", text, flags=re.MULTILINE))
 

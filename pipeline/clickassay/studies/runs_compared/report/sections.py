@@ -41,17 +41,16 @@ def asked_section(found: RunComparison) -> Section:
     """Return inputs, settings and versions that differ, and the sizes of the samples."""
     differ = [entry for entry in found.entries if entry.status != SAME]
     same = [entry.name for entry in found.entries if entry.status == SAME]
-    resized = not found.sizes["a"].eq_missing(found.sizes["b"]).all()
+    resized = found.sizes.filter(pl.col("a").ne_missing(pl.col("b")))
     reading = (
         f"{capital(things(differ))} changed." if differ else "Inputs, settings and versions are the same.",
         *([f"Inputs that are the same: {listed(same)}."] if same and differ else []),
-        *([] if resized else ["Queries, configurations, sessions and coverage are the same."]),
+        *(["Queries, configurations, sessions and coverage are the same."] if resized.is_empty() else []),
         *filter(None, [uneven_words(found.sizes)]),
         *_overlap(found),
     )
-    entries, sizes = _entries_table(differ), _sizes_table(found.sizes)
-    in_view, folded = ((entries, sizes), ()) if resized else ((entries,), (sizes,))
-    return Section("asked", "What was asked differently", reading, tables=in_view, folded=folded)
+    tables = (_entries_table(differ), _sizes_table(found.sizes, resized))
+    return Section("asked", "What was asked differently", reading, tables=tables)
 
 
 def _overlap(found: RunComparison) -> Iterator[str]:
@@ -73,13 +72,15 @@ def _entries_table(differ: Sequence[Entry]) -> Table:
     )  # fmt: skip
 
 
-def _sizes_table(sizes: pl.DataFrame) -> Table:
+def _sizes_table(sizes: pl.DataFrame, changed: pl.DataFrame) -> Table:
     rows = tuple(
         Row(SampleKey.of(row).label, row["quantity"].removeprefix("n_").replace("_", " "), _sizes(row))
-        for row in sizes.iter_rows(named=True)
+        for row in changed.iter_rows(named=True)
     )
     heads = ("Run A", "Run B", "Change")
-    return Table("sizes", "Size and coverage", "Quantity", heads, rows, data=sizes, explained=False)
+    return Table(
+        "sizes", "Size and coverage that changed", "Quantity", heads, rows, data=sizes, explained=False
+    )
 
 
 def _sizes(row: Mapping[str, Any]) -> tuple[Cell, ...]:
