@@ -12,8 +12,10 @@ TAILS = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
 POWER = pl.read_csv(ROOT / "reports" / "calibration" / "power.csv")
 ALARMS = pl.read_csv(ROOT / "reports" / "calibration" / "alarms.csv")
 RECOVERY = pl.read_csv(ROOT / "reports" / "calibration" / "recovery.csv")
+LEARNED = pl.read_csv(ROOT / "reports" / "calibration" / "learn.csv")
 SAVED = pl.read_csv(ROOT / "reports" / "active" / "saved.csv")
 COSTS = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+D = r"(\d\.\d+)"
 LOGNORMAL = COVERAGE.filter(pl.col("weights").str.starts_with("lognormal"), pl.col("queries") >= 500)
 OUTSIDE = LOGNORMAL.filter((pl.col("coverage") < 0.93) | (pl.col("coverage") > 0.97))["coverage"].sort()
 
@@ -84,6 +86,37 @@ def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
     text = " ".join(page("docs/explanation/method.md").split())
     assert numbers(pattern, text) == expected
     assert same.min() > 90
+
+
+def learned(world, queries):
+    return LEARNED.filter(world=world, queries=queries)
+
+
+def test_what_learn_gains_without_a_gain_is_what_the_calibration_found():
+    pattern = (
+        r"in (\d+) studies of simulated logs of 60 queries whose clicks ignore the grades, the gain on "
+        rf"held-out queries is {D} to {D} on average, and none is found; (\d+) of them says that the log "
+        r"tells what grades are worth\. On the queries learned from, the learned values seem better by "
+        rf"{D} to {D}\."
+    )
+    null = learned("clicks ignore grades", 60)
+    tell = round((null["tells"] * null["logs"]).sum())
+    expected = [null["logs"].sum(), *ends(null["gain"], 3), tell, *ends(null["apparent"], 3)]
+    assert numbers(pattern, page("docs/reference/learn.md")) == expected
+    assert null["gain_claimed"].max() == 0
+
+
+def test_what_learning_costs_and_finds_is_what_the_calibration_found():
+    pattern = (
+        rf"learning costs: {D} to {D} on held-out queries with 60 queries, {D} to {D} with 300\. "
+        rf"Where others are right, a gain of {D} to {D} is found in (\d+) to (\d+) % of logs of 60 queries, "
+        r"and in (\d+) to (\d+) % of logs of 300"
+    )
+    costs = [end for size in (60, 300) for end in ends(-learned("ERR is right", size)["gain"], 3)]
+    small, large = (learned("other values are right", size) for size in (60, 300))
+    found = [end for one in (small, large) for end in ends(one["gain_claimed"] * 100, 0)]
+    expected = [*costs, *ends(small["gain"], 3), *found]
+    assert numbers(pattern, page("docs/reference/learn.md")) == expected
 
 
 def test_labels_saved_are_those_of_the_experiments():
