@@ -18,8 +18,9 @@ MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 
 NO_ROWS = {
-    "cascade_effects": "No result of the sample log shows a clear enough effect; what an example needs: "
-    "[report.md](report.md#examples-of-figure-2).",
+    "cascade_effects": "Rows are examples. There are none where clicks on all results together are not "
+    "significantly fewer below a better one, or where no single result stands out: "
+    "[what an example needs](report.md#examples-of-figure-2).",
     "judges_and_clicks": "The sample judgments have one judge.",
     "judges_apart": "The sample judgments have one judge.",
     "judges_and_their_order": "The sample judgments have one judge.",

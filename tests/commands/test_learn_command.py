@@ -13,6 +13,7 @@ from clickassay.metrics.names import parse
 from clickassay.studies.gain_learning.gain_map import GradeMap
 from clickassay.studies.gain_learning.on_run import LEARNED_GAIN, LEARNED_VALUES, metric_of_map
 from support.logs import tiny
+from support.places import ROOT
 
 PLANTED = (0.0, 0.1, 0.35, 0.4, 0.8)
 
@@ -49,6 +50,13 @@ def test_a_planted_map_is_found_again(run, tmp_path, options):
     written = json.loads((out / "settings.json").read_text())
     assert written["depth"] == 5
     assert f'--metric "{written["metric"]}"' in said
+
+
+def test_the_page_shows_the_map_of_this_log(run):
+    said = tiny.inside("learn", run, "--quiet").out
+    (name,) = re.findall(r'--metric "(.*?)"', said)
+    page = (ROOT / "docs" / "reference" / "learn.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"ERR\(gains='[\d. ]+'\)", page)) == {name}
 
 
 def test_utilities_are_shown_where_they_are_learned(run):

@@ -10,8 +10,12 @@ from support.places import ROOT
 COVERAGE = pl.read_csv(ROOT / "reports" / "calibration" / "coverage.csv")
 TAILS = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
 POWER = pl.read_csv(ROOT / "reports" / "calibration" / "power.csv")
+ALARMS = pl.read_csv(ROOT / "reports" / "calibration" / "alarms.csv")
+RECOVERY = pl.read_csv(ROOT / "reports" / "calibration" / "recovery.csv")
+LEARNED = pl.read_csv(ROOT / "reports" / "calibration" / "learn.csv")
 SAVED = pl.read_csv(ROOT / "reports" / "active" / "saved.csv")
 COSTS = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+D = r"(\d\.\d+)"
 LOGNORMAL = COVERAGE.filter(pl.col("weights").str.starts_with("lognormal"), pl.col("queries") >= 500)
 OUTSIDE = LOGNORMAL.filter((pl.col("coverage") < 0.93) | (pl.col("coverage") > 0.97))["coverage"].sort()
 
@@ -52,6 +56,19 @@ def test_heavier_tails_are_admitted_where_they_are_found(name):
     assert (short["labelled"] > 0.9).all()
 
 
+def test_false_alarms_and_claims_are_those_of_the_calibration():
+    pattern = (
+        r"found significantly different in (\d)\u2013(\d) % of tests at 5 %, and in (\d+) runs on logs with "
+        r"a planted metric each of (\d+) claims that a metric is best names it"
+    )
+    trusted = ALARMS.filter(pl.col("queries") >= 500, pl.col("weights").str.starts_with("lognormal"))
+    planted = RECOVERY.filter(pl.col("world") != "null")
+    claims, right = ((planted[name] * planted["runs"]).sum() for name in ("claims", "right"))
+    expected = [*ends(trusted["alarms"] * 100, 0), planted["runs"].sum(), round(claims)]
+    assert numbers(pattern, " ".join(page("docs/explanation/trust.md").split())) == expected
+    assert round(right) == round(claims)
+
+
 def ends(values, digits):
     """Return the least and the greatest, rounded."""
     return [round(values.min(), digits), round(values.max(), digits)]
@@ -69,6 +86,37 @@ def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
     text = " ".join(page("docs/explanation/method.md").split())
     assert numbers(pattern, text) == expected
     assert same.min() > 90
+
+
+def learned(world, queries):
+    return LEARNED.filter(world=world, queries=queries)
+
+
+def test_what_learn_gains_without_a_gain_is_what_the_calibration_found():
+    pattern = (
+        r"in (\d+) studies of simulated logs of 60 queries whose clicks ignore the grades, the gain on "
+        rf"held-out queries is {D} to {D} on average, and none is found; (\d+) of them says that the log "
+        r"tells what grades are worth\. On the queries learned from, the learned values seem better by "
+        rf"{D} to {D}\."
+    )
+    null = learned("clicks ignore grades", 60)
+    tell = round((null["tells"] * null["logs"]).sum())
+    expected = [null["logs"].sum(), *ends(null["gain"], 3), tell, *ends(null["apparent"], 3)]
+    assert numbers(pattern, page("docs/reference/learn.md")) == expected
+    assert null["gain_claimed"].max() == 0
+
+
+def test_what_learning_costs_and_finds_is_what_the_calibration_found():
+    pattern = (
+        rf"learning costs: {D} to {D} on held-out queries with 60 queries, {D} to {D} with 300\. "
+        rf"Where others are right, a gain of {D} to {D} is found in (\d+) to (\d+) % of logs of 60 queries, "
+        r"and in (\d+) to (\d+) % of logs of 300"
+    )
+    costs = [end for size in (60, 300) for end in ends(-learned("ERR is right", size)["gain"], 3)]
+    small, large = (learned("other values are right", size) for size in (60, 300))
+    found = [end for one in (small, large) for end in ends(one["gain_claimed"] * 100, 0)]
+    expected = [*costs, *ends(small["gain"], 3), *found]
+    assert numbers(pattern, page("docs/reference/learn.md")) == expected
 
 
 def test_labels_saved_are_those_of_the_experiments():
@@ -112,3 +160,31 @@ def test_what_the_readme_says_of_costs_is_what_was_measured():
     assert [round(wall / 60) for wall, _ in sorted(large)] == [minutes, more]
     assert [round(memory) for _, memory in sorted(large)] == [gb, gbs]
     assert report == round(float(cell("`report`, 70,000", 2)))
+
+
+def test_what_a_million_searches_cost_beside_spark_is_what_was_measured():
+    pattern = r"the default engine needs (\d\.\d) to (\d\.\d) CPU seconds for a million searches"
+    rows = re.findall(
+        r"^\| `patterns`, ([\d,]+)( million)? searches.*?\| (\d+) \|", COSTS, flags=re.MULTILINE
+    )
+    million = [
+        float(cpu) / (float(searches.replace(",", "")) / (1 if word else 1e6)) for searches, word, cpu in rows
+    ]
+    assert numbers(pattern, page("docs/how-to/spark.md")) == ends(pl.Series(million), 1)
+
+
+def test_what_counts_of_health_cost_is_what_was_measured():
+    (stated,) = numbers(
+        r"The counts take (\d) % of the CPU time of `patterns`", page("docs/reference/health.md")
+    )
+    low, high = numbers(r"take \*\*(\d\.\d) to (\d\.\d) %\*\* of the CPU time of `patterns`", COSTS)
+    assert round(low) == round(high) == stated
+
+
+def test_what_ten_measures_cost_is_what_was_measured():
+    pattern = r"take about (\d\.\d) CPU s, three quarters of pytrec_eval's time"
+    ours = float(cell("clickassay, dicts", 2).strip("*"))
+    assert "without ranx, everything is a third faster" in COSTS
+    assert numbers(pattern, page("docs/reference/evaluate.md")) == [round(ours * 2 / 3, 1)]
+    low, high = numbers(r"the ratio to pytrec_eval (0\.\d\d) to (0\.\d\d)", COSTS)
+    assert low <= 0.75 <= high

@@ -44,7 +44,7 @@ def test_calibration_writes_a_row_for_each_kind_of_world_size_and_statistic(cove
 def test_the_page_of_calibration_has_the_tables_made_and_says_which_are_not(coverage_of_two_worlds):
     page = (coverage_of_two_worlds / "README.md").read_text(encoding="utf-8")
     assert page.count("\n| lognormal 1.15 | few | 50 | 2 |") == 6
-    assert page.count("Not made yet.") == 9
+    assert page.count("Not made yet.") == 10
     assert "$" not in page
 
 
@@ -99,6 +99,38 @@ def test_logs_that_are_thinned_promise_what_the_whole_has(benchmark_module):
     assert found["factor"].to_list() == [2, 4, 16]
     assert found["differences"].to_list() == [30] * 3
     assert found["at_most_same"].min() > 0.7
+
+
+def test_a_gain_counts_where_the_log_tells_and_its_interval_leaves_out_0(benchmark_module):
+    rows = [  # apparent, gain, low, high, tells
+        (0.3, 0.2, 0.1, 0.3, True),
+        (0.3, 0.1, 0.05, 0.2, False),
+        (0.2, -0.2, -0.3, -0.1, True),
+        (0.0, 0.1, -0.1, 0.3, True),
+    ]
+    frame = pl.DataFrame(rows, orient="row", schema=["apparent", "gain", "low", "high", "tells"])
+    named = {"world": "w", "queries": 60, "objective": "rankers", "positions": "fixed"}
+    frame = frame.with_columns(**{name: pl.lit(value) for name, value in named.items()})
+    (found,) = benchmark_module("learning").summary(frame).to_dicts()
+    assert found["apparent"] == pytest.approx(0.2)
+    assert found["gain"] == pytest.approx(0.05)
+    assert (found["tells"], found["gain_claimed"], found["loss_claimed"]) == (0.75, 0.25, 0.25)
+
+
+@pytest.mark.thorough
+def test_simulated_logs_ignore_grades_or_follow_them(benchmark_module):
+    learning = benchmark_module("learning")
+    agreements = {}
+    for world, true in learning.WORLDS.items():
+        observed = learning.log_of(world, 4000, np.random.default_rng(1))
+        values = learning.GradeMap(
+            learning.PAPER if true is None else true, 1 / np.arange(1, learning.DEPTH + 1)
+        ).values(observed.grades)
+        covariances = np.cov(values, observed.clicks, aweights=observed.sessions)
+        agreements[world] = covariances[0, 1] / np.sqrt(covariances[0, 0] * covariances[1, 1])
+    assert abs(agreements["clicks ignore grades"]) < 0.08  # weights are uneven: three standard errors
+    assert agreements["ERR is right"] > 0.3
+    assert agreements["other values are right"] > 0.3
 
 
 def test_a_false_alarm_is_a_p_value_below_five_percent(benchmark_module):

@@ -4,7 +4,7 @@
 
 Coverage of the intervals, other intervals beside them (methods), false alarms, planted metrics found again
 (recovery), judges compared by clicks (judges), runs compared when users have habits (users), what power says
-of longer logs (power), Algorithm 3 against its closed form (rankers), and cost.
+of longer logs (power), what learn gains (learn), Algorithm 3 against its closed form (rankers), and cost.
 Writes a table for each, pictures, and a README.md.
 """
 
@@ -21,6 +21,7 @@ from benchmarks.promises.calibration import (
     cost,
     coverage,
     judges,
+    learning,
     methods,
     power,
     rankers,
@@ -55,7 +56,7 @@ def _options() -> argparse.Namespace:
         type=int,
         default=1000,
         help="of each kind and size; alarms: 3 times as many; methods, tails: 0.3 times; recovery, users: "
-        "0.1 times; power: 0.01 times",
+        "0.1 times; learn: 0.1 or 0.025 times; power: 0.01 times",
     )
     parser.add_argument("--only", choices=QUESTIONS)
     parser.add_argument("--seed", type=int, default=0)
@@ -81,6 +82,7 @@ def answer(question: str, options: argparse.Namespace) -> pl.DataFrame:
         "judges": judges.measured,
         "users": users.measured,
         "power": power.measured,
+        "learn": learning.measured,
     }
     table = measured[question](options.worlds, options.seed, options.processes)
     if question == "coverage":

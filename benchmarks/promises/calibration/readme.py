@@ -118,6 +118,15 @@ def _power_verdict(table: pl.DataFrame) -> str:
     )
 
 
+def _learn_verdict(table: pl.DataFrame) -> str:
+    null = table.filter(world="clicks ignore grades")
+    return (
+        "| `learn` finds a gain on held-out queries in at most 2.5 % of logs whose clicks ignore grades "
+        f"| in {_span(null['gain_claimed'])} %; gains of {_signed(null['gain'].min())} to "
+        f"{_signed(null['gain'].max())} on average |"
+    )
+
+
 VERDICTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "coverage": _coverage_verdict,
     "tails": _tails_verdict,
@@ -127,6 +136,7 @@ VERDICTS: dict[str, Callable[[pl.DataFrame], str]] = {
     "judges": _judges_verdict,
     "users": _users_verdict,
     "power": _power_verdict,
+    "learn": _learn_verdict,
     "rankers": _rankers_verdict,
     "cost": _cost_verdict,
 }
@@ -311,6 +321,27 @@ def _power_table(table: pl.DataFrame) -> str:
     return markdown(table.to_dicts(), columns)
 
 
+def _learn_table(table: pl.DataFrame) -> str:
+    columns: dict[str, Cell] = {
+        "world": _text("world"),
+        "queries": _text("queries"),
+        "objective": _text("objective"),
+        "positions": _text("positions"),
+        "logs": _count("logs"),
+        "apparent gain": lambda row: _signed(row["apparent"]),
+        "gain": lambda row: f"{_signed(row['gain'])} ± {row['gain_se']:.3f}",
+        "the log tells": _share("tells"),
+        "a gain": _share("gain_claimed"),
+        "a loss": _share("loss_claimed"),
+    }
+    return markdown(table.to_dicts(), columns)
+
+
+def _signed(number: float) -> str:
+    """Write a number with its sign and three decimals."""
+    return f"{round(number, 3) + 0.0:+.3f}".replace("-", "\N{MINUS SIGN}")
+
+
 def _rankers_table(table: pl.DataFrame) -> str:
     columns: dict[str, Cell] = {
         "configurations": _text("configurations"),
@@ -344,6 +375,7 @@ TABLES: dict[str, Callable[[pl.DataFrame], str]] = {
     "judges": _judges_table,
     "users": _users_table,
     "power": _power_table,
+    "learn": _learn_table,
     "rankers": _rankers_table,
     "cost": _cost_table,
 }

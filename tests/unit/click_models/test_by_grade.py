@@ -16,6 +16,7 @@ from clickassay.click_models.factorised import FactorisedModel
 from clickassay.click_models.response import Response
 from support.logs.click_logs import documents
 from support.logs.drawn_clicks import simulate
+from support.places import ROOT
 
 ATTRACTION = np.array([0.1, 0.2, 0.4, 0.5, 0.8])
 SATISFACTION = np.array([0.2, 0.3, 0.4, 0.6, 0.9])
@@ -56,6 +57,8 @@ def test_intervals_have_their_stated_coverage():
         found = fitted("PBM", *planted(model, rng, queries=100, sessions=4_000))
         held.append((found.low <= ATTRACTION) & (found.high >= ATTRACTION))
     assert 0.92 < np.mean(held) < 0.98  # 600 of them, not independent
+    page = (ROOT / "docs" / "reference" / "click-models.md").read_text(encoding="utf-8")
+    assert f"in 120 simulated logs of PBM they covered {np.mean(held):.0%}".replace("%", " %") in page
 
 
 def test_lists_of_the_same_grades_count_together_and_no_session_is_lost():
