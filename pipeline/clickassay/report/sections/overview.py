@@ -176,6 +176,6 @@ def scale_sentences(run: Run, ranking: Ranking) -> Iterator[str]:
     share = f"{percent(top.value / ceiling, 0)} of that" if top.value < ceiling else "that"
     reached = f" {capital(spoken(top.name))} reaches {share}." if top.is_above_nothing else ""
     yield (
-        f"{text}; the clicks of a list are few, so even a metric that knew the true click rate of every list "
-        f"would reach about {number(ceiling, 2)}.{reached}"
+        f"{text}; as clicks are noisy, even a metric that knew the true {ranking.click} of every list would "
+        f"reach about {number(ceiling, 2)}.{reached}"
     )
