@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.errors import ReportError
 from clickassay.core.output import write_json
 from clickassay.core.records import SampleKey
-from clickassay.correlation.levels import Level
+from clickassay.correlation.estimates import Level
 from clickassay.health.checks import fired
 from clickassay.report.brief import briefly, folded_if_unreliable
 from clickassay.report.caveats import caveats

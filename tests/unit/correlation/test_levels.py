@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy.stats import t as student
 
-from clickassay.correlation.levels import levels
+from clickassay.correlation.estimates import levels
 from support.one_correlation import jackknife
 
 NAMES = ("NDCG", "MeanRR")

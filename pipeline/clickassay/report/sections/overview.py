@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text import capital, number, percent
-from clickassay.correlation.levels import Level, levels
+from clickassay.correlation.estimates import Level, levels
 from clickassay.metrics.catalogue import named_measure
 from clickassay.report.cells import Estimate, Row
 from clickassay.report.charts.overview import Bar, Overview, Status

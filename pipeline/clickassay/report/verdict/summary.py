@@ -8,7 +8,7 @@ from typing import Any
 from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleKey
 from clickassay.core.text import listed
-from clickassay.correlation.levels import Level
+from clickassay.correlation.estimates import Level
 from clickassay.report.cells import Estimate
 from clickassay.report.verdict.claims import Claim, DependsClaim, Findings, Verdict
 from clickassay.report.verdict.decision import Decision
