@@ -101,8 +101,12 @@ def _deviations(values: Floats, weights: Weights) -> Floats:
 
 
 def without_rounding(differences: Floats, scale: Floats) -> Floats:
-    """Set differences to 0 that are only rounding of values of size `scale` (see ROUNDING)."""
-    return np.where(np.abs(differences) <= ROUNDING * scale, 0.0, differences)
+    """Set differences to 0 that are only rounding of values of size `scale` (see ROUNDING).
+
+    The array itself comes back where there are none.
+    """
+    is_rounding = np.abs(differences) <= ROUNDING * scale
+    return np.where(is_rounding, 0.0, differences) if is_rounding.any() else differences
 
 
 def ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:

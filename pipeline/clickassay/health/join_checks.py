@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
@@ -27,6 +26,8 @@ class JudgedLog:
         (key): queries of the log, and judged ones.
     shown, judged
         (key, text): results that lists show for judged queries of the log, and results with a judgment.
+    unjudged, unshown
+        Those of `shown` without a judgment, and those of `judged` in no list of their query; in order.
     """
 
     key: tuple[str, ...]
@@ -34,20 +35,8 @@ class JudgedLog:
     judged_queries: pl.DataFrame
     shown: pl.DataFrame
     judged: pl.DataFrame
-
-    @cached_property
-    def unjudged(self) -> pl.DataFrame:
-        """Those of `shown` without a judgment, in order."""
-        return _without(self.shown, self.judged, (*self.key, "text"))
-
-    @cached_property
-    def unshown(self) -> pl.DataFrame:
-        """Those of `judged` in no list of their query, in order."""
-        return _without(self.judged, self.shown, (*self.key, "text"))
-
-
-def _without(one: pl.DataFrame, other: pl.DataFrame, on: tuple[str, ...]) -> pl.DataFrame:
-    return one.join(other, on=on, how="anti").sort(on)
+    unjudged: pl.DataFrame
+    unshown: pl.DataFrame
 
 
 def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
@@ -69,7 +58,7 @@ def join_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
 
 def _query_checks(named: JudgedLog, lists: LogLists) -> Iterator[Measured]:
     known, judged, key = named.queries, named.judged_queries, named.key
-    unseen = _without(judged, known, key)
+    unseen = judged.join(known, on=key, how="anti").sort(key)
     in_log = judged.height - unseen.height
     alike = alike_queries(unseen["query"].unique(), known["query"].unique())
     yield Measured(

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError
+from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.health.checks import HealthCheck, Measured, checks_with, compared
 from clickassay.health.examples import click_examples
@@ -16,7 +18,12 @@ from clickassay.health.list_checks import list_checks
 from clickassay.health.log_checks import log_checks
 from clickassay.jobs.patterns import read_log
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import clicks_by_position, named_results
+from clickassay.judgments.shown import (
+    clicks_by_position,
+    named_results,
+    rows_of_judge,
+    rows_of_numbers,
+)
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks
 from clickassay.patterns.lists import LogLists
@@ -111,16 +118,35 @@ def _judgment_measures(
 
 def _judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
     key = graded.query_key
-    pairs = graded.grades.select(*key, text="url").unique()
+    pairs, rows = _judged_results(lists, graded)
+    of_judged = pairs.select(key).unique()
     # a list with a judged query is kept in full, down to the stored depth
-    shown = named_results(lists.configurations, lists.results, key)
+    every = named_results(lists.configurations, lists.results, key).with_columns(row=rows[:-1])
+    shown = every.rename({"url": "text"}).join(of_judged, on=key, how="semi")
+    if "market" not in key and lists.configurations["market"].n_unique() > 1:
+        shown = shown.unique((*key, "text"))
+    is_shown = np.zeros(pairs.height + 1, bool)
+    is_shown[rows] = True
     return JudgedLog(
         key=key,
         queries=pl.concat(table.queries).select(key).unique(),
         judged_queries=judged.select(key).unique(),
-        shown=shown.join(pairs, on=key, how="semi").select(*key, text="url").unique(),
+        shown=shown.select(*key, "text"),
         judged=pairs,
+        unjudged=shown.filter(pl.col("row") < 0).select(*key, "text").sort(*key, "text"),
+        unshown=pairs.filter(~is_shown[:-1]).sort(*key, "text"),
     )
+
+
+def _judged_results(lists: LogLists, graded: Judgments) -> tuple[pl.DataFrame, Integers]:
+    """Return (key, text) of the results that any judge has judged, and their rows as of `rows_of_numbers`."""
+    key = graded.query_key
+    if len(graded.judges) == 1:
+        (judge,) = graded.judges
+        return graded.grades.select(*key, text="url"), rows_of_judge(lists, graded, judge)
+    pairs = graded.grades.select(*key, "url").unique()
+    rows = rows_of_numbers(lists.configurations, lists.results, pairs, key)
+    return pairs.rename({"url": "text"}), rows
 
 
 def _order_check(correlations: pl.DataFrame, labels: str, click_metric: str) -> list[Measured]:

@@ -19,7 +19,6 @@ from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.paths import is_uri
 from clickassay.inputs.tables import files_named, read_input, with_unread
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.arrays.job import build_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.patterns.folder import opened_patterns, read_patterns, write_patterns
 from clickassay.patterns.places import Place, place_of
@@ -76,6 +75,8 @@ def _on_arrays(
     kept: pl.DataFrame | None,
     progress: Progress,
 ) -> StagedTable:
+    from clickassay.logs.arrays.job import build_pattern_table  # noqa: PLC0415 - a stored table needs none
+
     log = read_log(searches, clicks)
     with files_named(log.searches, log.clicks):
         table = build_pattern_table(log, settings, kept, progress=progress)

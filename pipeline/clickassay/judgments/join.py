@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clickassay.core.ids import order_by_id
 from clickassay.core.records import Grades, JudgedConfigurations
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import judged_pool, rows_of_numbers
+from clickassay.judgments.shown import judged_pool, rows_of_judge
 from clickassay.patterns.identity import configuration_ids
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.sums import Layout, counted
@@ -53,7 +53,7 @@ def look_up_grades(lists: LogLists, judgments: Judgments, *, judge: str, deepest
     on, stored = judgments.query_key, lists.configurations.with_row_index("list")
     candidates = stored.join(grades.select(on).unique(), on=on, how="semi", maintain_order="left")
     chosen = candidates["list"].to_numpy()
-    rows = rows_of_numbers(lists.configurations, lists.results, grades, on)
+    rows = rows_of_judge(lists, judgments, judge)
     numbers = lists.results.top(deepest)[chosen]
     return GradedCandidates(
         lengths=_lengths(lists),

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS
 from clickassay.core.records import Floats
 from clickassay.judgments.prepare import Judgments
-from clickassay.judgments.shown import rows_of_numbers
+from clickassay.judgments.shown import rows_of_judge
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.results import numbered
 from clickassay.patterns.sums import order_of
@@ -86,8 +86,8 @@ def _missing(
     table: LogLists, lists: pl.DataFrame, judgments: Judgments, judge: str, depth: int
 ) -> pl.DataFrame:
     """Return (list, q, url) of the results that the judge has not judged, each once a list."""
-    own = judgments.grades.filter(pl.col("judge") == judge)
-    judged = rows_of_numbers(table.configurations, table.results, own, judgments.query_key)
+    rows = rows_of_judge(table, judgments, judge)
+    judged = np.where(rows < judgments.of_judge(judge)[1], rows, -1)  # filled ones are no judgments
     numbers = table.results.top(depth)[lists["row"].to_numpy()]
     row, column = np.nonzero(judged[numbers] < 0)
     missing = pl.DataFrame({"list": lists["list"].gather(row), "number": numbers[row, column]}).unique()

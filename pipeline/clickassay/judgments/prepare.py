@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import (
@@ -20,6 +21,7 @@ from clickassay.inputs.normalise import (
 )
 from clickassay.inputs.tables import collected, read_input
 from clickassay.patterns.funnel import check_rejected
+from clickassay.patterns.lists import LogLists
 
 KEY = ("judge", "market", "query", "url")
 _MAX_LABELS = 12
@@ -41,12 +43,17 @@ class Judgments:
         What was read, rejected, repeated and kept, in the form of `contracts.patterns.FUNNEL`.
     filled
         Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
+    looked_up
+        What `shown.rows_of_judge` has found, by judge and lists.
     """
 
     grades: pl.DataFrame
     by_market: bool
     funnel: pl.DataFrame
     filled: pl.DataFrame | None = None
+    looked_up: dict[tuple[str, int], tuple[LogLists, Integers]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -199,6 +206,8 @@ def _map_values(
 
 
 def _resolve_conflicts(rows: pl.DataFrame, rule: str) -> pl.DataFrame:
+    if rows.select(KEY).hash_rows().n_unique() == rows.height:  # repeated ones would share a fingerprint
+        return rows.select(*KEY, "grade")
     grouped = rows.group_by(KEY)
     if rule == "error":
         spans = grouped.agg(pl.col("grade").max(), pl.col("grade").min().alias("lowest"))

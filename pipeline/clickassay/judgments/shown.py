@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.records import Integers
+from clickassay.judgments.prepare import Judgments
 from clickassay.patterns.lists import LogLists
 from clickassay.patterns.results import NumberedResults
 
@@ -41,6 +42,16 @@ def clicks_by_position(lists: LogLists, deepest: int) -> Iterator[tuple[int, int
             return
         clicked = shown.filter((pl.col("click_mask") & (1 << place)) != 0)
         yield int(shown["sessions"].sum()), int(clicked["sessions"].sum())
+
+
+def rows_of_judge(lists: LogLists, judgments: Judgments, judge: str) -> Integers:
+    """Return `rows_of_numbers` of `judgments.of_judge(judge)`, which are looked up once."""
+    known, key = judgments.looked_up, (judge, id(lists))
+    if key not in known:
+        grades, _ = judgments.of_judge(judge)
+        rows = rows_of_numbers(lists.configurations, lists.results, grades, judgments.query_key)
+        known[key] = lists, rows  # lists stay there, so that no others get their place in memory
+    return known[key][1]
 
 
 def rows_of_numbers(

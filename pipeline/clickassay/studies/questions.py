@@ -95,8 +95,27 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
     with _explained(), closing(_open(file)) as connection:
         _check_tables(connection, file)
         statement = _only_statement(connection.extract_statements(sql))
-        rows: pl.DataFrame = connection.sql(statement).pl()
-        return rows
+        return frame_of(connection.sql(statement))
+
+
+_PLAIN = {
+    "BOOLEAN": pl.Boolean, "TINYINT": pl.Int8, "SMALLINT": pl.Int16, "INTEGER": pl.Int32, "BIGINT": pl.Int64,
+    "FLOAT": pl.Float32, "DOUBLE": pl.Float64, "VARCHAR": pl.String,
+}  # fmt: skip
+
+
+def frame_of(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    """Return rows as a frame.
+
+    Numbers and texts are handed over one by one: to import PyArrow and NumPy, by which all else comes, takes
+    longer than to answer most questions.
+    """
+    types = [str(kind) for kind in rows.types]
+    if len(set(rows.columns)) == len(rows.columns) and all(kind in _PLAIN for kind in types):
+        columns = {name: _PLAIN[kind] for name, kind in zip(rows.columns, types, strict=True)}
+        return pl.DataFrame(rows.fetchall(), columns, orient="row")
+    found: pl.DataFrame = rows.pl()
+    return found
 
 
 def _database(run: Path) -> Path:

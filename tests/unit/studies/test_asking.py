@@ -11,7 +11,7 @@ import pytest
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import QueryError
 from clickassay.core.escape import terminal
-from clickassay.studies.questions import ask, cells, question
+from clickassay.studies.questions import ask, cells, frame_of, question
 from support.reports.harmful import HARMS
 from support.runs.tiny_run import tables, write_run
 
@@ -202,3 +202,20 @@ def test_an_error_message_cannot_drive_the_terminal(folder):
         ask(folder, "SELECT CAST(chr(27) || '[2J' AS INTEGER)")
     assert "\x1b" not in str(error.value)
     assert r"\x1b[2J" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1::TINYINT AS a, 2::SMALLINT AS b, 3::INTEGER AS c, 4::BIGINT AS d, true AS e, 'ü' AS f",
+        "SELECT 'nan'::DOUBLE AS a, '-inf'::FLOAT AS b, NULL::VARCHAR AS c, NULL::DOUBLE AS d, NULL AS e",
+        "SELECT 1 AS a WHERE false",
+        "SELECT 1 AS a, 2 AS a",
+        "SELECT 1::HUGEINT AS a, 1.5::DECIMAL(3, 1) AS b, [1, 2] AS c, {'x': 1} AS d, DATE '2020-02-03' AS e",
+    ],
+)
+def test_answers_have_the_types_that_duckdb_gives_them_as_arrow(sql):
+    with duckdb.connect() as connection:
+        found, expected = frame_of(connection.sql(sql)), connection.sql(sql).pl()
+    assert found.schema == expected.schema
+    assert repr(found.rows()) == repr(expected.rows())  # NaN does not equal itself

@@ -104,7 +104,7 @@ def _t_test(difference: Floats) -> Floats:
     return p_value
 
 
-def _randomisation_test(difference: Floats, rng: np.random.Generator) -> Floats:
+def _randomisation_test(difference: Floats, rng: "np.random.Generator") -> Floats:
     """Return the (E,) p values: shares of draws with a mean as far from 0; the data count as one draw."""
     observed = np.abs(difference.sum(axis=0))
     slack = _ROUNDING * np.abs(difference).sum(axis=0)
