@@ -1,23 +1,25 @@
 """Do filled judgments bring back what is seen when everything is judged? Holes of four kinds, several worlds.
 
-    python -m benchmarks.promises.unjudged [--worlds cascade web …] [--searches N] [--queries N] [--seeds N]
+    python -m benchmarks.promises.unjudged [--worlds cascade web …] [--searches N …] [--seeds N] [--out FILE]
 
 In each simulated log every document is judged. Then judgments are taken away: at random, of low grades, of
 results that are shown far down, or of results that few sessions show. Under each rule of `--unjudged` the
 correlations with MeanRR, over the users that fill nothing, are compared with those when all is judged. One
-row per world, kind of holes and rule: coverage, the mean over seeds and metrics of the error and of its
-absolute value, and in how many cases the 95 % interval holds the correlation when all is judged.
+row per world, searches, kind of holes and rule: coverage, the mean over seeds and metrics of the error and of
+its absolute value, and in how many cases the 95 % interval holds the correlation when all is judged. The rows
+`nothing` compare these users' correlations with those of all users: what half of the sessions costs.
 """
 
 import argparse
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from benchmarks.lib.measuring import WORK, machine
+from benchmarks.lib.measuring import ROOT, WORK, machine
 from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import normalise_query, normalise_url
 from clickassay.inputs.simulate.simulation import simulate
@@ -26,29 +28,31 @@ from clickassay.jobs.patterns import log_to_patterns
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.patterns.table import PatternTable
 
+REPORT = ROOT / "reports" / "calibration" / "unjudged.csv"
 DEPTH = 5
 KEY = ["market", "editorial_metric"]
 OPTIONS = {"depth": [DEPTH], "click_models": ["NONE"], "iterations": 2}
 
 
 def main() -> None:
-    """Simulate, take away, fill, and print the table in Markdown."""
+    """Simulate, take away, fill, write the table and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", nargs="+", default=["cascade", "rbp", "web", "null"])
-    parser.add_argument("--searches", type=int, default=100_000)
+    parser.add_argument("--searches", type=int, nargs="+", default=[100_000, 20_000])
     parser.add_argument("--queries", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=6)
+    parser.add_argument("--out", type=Path, default=REPORT)
     options = parser.parse_args()
-    print(f"<!-- {machine()} -->")
-    print("| world | holes | rule | coverage | error | absolute error | interval holds it |")
-    print("|---|---|---|---|---|---|---|")
-    for world in options.worlds:
+    print(f"# {machine()}")
+    rows = []
+    for searches, world in product(options.searches, options.worlds):
         found = pl.concat(
-            part
-            for seed in range(options.seeds)
-            for part in tried(world, options.searches, options.queries, seed)
+            part for seed in range(options.seeds) for part in tried(world, searches, options.queries, seed)
         )
-        print("\n".join(table_rows(world, found)), flush=True)
+        kind = {"world": pl.lit(world), "searches": pl.lit(searches), "queries": pl.lit(options.queries)}
+        rows.append(summary(found).select(**kind, **{name: pl.col(name) for name in COLUMNS}))
+        print(rows[-1], flush=True)
+    pl.concat(rows).write_csv(options.out, float_precision=4)
 
 
 def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.DataFrame]:
@@ -61,6 +65,8 @@ def tried(world: str, searches: int, queries: int, seed: int) -> Iterator[pl.Dat
     )
     whole = every_judgment(log, table)
     truth = correlations(table, whole, log, "model").filter(rule="drop")  # nothing is left to fill
+    everybody = of_all_users(table, whole, log).select(*KEY, truth="correlation")
+    yield truth.join(everybody, on=KEY).with_columns(kind=pl.lit("nothing"), seed=pl.lit(seed))
     truth = truth.select(*KEY, truth="correlation")
     for kind, some in with_holes(whole, table, np.random.default_rng(seed)).items():
         rules = [correlations(table, some, log, rule) for rule in ("model", "extremes")]
@@ -115,19 +121,26 @@ def correlations(table: PatternTable, judgments: pl.DataFrame, log: Path, rule: 
     return found.filter(~pl.col("editorial_metric").is_in(BASELINES), click_metric="MeanRR")
 
 
-def table_rows(world: str, found: pl.DataFrame) -> Iterator[str]:
-    """Yield one row for each kind of holes and rule."""
+def of_all_users(table: PatternTable, judgments: pl.DataFrame, log: Path) -> pl.DataFrame:
+    """Return the correlations with MeanRR over the sessions of all users."""
+    file = log / "some.parquet"
+    judgments.write_parquet(file)
+    found = analyse(table, str(file), None, load_settings(**OPTIONS))["correlations"]
+    return found.filter(~pl.col("editorial_metric").is_in(BASELINES), click_metric="MeanRR", split="all")
+
+
+COLUMNS = ("holes", "rule", "coverage", "error", "absolute_error", "held")
+
+
+def summary(found: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each kind of holes and rule."""
     error = pl.col("correlation") - pl.col("truth")
-    holds = pl.col("truth").is_between("ci_low", "ci_high")
-    means = found.group_by("kind", "rule", maintain_order=True).agg(
-        pl.col("coverage").mean(), error.mean().alias("error"), error.abs().mean().alias("absolute"),
-        holds.mean().alias("holds"),
-    )  # fmt: skip
-    for row in means.iter_rows(named=True):
-        yield (
-            f"| {world} | {row['kind']} | {row['rule']} | {row['coverage']:.1%} | {row['error']:+.3f} | "
-            f"{row['absolute']:.3f} | {row['holds']:.0%} |"
-        )
+    return found.group_by(pl.col("kind").alias("holes"), "rule", maintain_order=True).agg(
+        pl.col("coverage").mean(),
+        error.mean().alias("error"),
+        error.abs().mean().alias("absolute_error"),
+        pl.col("truth").is_between("ci_low", "ci_high").mean().alias("held"),
+    )
 
 
 if __name__ == "__main__":
