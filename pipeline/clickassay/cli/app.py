@@ -63,7 +63,7 @@ COMMANDS = {
     "check": Entry(ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."),
     "power": Entry(
         ASK,
-        "Compute how many judged queries, configurations and sessions it takes to detect a difference.",
+        "Compute how many judged queries and sessions it takes to detect a difference.",
     ),
     "audit": Entry(
         ASK, "Explain why tools report other numbers for one metric, and whether that changes a conclusion."

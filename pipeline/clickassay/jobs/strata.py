@@ -16,9 +16,8 @@ from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.errors import SettingsError
-from clickassay.core.ids import order_by_id
 from clickassay.core.progress import Event, Progress
-from clickassay.core.records import JudgedConfigurations, Sample
+from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.ids import order_by_id
-from clickassay.core.records import Grades, JudgedConfigurations
+from clickassay.core.records import Grades, JudgedConfigurations, order_by_id
 from clickassay.judgments.prepare import Judgments
 from clickassay.judgments.shown import judged_pool, rows_of_judge
 from clickassay.patterns.identity import configuration_ids

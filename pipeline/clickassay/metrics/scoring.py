@@ -11,8 +11,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import Column
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import CONFIGURATIONS, STATISTICS
-from clickassay.core.ids import first_digits
-from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey
+from clickassay.core.records import Floats, JudgedConfigurations, Sample, SampleKey, first_digits
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import editorial_values
 from clickassay.metrics.click_model_metrics import Expectation

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.core.ids import first_digits, order_by_id
+from clickassay.core.records import first_digits, order_by_id
 
 DIGESTS = ["0f" * 16, "ff" * 16, "00" * 16, "0f" * 15 + "00", "0f" * 16]
 OTHERS = ["z", "a", "b1", "", "a"]
