@@ -116,9 +116,10 @@ def _cut(kept: pl.DataFrame, query: NDArray[np.int64], depth: int) -> tuple[pl.D
     index = np.empty(len(ids), dtype=np.int64)
     index[order] = np.cumsum(new) - 1
     first = order[new]
-    columns = [kept["market"], kept["query"], lists, ids]
+    market, *others = (column.gather(first) for column in (kept["market"], kept["query"], lists, ids))
     number = pl.int_range(pl.len(), dtype=pl.Int64).alias("n")
-    return pl.DataFrame([column.gather(first) for column in columns]).with_columns(number), index
+    # groups of a column that is known to be sorted are added up faster, and in the order of rows
+    return pl.DataFrame([market.set_sorted(), *others]).with_columns(number), index
 
 
 def _first_of_each(index: NDArray[np.int64], size: int) -> NDArray[np.int64]:
