@@ -53,11 +53,11 @@ COMMANDS = {
     "evaluate": Entry(
         START, "Evaluate rankings against judgments, and test whether two differ significantly."
     ),
-    "query": Entry(ASK, "Ask a run a question in SQL.", module="ask"),
+    "query": Entry(ASK, "Ask a run a question in SQL."),
     "explore": Entry(
         ASK,
         "Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.",
-        module="ask",
+        module="inspect",
     ),
     "diff": Entry(ASK, "Show what changed between two runs, and whether a change is within noise."),
     "check": Entry(ASK, "Check rules that a run must keep, and end with exit code 1 if one is broken."),

@@ -1,5 +1,7 @@
-"""`clickassay inspect`: what a file or folder is, and what a run would make of it."""
+"""`clickassay inspect` and `explore`: what a run would make of a log, and what it made of it."""
 
+import os
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +10,7 @@ import typer
 
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.exit import ExitCode
-from clickassay.cli.options import JSON, QUIET
+from clickassay.cli.options import JSON, QUIET, RUN
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
@@ -262,3 +264,43 @@ def _show_lost(found: "Inspection") -> None:
 
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "none"
+
+
+# ---- a finished run --------------------------------------------------------------------------------
+
+
+def explore(
+    run_folder: RUN,
+    settings: Annotated[Settings, settings_of("min_users")],
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port of 127.0.0.1. [default: a free one]")
+    ] = None,
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Open the page. [default: open]", show_default=False),
+    ] = True,
+) -> None:
+    """Look at a run's configurations, their clicks and the arithmetic of each metric, in a local page.
+
+    Queries of fewer users than --min-users, and their URLs, appear as digests; 1 shows all.
+
+    The page is served to this machine alone and ends with Ctrl-C. It needs the extra:
+    pip install 'clickassay[explore]'
+
+    Example:
+
+        clickassay explore reports/june
+    """
+    from clickassay.studies.explorer.server import check_installed, serve
+
+    check_installed()
+    from clickassay.studies.explorer.read import open_run
+
+    open_run(run_folder, settings.min_users)
+    serve(run_folder, port=port, min_users=settings.min_users, open_browser=browser, tell=_show_address)
+    sys.stdout.flush()
+    os._exit(0)  # threads of pages that are still open would keep the process alive
+
+
+def _show_address(address: str) -> None:
+    say(f"Page: {address}", "Ctrl-C ends it.")
