@@ -1,6 +1,7 @@
 """`clickassay power` on a run of the sample log, and a run read back as arrays."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -11,7 +12,7 @@ from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
 from clickassay.studies.finished_run import FinishedRun
 from support.logs import tiny
-from support.runs.given_runs import changed_table, made
+from support.runs.given_runs import changed_table, judgments, made
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,16 @@ def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(ru
     one = queries("--difference", "0.05", "--comparisons", "1")
     assert one < queries("--difference", "0.05", "--comparisons", "10")
     assert one < base  # by default the pairs of the run are one family
+
+
+def test_a_small_pilot_and_a_small_plan_have_cautions(tmp_path):
+    judged = judgments()
+    some = judged["query"].unique().sort().head(12)
+    few = made(tmp_path / "few", judged.filter(pl.col("query").is_in(some.to_list())))
+    said = tiny.said_by("power", few, "--pair", "ERR,AP", "--difference", "1.5")
+    (queries,) = re.findall(r"Do not rely on this: the pilot has (\d+) queries, fewer than 50\.", said)
+    assert int(queries) <= 12
+    assert "Judge at least 50 queries: with fewer, intervals have a caution." in said
 
 
 def test_the_report_and_power_give_one_number_of_queries_for_one_difference(run):

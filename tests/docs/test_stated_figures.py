@@ -13,6 +13,7 @@ POWER = pl.read_csv(ROOT / "reports" / "calibration" / "power.csv")
 ALARMS = pl.read_csv(ROOT / "reports" / "calibration" / "alarms.csv")
 RECOVERY = pl.read_csv(ROOT / "reports" / "calibration" / "recovery.csv")
 LEARNED = pl.read_csv(ROOT / "reports" / "calibration" / "learn.csv")
+METHODS = pl.read_csv(ROOT / "reports" / "calibration" / "methods.csv")
 SAVED = pl.read_csv(ROOT / "reports" / "active" / "saved.csv")
 COSTS = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
 D = r"(\d\.\d+)"
@@ -86,6 +87,19 @@ def test_what_power_promises_of_longer_logs_is_what_thinned_logs_found():
     text = " ".join(page("docs/explanation/method.md").split())
     assert numbers(pattern, text) == expected
     assert same.min() > 90
+
+
+def test_other_intervals_cover_as_often_as_the_method_says():
+    pattern = (
+        r"in ([\d,]+) simulated samples of 500 and 5000 queries its intervals held the true value in "
+        r"(\d+\.\d) % of cases on average, those of a studentised bootstrap in (\d+\.\d), of the percentile "
+        r"bootstrap in (\d+\.\d) and of BCa in (\d+\.\d) "
+    )
+    larger = METHODS.filter(pl.col("queries") >= 500)
+    samples = larger.unique(["weights", "configurations", "queries"])["worlds"].sum()
+    names = ("leave one out, t", "studentised, symmetric", "percentile", "BCa")
+    means = [round(100 * larger.filter(method=name)["coverage"].mean(), 1) for name in names]
+    assert numbers(pattern, page("docs/explanation/method.md")) == [samples, *means]
 
 
 def learned(world, queries):
