@@ -202,3 +202,19 @@ def test_what_ten_measures_cost_is_what_was_measured():
     assert numbers(pattern, page("docs/reference/evaluate.md")) == [round(ours * 2 / 3, 1)]
     low, high = numbers(r"the ratio to pytrec_eval (0\.\d\d) to (0\.\d\d)", COSTS)
     assert low <= 0.75 <= high
+
+
+def test_what_heavy_tails_do_to_decisions_is_what_was_found():
+    pattern = (
+        r"intervals of correlations covered (\d+) to (\d+) %, "
+        r"those of differences between metrics kept (\d+) to (\d+) %"
+    )
+    found = numbers(pattern, page("docs/explanation/decisions.md"))
+    heavy = TAILS.filter(pl.col("weights").is_in(["pareto 1.5", "pareto 1.2"]))
+    kinds = (
+        heavy.filter(statistic="correlation"),
+        heavy.filter(pl.col("statistic").str.starts_with("difference")),
+    )
+    assert [
+        round(100 * end) for kind in kinds for end in (kind["coverage"].min(), kind["coverage"].max())
+    ] == found
