@@ -16,6 +16,8 @@ from support.logs import tiny
 from support.tiers import first
 
 COPIES = 15_000
+HEARD, IGNORED = "default_int_handler", "SIG_IGN"
+"""What SIGINT does to a command of a shell, and to one that a script starts in the background."""
 LONG = ("--iterations", "1000000")
 
 # the command line, with a mark on stdout whenever a stage begins; the work itself is not touched
@@ -50,9 +52,12 @@ def long_log(tmp_path_factory) -> tiny.Log:
     )
 
 
-def interrupted_at(log: tiny.Log, message: str, number: int, *, more: tuple[str, ...] = ()) -> tiny.Outcome:
-    """Run the log and send a signal when progress first says `message`."""
-    command = [sys.executable, "-c", MARKED, *log.options(), *more]
+def interrupted_at(
+    log: tiny.Log, message: str, number: int, *, more: tuple[str, ...] = (), usual: str = HEARD
+) -> tiny.Outcome:
+    """Run the log and send a signal when progress first says `message`; `usual` handles SIGINT before."""
+    first_line = f"import signal; signal.signal(signal.SIGINT, signal.{usual})"
+    command = [sys.executable, "-c", f"{first_line}\n{MARKED}", *log.options(), *more]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=tiny.environment(), text=True
     )
@@ -85,6 +90,16 @@ def test_a_signal_ends_a_run_with_one_line_and_nothing_left(long_log, message, m
     before = tiny.tree(long_log.folder)
     try:
         outcome = interrupted_at(long_log, message, number, more=more)
+        assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
+        assert tiny.tree(long_log.folder) == before
+    finally:
+        shutil.rmtree(long_log.out.parent, ignore_errors=True)
+
+
+def test_a_run_in_the_background_of_a_script_ends_with_sigterm(long_log):
+    before = tiny.tree(long_log.folder)
+    try:
+        outcome = interrupted_at(long_log, "correlating", signal.SIGTERM, more=LONG, usual=IGNORED)
         assert tiny.one_line(outcome) == "clickassay: interrupted; nothing was left behind"
         assert tiny.tree(long_log.folder) == before
     finally:

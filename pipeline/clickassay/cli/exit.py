@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 from clickassay.core.errors import ClickassayError, Interrupted
@@ -95,13 +96,19 @@ def end_on_sigterm() -> None:
 
     Libraries look out for SIGINT while they compute, and for nothing else. Python runs its own handlers only
     between two steps of its main thread, but writes the number of a signal into a pipe at once: a thread that
-    waits there passes SIGTERM on as SIGINT.
+    waits there passes SIGTERM on as SIGINT. A command that a script started in the background ignores SIGINT,
+    so its main thread ends it at its next step.
     """
     received, written = os.pipe()
     os.set_blocking(written, False)
-    signal.signal(signal.SIGTERM, lambda _number, _frame: None)
+    signal.signal(signal.SIGTERM, _end_where_interrupts_are_ignored)
     signal.set_wakeup_fd(written, warn_on_full_buffer=False)
     threading.Thread(target=_pass_on, args=(received,), daemon=True).start()
+
+
+def _end_where_interrupts_are_ignored(_number: int, _frame: FrameType | None) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
 
 
 def _pass_on(received: int) -> None:

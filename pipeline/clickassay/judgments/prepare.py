@@ -43,7 +43,7 @@ class Judgments:
         What was read, rejected, repeated and kept, in the form of `contracts.patterns.FUNNEL`.
     filled
         Rows of the same form for results without a judgment, made by a rule; None = they have no grade.
-    looked_up
+    rows_by_lists
         What `shown.rows_of_judge` has found, by judge and lists.
     """
 
@@ -51,7 +51,7 @@ class Judgments:
     by_market: bool
     funnel: pl.DataFrame
     filled: pl.DataFrame | None = None
-    looked_up: dict[tuple[str, int], tuple[LogLists, Integers]] = field(
+    rows_by_lists: dict[tuple[str, int], tuple[LogLists, Integers]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 

@@ -46,7 +46,7 @@ def clicks_by_position(lists: LogLists, deepest: int) -> Iterator[tuple[int, int
 
 def rows_of_judge(lists: LogLists, judgments: Judgments, judge: str) -> Integers:
     """Return `rows_of_numbers` of `judgments.of_judge(judge)`, which are looked up once."""
-    known, key = judgments.looked_up, (judge, id(lists))
+    known, key = judgments.rows_by_lists, (judge, id(lists))
     if key not in known:
         grades, _ = judgments.of_judge(judge)
         rows = rows_of_numbers(lists.configurations, lists.results, grades, judgments.query_key)

@@ -40,7 +40,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     variants = [Measure(metric, (("rel", lower),)) for metric in EDITORIAL if metric.name in ("AP", "RR")]
     plain = [parse(name, METRICS) for name in BASELINES]
     own = (*(Measure(metric) for metric in EDITORIAL), *(variants if lower >= 1 else ()), *plain)
-    named = (*settings.metric, *((settings.current,) if settings.current else ()))
+    named = (*settings.metric, *(() if settings.current is None else (settings.current,)))
     requested = [named_measure(name) for name in named]
     for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):

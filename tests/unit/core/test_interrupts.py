@@ -9,6 +9,15 @@ import pytest
 from clickassay.core.tables import interrupts_later
 
 
+@pytest.fixture
+def heard():
+    """Let Ctrl-C be heard, which is ignored where tests run in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_an_interrupt_comes_after_the_block():
     done = []
 

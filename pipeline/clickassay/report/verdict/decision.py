@@ -128,10 +128,14 @@ def _undecided(claim: Claim) -> str | None:
 
 
 def _most(claim: Claim) -> str:
-    """Return what would help."""
-    if claim.kind == "no_correlation":
-        return "Judge results that users were shown: the report lists what to judge first."
-    return "More judged queries would make the intervals narrower: the report lists what to judge first."
+    """Return what would help, whatever it is that a log lacks."""
+    if claim.kind != "no_correlation":
+        return "More judged queries would make the intervals narrower."
+    if claim.ranking.sample is None:
+        return (
+            "It takes sessions whose results all have a grade: the report counts what is left out, and why."
+        )
+    return "It takes several judged lists that differ in grades and in clicks."
 
 
 def _without_current(verdict: Verdict, current: str | None) -> Decision:
