@@ -9,6 +9,15 @@ WITH new_searches AS (
     WHERE NOT carried
 ),
 
+-- minutes are counted once, for the days and for the minutes of a day: there are far fewer of them than searches
+minutes AS (
+    SELECT
+        minute_of(time_ms) AS minute_nr,
+        CAST(count(*) AS BIGINT) AS searches
+    FROM new_searches
+    GROUP BY minute_of(time_ms)
+),
+
 users AS (
     SELECT
         spread(user_digest(min(user_id))) AS digest,
@@ -20,17 +29,17 @@ users AS (
 counted AS (
     SELECT
         'searches_by_day' AS counted_as,
-        day_of(time_ms) AS bucket_nr,
-        CAST(count(*) AS BIGINT) AS counted_rows
-    FROM new_searches
-    GROUP BY day_of(time_ms)
+        day_of_minute(minute_nr) AS bucket_nr,
+        CAST(sum(searches) AS BIGINT) AS counted_rows
+    FROM minutes
+    GROUP BY day_of_minute(minute_nr)
     UNION ALL
     SELECT
         'searches_by_minute' AS counted_as,
-        minute_of_day(time_ms) AS bucket_nr,
-        CAST(count(*) AS BIGINT) AS counted_rows
-    FROM new_searches
-    GROUP BY minute_of_day(time_ms)
+        minute_nr % 1440 AS bucket_nr,
+        CAST(sum(searches) AS BIGINT) AS counted_rows
+    FROM minutes
+    GROUP BY minute_nr % 1440
     UNION ALL
     SELECT
         'searches_by_users' AS counted_as,

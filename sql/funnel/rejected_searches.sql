@@ -2,5 +2,6 @@
 SELECT
     reason,
     CAST(count(*) AS BIGINT) AS rows_rejected
-FROM rejected_searches
+FROM searches_read
+WHERE reason IS NOT NULL
 GROUP BY reason

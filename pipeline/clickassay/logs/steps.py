@@ -92,7 +92,6 @@ SEARCH_IDS = (
     Step("searches_read", "stage", _READ, _REPEATED),
     Step("search_id_fingerprints", "view", _IDS, _REPEATED),
     Step("search_id_fingerprint_collisions", "check", "checks", _REPEATED),
-    Step("rejected_searches", "stage", _CLEAN, _REPEATED),
     Step("usable_searches", "view", _CLEAN, _REPEATED),
     Step("ambiguous_ids", "stage", _IDS, _REPEATED),
     Step("ambiguous_ids", "view", _IDS, IfRows("repeated_ids", so=False), "no_ids"),
@@ -124,7 +123,6 @@ NORMALISE_URLS = (
 )
 
 CLEAN = (
-    Step("rejected_searches", "stage", _CLEAN),
     Step("usable_searches", "view", _CLEAN),
     Step("duplicate_deliveries", "stage", _CLEAN, _REPEATED),
     Step("duplicate_deliveries", "view", _CLEAN, IfRows("repeated_ids", so=False), "no_duplicate_deliveries"),
@@ -135,7 +133,6 @@ CLICKS = (
     Step("normal_urls_of_clicks", "stage", _CLICKS),
     Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks"), "clicks_read_with_normal_urls"),
     Step("clicks_read", "stage", _CLICKS, IfRows("normal_urls_of_clicks", so=False)),
-    Step("rejected_clicks", "stage", _CLICKS),
     Step("usable_clicks", "view", _CLICKS),
     Step("attributed_clicks", "stage", _CLICKS),
     Step("orphan_clicks", "view", _CLICKS),
@@ -149,16 +146,13 @@ VISITS = (
     Step("repeated_user_queries", "stage", _VISITS),
     Step("user_queries_to_sessionise", "stage", _VISITS),
     Step("searches_to_sessionise", "stage", _VISITS),
-    Step("searches_in_one_session", "stage", _VISITS),
-    Step("tied_searches", "stage", _VISITS),
-    Step("tie_breakers", "stage", _VISITS),
-    Step("visits", "stage", _VISITS),
-    Step("open_visits", "view", _VISITS),
+    Step("searches_in_one_session", "view", _VISITS),
+    Step("visits", "view", _VISITS),
 )
 
 SESSIONS = (
     Step("session_searches", "stage", _SESSIONS),
-    Step("clicks_of_sessions", "stage", _SESSIONS),
+    Step("clicks_of_sessions", "view", _SESSIONS),
     Step("session_clicks", "stage", _SESSIONS),
     Step("session_masks", "view", _SESSIONS),
     Step("sessions", "view", _SESSIONS),

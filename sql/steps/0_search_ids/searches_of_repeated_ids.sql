@@ -11,6 +11,7 @@ SELECT
     s.search_fp,
     s.user_fp,
     s.query_fp,
-    s.list_fp
+    s.list_fp,
+    s.reason
 FROM fingerprinted_searches AS s
 SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp

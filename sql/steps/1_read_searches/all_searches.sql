@@ -11,5 +11,6 @@ SELECT
     search_fp,
     user_fp,
     query_fp,
-    list_fp
+    list_fp,
+    reason
 FROM fingerprinted_searches

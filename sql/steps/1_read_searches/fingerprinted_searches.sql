@@ -1,4 +1,5 @@
--- one row per search as it is read: its query in normal form, and the fingerprints of its texts
+-- one row per search as it is read: its query in normal form, the fingerprints of its texts, and the first reason that
+-- makes it unusable, if one applies
 WITH normal AS (
     SELECT
         carried,
@@ -24,7 +25,10 @@ named AS (
         time_ms,
         page,
         results,
-        query_fingerprint(market, query) AS query_fp
+        id_fingerprint(search_id) AS search_fp,
+        id_fingerprint(user_id) AS user_fp,
+        query_fingerprint(market, query) AS query_fp,
+        length_of(results) AS n_results
     FROM normal
 )
 
@@ -38,9 +42,21 @@ SELECT
     time_ms,
     page,
     results,
-    id_fingerprint(search_id) AS search_fp,
-    id_fingerprint(user_id) AS user_fp,
+    search_fp,
+    user_fp,
     query_fp,
     -- the list and its query in one number: equal lists of two queries are two configurations
-    list_fingerprint(query_fp, results) AS list_fp
+    list_fingerprint(query_fp, results) AS list_fp,
+    CASE
+        WHEN search_fp IS NULL THEN 'null search_id'
+        WHEN user_fp IS NULL THEN 'null user_id'
+        WHEN query IS NULL THEN 'null query'
+        WHEN time_ms IS NULL THEN 'null timestamp'
+        WHEN time_ms < $first_ms OR time_ms >= $end_ms THEN 'time out of range'
+        WHEN n_results IS NULL THEN 'null results'
+        WHEN n_results = 0 THEN 'empty results'
+        WHEN holds_null(results) THEN 'null in results'
+        WHEN market IS NULL THEN 'null market'
+        WHEN page IS NULL THEN 'null page'
+    END AS reason
 FROM named

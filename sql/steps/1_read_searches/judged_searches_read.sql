@@ -7,12 +7,11 @@ WITH marked AS (
         s.user_id,
         s.user_fp,
         s.market,
-        s.query,
         s.query_fp,
         s.list_fp,
         s.time_ms,
         s.page,
-        s.results,
+        s.reason,
         k.query_fp IS NOT NULL AS is_kept
     FROM searches_to_read AS s
     LEFT JOIN judged_queries_shown AS k ON s.query_fp = k.query_fp
@@ -31,8 +30,5 @@ SELECT
     time_ms,
     page,
     is_kept,
-    query IS NULL AS no_query,
-    market IS NULL AS no_market,
-    length_of(results) AS n_results,
-    holds_null(results) AS holds_null
+    reason
 FROM marked

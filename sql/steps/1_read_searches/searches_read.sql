@@ -12,8 +12,5 @@ SELECT
     time_ms,
     page,
     TRUE AS is_kept,
-    query IS NULL AS no_query,
-    market IS NULL AS no_market,
-    length_of(results) AS n_results,
-    holds_null(results) AS holds_null
+    reason
 FROM searches_to_read

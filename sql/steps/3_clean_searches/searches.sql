@@ -2,6 +2,7 @@
 SELECT
     s.row_nr,
     s.carried,
+    s.search_id,
     s.search_fp,
     s.user_fp,
     s.query_fp,

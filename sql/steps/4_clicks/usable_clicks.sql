@@ -1,10 +1,10 @@
--- one row per usable click of this batch; the others are in rejected_clicks
+-- one row per usable click of this batch
 SELECT
-    c.row_nr,
-    c.carried,
-    c.search_fp,
-    c.time_ms,
-    c.url_fp,
-    c.place
-FROM clicks_read AS c
-ANTI JOIN rejected_clicks AS r ON c.row_nr = r.row_nr
+    row_nr,
+    carried,
+    search_fp,
+    time_ms,
+    url_fp,
+    place
+FROM clicks_read
+WHERE reason IS NULL

@@ -1,6 +1,7 @@
 -- one row per search of a repeated (user, normalised query) whose visits need not be formed: they are one session
 SELECT
     s.row_nr,
+    s.search_id,
     s.search_fp,
     s.user_fp,
     s.query_fp,

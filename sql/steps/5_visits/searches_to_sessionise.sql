@@ -2,6 +2,7 @@
 WITH concerned AS (
     SELECT
         s.row_nr,
+        s.search_id,
         s.search_fp,
         s.user_fp,
         s.query_fp,
@@ -25,6 +26,7 @@ latest AS (
 
 SELECT
     c.row_nr,
+    c.search_id,
     c.search_fp,
     c.user_fp,
     c.query_fp,

@@ -1,7 +1,8 @@
 -- one row per search whose (user, normalised query) is repeated or whose visit is open: its session, and how that began
-WITH of_visits AS (
+WITH concerned AS (
     SELECT
         v.row_nr,
+        v.search_id,
         v.search_fp,
         v.user_fp,
         v.query_fp,
@@ -9,21 +10,16 @@ WITH of_visits AS (
         v.time_ms,
         v.page,
         v.user_id,
-        v.search_id,
         v.visit,
-        o.visit IS NOT NULL AS is_open
+        v.is_open
     FROM visits AS v
-    LEFT JOIN open_visits AS o
-        ON
-            v.user_fp = o.user_fp AND v.visit = o.visit
-            AND (NOT $per_query OR v.query_fp = o.scope_fp)
     LEFT JOIN repeated_user_queries AS p ON v.user_fp = p.user_fp AND v.query_fp = p.query_fp
-    WHERE o.visit IS NOT NULL OR p.query_fp IS NOT NULL
-),
-
-concerned AS (
+    WHERE v.is_open OR p.query_fp IS NOT NULL
+    UNION ALL
+    -- no visit of these users is numbered, and none was active late enough to be open
     SELECT
         row_nr,
+        search_id,
         search_fp,
         user_fp,
         query_fp,
@@ -31,26 +27,9 @@ concerned AS (
         time_ms,
         page,
         user_id,
-        search_id,
-        visit,
-        is_open
-    FROM of_visits
-    UNION ALL
-    -- no visit of these users is numbered, and none was active late enough to be open
-    SELECT
-        s.row_nr,
-        s.search_fp,
-        s.user_fp,
-        s.query_fp,
-        s.list_fp,
-        s.time_ms,
-        s.page,
-        s.user_id,
-        i.search_id,
         CAST(0 AS BIGINT) AS visit,
         FALSE AS is_open
-    FROM searches_in_one_session AS s
-    LEFT JOIN tie_breakers AS i ON s.row_nr = i.row_nr
+    FROM searches_in_one_session
 )
 
 SELECT
