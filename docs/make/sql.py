@@ -31,7 +31,6 @@ TITLES = {
 
 PROPERTIES = {
     "only_judged": ("only judged queries are kept", "all queries are kept"),
-    "continues_log": ("earlier parts of the log were read", "the log is read from its beginning"),
     "is_open": ("for sessions that may still grow", "for sessions that can grow no more"),
     "has_number_ids": ("search ids are numbers", "search ids are text"),
 }
@@ -55,7 +54,9 @@ default engine makes the same bytes with arrays: its modules, in
 
 A step makes the table of its name, or the one that the second column names; then several files make that
 table, each under another condition. A step reads tables of its own folder or of one with a lower number. The
-exception is folder 0: before the first batch, it runs steps of 1 and 3 over searches whose ids repeat.
+exception is folder 0, which finds search ids that repeat. Of a log in batches (a store), it runs before the first
+batch, with steps of 1 and 3 over the searches of these ids. A log in one batch is read once, and its search ids are
+looked at when folder 1 has read them.
 
 """
 

@@ -68,7 +68,6 @@ def plans(spark, tmp_path_factory):
         for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS))
     ]
     builder = SqlSessioniser(engine, load_settings(), by_url=True, judged_queries=None)
-    builder.find_ambiguous_ids(halves[0].frame)
     builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
     builder.table(is_open=False, info={}, progress=silent)
     return engine.plans

@@ -49,7 +49,7 @@ class SqlBatchProcessor(Generic[H, R]):
             self.engine.put(_file(before, "carry_clicks"), clicks),
         )
         ambiguous = self.engine.put(_file(before, "ambiguous"), searches)
-        self._sessioniser.find_ambiguous_ids(searches, before=(self._carried[0], ambiguous))
+        self._sessioniser.find_ambiguous_ids(searches, self._carried[0], ambiguous)
         self._ambiguous = self._sessioniser.ambiguous()
 
     def add(self, plan: Plan[H], number: int, watermark_ms: int) -> None:

@@ -18,6 +18,7 @@ from clickassay.logs.steps import (
     NEW_IDS,
     PATTERNS,
     READ_BATCH,
+    READ_LOG,
     SEARCH_IDS,
     Property,
     Step,
@@ -51,27 +52,24 @@ class SqlSessioniser(Generic[R]):
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
+        self._read = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
         if judged_queries is not None:
             engine.register("judged_queries", judged_queries)
 
-    def find_ambiguous_ids(self, searches: R, *, before: tuple[R, R] | None = None) -> None:
-        """Find the search ids that are ambiguous in the whole log, which a batch alone cannot know.
+    def find_ambiguous_ids(self, searches: R, carried: R, ambiguous: R) -> None:
+        """Find the search ids that are ambiguous in all of a log in batches, which a batch alone cannot know.
 
         Parameters
         ----------
         searches
             All searches of the log.
-        before
-            Where the log continues one: searches carried over from its earlier parts, and the search ids
-            that were found ambiguous there.
+        carried, ambiguous
+            Searches carried over from its earlier parts, and the search ids that were found ambiguous there.
         """
-        carried = None
-        if before is not None:
-            carried, ambiguous = before
-            self._engine.show("ambiguous_log", ambiguous)
-            self._properties.add("continues_log")
+        self._read = READ_BATCH
+        self._engine.show("ambiguous_log", ambiguous)
         self._engine.show("searches_log", searches, carried)
         self._run(SEARCH_IDS)
 
@@ -86,6 +84,8 @@ class SqlSessioniser(Generic[R]):
     ) -> None:
         """Process a batch: new rows, and those carried over from the batch before.
 
+        A log whose ambiguous search ids were not looked for is one batch, which finds them by itself.
+
         Parameters
         ----------
         watermark_ms
@@ -96,7 +96,7 @@ class SqlSessioniser(Generic[R]):
         self._engine.show("clicks_log", clicks, carried_clicks)
         self._values["watermark_ms"] = watermark_ms
         progress(Event("reading"))
-        self._run(READ_BATCH)
+        self._run(self._read)
         progress(Event("forming sessions"))
         self._run(FORM_SESSIONS)
         progress(Event("counting"))
@@ -106,7 +106,7 @@ class SqlSessioniser(Generic[R]):
         )
 
     def ambiguous(self) -> pl.LazyFrame:
-        """Return the search ids that are known to be ambiguous (search_id), if the log continues one."""
+        """Return the search ids that are known to be ambiguous (search_id), of a log in batches."""
         return self._fetched(SEARCH_IDS)[0]
 
     def carry_over(self) -> list[pl.LazyFrame]:
@@ -170,8 +170,6 @@ def sql_pattern_table(
         If the engine gives up, or a check of the step fails.
     """
     sessioniser = SqlSessioniser(engine, settings, by_url=by_url, judged_queries=judged_queries)
-    progress(Event("looking at search ids"))
-    sessioniser.find_ambiguous_ids(searches)
     sessioniser.add(searches, clicks, NEVER_MS, progress)
     table = sessioniser.table(is_open=False, info=info, progress=progress)
     orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()

@@ -19,9 +19,9 @@ END_MS = 4_133_980_800_000  # 2101-01-01 UTC: the year 2100 is the last one insi
 NEVER_MS = 2 * END_MS
 """The watermark after the last batch of a log that has ended: no row can come any more."""
 
-Property = Literal["only_judged", "continues_log", "is_open", "has_number_ids"]
-"""Properties of a run: only lists of queries with judgments are kept; earlier parts of the log were read
-before; the pattern table is that of sessions that may still grow; search ids are whole numbers."""
+Property = Literal["only_judged", "is_open", "has_number_ids"]
+"""Properties of a run: only lists of queries with judgments are kept; the pattern table is that of sessions
+that may still grow; search ids are whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -75,57 +75,77 @@ GIVEN = {
     "searches_log": "one row per search, in canonical types; carried = already read with an earlier batch",
     "clicks_log": "one row per click, in canonical types; carried = already read with an earlier batch",
     "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
-    "ambiguous_log": "one row per search_id that earlier parts of the log found ambiguous, if there were any",
+    "ambiguous_log": "one row per search_id that earlier parts of a log in batches found ambiguous",
 }
 """Tables that are there before the first step, and their rows."""
 
 _IDS, _READ, _URLS = "steps/0_search_ids", "steps/1_read_searches", "steps/2_normalise_urls"
 _CLEAN, _CLICKS, _VISITS = "steps/3_clean_searches", "steps/4_clicks", "steps/5_visits"
 _SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_carry_over"
-_REPEATED = IfRows("repeated_ids")
+_REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=False)
+_ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 
-SEARCH_IDS = (
-    Step("log_search_ids", "view", _IDS),
+_REPEATED_IDS = (
     Step("repeated_ids", "stage", _IDS),
     Step("fingerprinted_searches", "view", _READ, _REPEATED),
     Step("searches_to_read", "view", _IDS, _REPEATED, "searches_of_repeated_ids"),
     Step("searches_read", "stage", _READ, _REPEATED),
+)
+_CHECK_IDS = (
     Step("search_id_fingerprints", "view", _IDS, _REPEATED),
     Step("search_id_fingerprint_collisions", "check", "checks", _REPEATED),
-    Step("usable_searches", "view", _CLEAN, _REPEATED),
-    Step("ambiguous_ids", "stage", _IDS, _REPEATED),
-    Step("ambiguous_ids", "view", _IDS, IfRows("repeated_ids", so=False), "no_ids"),
-    Step("known_ambiguous_ids", "view", _IDS, If("continues_log", so=False), "ambiguous_ids_alone"),
-    Step("ambiguous_ids_before", "view", _IDS, If("continues_log")),
-    Step("known_ambiguous_ids", "view", _IDS, If("continues_log")),
-    Step("ambiguous_id_texts", "stage", _IDS, If("continues_log")),
-    Step("carry_over_ambiguous_ids", "result", _IDS, If("continues_log")),
 )
-"""Over a whole log: which search ids are ambiguous. A batch alone cannot know that."""
+_AMBIGUOUS_IDS = (
+    Step("ambiguous_ids", "stage", _IDS, _REPEATED),
+    Step("ambiguous_ids", "view", _IDS, _NOT_REPEATED, "no_ids"),
+)
+
+SEARCH_IDS = (
+    Step("log_search_ids", "view", _IDS),
+    *_REPEATED_IDS,
+    *_CHECK_IDS,
+    Step("usable_searches", "view", _CLEAN, _REPEATED),
+    *_AMBIGUOUS_IDS,
+    Step("ambiguous_ids_before", "view", _IDS),
+    Step("known_ambiguous_ids", "view", _IDS),
+    Step("ambiguous_id_texts", "stage", _IDS),
+    Step("carry_over_ambiguous_ids", "result", _IDS),
+)
+"""Over all of a log in batches: which search ids are ambiguous. A batch alone cannot know that."""
+
+_IDS_READ = (
+    Step("log_search_ids", "view", _IDS, stem="search_ids_read"),
+    Step("repeated_ids", "stage", _IDS),
+    *_CHECK_IDS,
+)
+_AMBIGUOUS_IDS_READ = (
+    *_AMBIGUOUS_IDS,
+    Step("known_ambiguous_ids", "view", _IDS, stem="ambiguous_ids_alone"),
+)
 
 READ = (
     Step("fingerprinted_searches", "view", _READ),
     Step("searches_to_read", "view", _READ, stem="all_searches"),
-    Step("query_texts", "stage", _READ),
-    Step("query_fingerprint_collisions", "check", "checks"),
-    Step("judged_queries_shown", "stage", _READ, If("only_judged")),
-    Step("placeholder_lists", "stage", _READ, If("only_judged")),
-    Step("placeholder_lists", "view", _READ, If("only_judged", so=False), "no_placeholder_lists"),
-    Step("searches_read", "stage", _READ, If("only_judged"), "judged_searches_read"),
-    Step("searches_read", "stage", _READ, If("only_judged", so=False)),
+    Step("query_texts", "stage", _READ, _ONLY_JUDGED, "query_texts_of_searches"),
+    Step("judged_queries_shown", "stage", _READ, _ONLY_JUDGED),
+    Step("placeholder_lists", "stage", _READ, _ONLY_JUDGED),
+    Step("searches_read", "stage", _READ, _ONLY_JUDGED, "judged_searches_read"),
+    Step("searches_read", "stage", _READ, _EVERY_QUERY),
 )
 
 NORMALISE_URLS = (
     Step("example_search_of_list", "stage", _URLS),  # stored, so that its size is known
     Step("list_texts", "stage", _URLS),
     Step("list_fingerprint_collisions", "check", "checks"),
-    Step("list_urls", "stage", _URLS),
+    Step("query_texts", "stage", _URLS, _EVERY_QUERY),
+    Step("query_fingerprint_collisions", "check", "checks"),
+    Step("placeholder_lists", "view", _URLS, _EVERY_QUERY, "no_placeholder_lists"),
 )
 
 CLEAN = (
     Step("usable_searches", "view", _CLEAN),
     Step("duplicate_deliveries", "stage", _CLEAN, _REPEATED),
-    Step("duplicate_deliveries", "view", _CLEAN, IfRows("repeated_ids", so=False), "no_duplicate_deliveries"),
+    Step("duplicate_deliveries", "view", _CLEAN, _NOT_REPEATED, "no_duplicate_deliveries"),
     Step("searches", "view", _CLEAN),
 )
 
@@ -202,12 +222,15 @@ NEW_IDS = (
 """The search ids that are new in a batch, in the form in which a store keeps them."""
 
 READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
+READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *CLICKS)
+"""The same for a log in one batch, which knows its search ids when it has been read."""
+
 FORM_SESSIONS = (*VISITS, *SESSIONS)
 SEQUENCE = (
-    *(*SEARCH_IDS, *READ_BATCH, *FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS),
+    *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS),
     *(*CARRY_OVER, *NEW_IDS),
 )
-"""All steps, in an order in which each finds the tables that it reads."""
+"""All steps of a log in one batch and of one in several, in an order in which each finds the tables that it reads."""
 
 
 def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:

@@ -44,4 +44,4 @@ SELECT
         WHEN $by_url THEN position_in(l.urls, c.url_fp) ELSE position_in(l.urls, at_place(l.urls, c.place))
     END AS position
 FROM of_searches AS c
-LEFT JOIN list_urls AS l ON c.list_fp = l.list_fp
+LEFT JOIN list_texts AS l ON c.list_fp = l.list_fp

@@ -8,4 +8,4 @@ SELECT
     c.page = 1 AS on_first_page,
     CASE WHEN l.list_fp IS NULL THEN 0 ELSE position_in(l.urls, c.url_fp) END AS position
 FROM clicks_of_sessions AS c
-LEFT JOIN list_urls AS l ON c.list_fp = l.list_fp
+LEFT JOIN list_texts AS l ON c.list_fp = l.list_fp

@@ -1,8 +1,11 @@
--- one row per list that a session began with: the configuration it shows, and the number that its id begins with
+-- one row per list that a session began with: the configuration it shows, the number that its id begins with, its
+-- sessions on the first page and on later ones, and their users' buckets
 WITH begun AS (
     SELECT
         list_fp,
-        max(CASE WHEN on_first_page THEN 1 ELSE 0 END) = 1 AS on_first_page
+        CAST(sum(CASE WHEN on_first_page THEN sessions ELSE 0 END) AS BIGINT) AS first_page_sessions,
+        CAST(sum(CASE WHEN on_first_page THEN 0 ELSE sessions END) AS BIGINT) AS later_page_sessions,
+        bit_or(user_buckets) AS user_buckets
     FROM chosen_patterns
     GROUP BY list_fp
 ),
@@ -11,19 +14,26 @@ named AS (
     SELECT
         t.list_fp,
         t.query_fp,
-        b.on_first_page,
+        t.market,
+        t.query,
+        b.first_page_sessions,
+        b.later_page_sessions,
+        b.user_buckets,
         configuration_digest(
-            q.market, q.query, normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth))
+            t.market, t.query, normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth))
         ) AS configuration_id
     FROM list_texts AS t
     INNER JOIN begun AS b ON t.list_fp = b.list_fp
-    INNER JOIN query_texts AS q ON t.query_fp = q.query_fp
 )
 
 SELECT
     list_fp,
     query_fp,
-    on_first_page,
+    market,
+    query,
+    first_page_sessions,
+    later_page_sessions,
+    user_buckets,
     configuration_id,
     leading_number(configuration_id) AS configuration_nr
 FROM named

@@ -4,7 +4,7 @@ WITH named AS (
         configuration_nr,
         configuration_id
     FROM list_configurations
-    WHERE on_first_page
+    WHERE first_page_sessions > 0
 )
 
 SELECT

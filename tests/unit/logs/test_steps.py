@@ -7,9 +7,15 @@ import pytest
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.steps import (
+    CARRY_OVER,
+    FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
     GIVEN,
+    NEW_IDS,
+    PATTERNS,
+    READ_BATCH,
+    READ_LOG,
     SEARCH_IDS,
     SEQUENCE,
     If,
@@ -24,9 +30,13 @@ from clickassay.patterns.counts import COUNT_FORMS
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
-GIVEN_ONLY_IF = {"judged_queries": "only_judged", "ambiguous_log": "continues_log"}
-PARTS = (SEARCH_IDS, SEQUENCE[len(SEARCH_IDS) :])
-"""What is done with a whole log, and what with each of its batches."""
+GIVEN_ONLY_IF = {"judged_queries": "only_judged"}
+OF_BATCH = (*FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS)
+LOGS = {
+    "in one batch": ((*READ_LOG, *OF_BATCH),),
+    "in several": (SEARCH_IDS, (*READ_BATCH, *OF_BATCH, *CARRY_OVER, *NEW_IDS)),
+}
+"""What is done with a log; with one in several batches, with all of it and with each batch."""
 
 
 def subsets(values):
@@ -44,7 +54,8 @@ class Reader:
     """An engine that looks whether what a step reads is there, and of its own number or a lower one."""
 
     def __init__(self, given, empty=()):
-        self.makers, self.empty, self.made, self.looks = dict.fromkeys(given, ""), empty, [], []
+        self.makers, self.empty = dict.fromkeys(given, ""), empty
+        self.made, self.looks, self.read = [], [], []
 
     def run(self, steps, properties):
         self.made = []
@@ -61,6 +72,7 @@ class Reader:
     view = stage
 
     def rows(self, step, **values):
+        self.read.append(step)
         assert tables_read(step) <= set(self.makers), step
         before = {number_of(self.makers[table]) for table in tables_read(step)} - {None}
         if number_of(step):  # the pass over search ids, 0, runs steps of other folders
@@ -73,13 +85,25 @@ class Reader:
         return name in self.empty
 
 
+@pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("properties", subsets(PROPERTIES), ids="-".join)
-def test_every_table_that_a_step_reads_is_given_or_made_before(properties):
+def test_every_table_that_a_step_reads_is_given_or_made_before(properties, log):
     given = [name for name in GIVEN if name not in GIVEN_ONLY_IF or GIVEN_ONLY_IF[name] in properties]
     for empty in subsets(LOOKED_AT):
         reader = Reader(given, empty)
-        for steps in PARTS:
+        for steps in LOGS[log]:
             reader.run(steps, properties)
+
+
+def test_every_step_is_one_of_a_log_in_one_batch_or_in_several():
+    assert {step for parts in LOGS.values() for part in parts for step in part} == set(SEQUENCE)
+
+
+def test_a_log_in_one_batch_is_read_once():
+    reader = Reader(GIVEN)
+    reader.run(LOGS["in one batch"][0], ())
+    readers = [step for step in reader.read if "searches_log" in tables_read(step)]
+    assert readers == ["steps/1_read_searches/fingerprinted_searches"]
 
 
 def test_what_is_given_is_read_and_what_is_made_too():
@@ -89,8 +113,8 @@ def test_what_is_given_is_read_and_what_is_made_too():
 
 def test_the_data_is_looked_at_once_for_all_steps_that_depend_on_it():
     reader = Reader(GIVEN)
-    reader.run(SEARCH_IDS, ())
-    assert reader.looks == ["repeated_ids"]
+    reader.run(LOGS["in one batch"][0], ())
+    assert reader.looks == ["repeated_ids", "normal_urls_of_clicks"]
 
 
 def test_the_counts_have_the_forms_in_which_they_are_read():

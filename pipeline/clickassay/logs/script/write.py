@@ -19,8 +19,7 @@ from clickassay.logs.steps import (
     FUNNEL_OF_SESSIONS,
     NEVER_MS,
     PATTERNS,
-    READ_BATCH,
-    SEARCH_IDS,
+    READ_LOG,
     Step,
     results,
     run_steps,
@@ -135,7 +134,7 @@ def record_steps(engine: Dialect, settings: Settings, *, by_url: bool) -> Script
     """Record all steps of a log, as one batch that no other follows."""
     recorder = ScriptRecorder(engine)
     values = step_values(settings, by_url=by_url) | {"watermark_ms": NEVER_MS}
-    run_steps(recorder, (*SEARCH_IDS, *READ_BATCH, *FORM_SESSIONS, *PATTERNS), values)
+    run_steps(recorder, (*READ_LOG, *FORM_SESSIONS, *PATTERNS), values)
     for name, step in _results().items():
         recorder.keep(name, step.file)
     return recorder
