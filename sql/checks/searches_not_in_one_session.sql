@@ -1,22 +1,22 @@
 -- searches that are in no session, or in two: must be none
-WITH formed AS (
-    SELECT coalesce(sum(sessions), 0) AS sessions
+WITH counted AS (
+    -- each session stands for its first search; what is left over are searches of no session
+    SELECT 0 - sessions AS searches
     FROM session_patterns
-),
-
-searched AS (
-    SELECT count(*) AS searches
+    UNION ALL
+    SELECT -1 AS searches
+    FROM session_searches
+    WHERE place_in_session > 1
+    UNION ALL
+    SELECT 1 AS searches
     FROM searches
 ),
 
-later AS (
-    SELECT count(*) AS searches
-    FROM session_searches
-    WHERE place_in_session > 1
+added AS (
+    SELECT CAST(coalesce(sum(searches), 0) AS BIGINT) AS searches
+    FROM counted
 )
 
-SELECT f.sessions
-FROM formed AS f
-CROSS JOIN searched AS s
-CROSS JOIN later AS l
-WHERE f.sessions <> s.searches - l.searches
+SELECT searches
+FROM added
+WHERE searches <> 0

@@ -1,16 +1,17 @@
 -- one row: searches and clicks of this batch, including those carried over
-WITH searched AS (
-    SELECT CAST(count(*) AS BIGINT) AS searches
+WITH counted AS (
+    SELECT
+        1 AS searches,
+        0 AS clicks
     FROM searches_read
-),
-
-clicked AS (
-    SELECT CAST(count(*) AS BIGINT) AS clicks
+    UNION ALL
+    SELECT
+        0 AS searches,
+        1 AS clicks
     FROM clicks_read
 )
 
 SELECT
-    s.searches,
-    c.clicks
-FROM searched AS s
-CROSS JOIN clicked AS c
+    CAST(coalesce(sum(searches), 0) AS BIGINT) AS searches,
+    CAST(coalesce(sum(clicks), 0) AS BIGINT) AS clicks
+FROM counted

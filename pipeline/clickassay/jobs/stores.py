@@ -101,12 +101,12 @@ def _grow_on_spark(
     progress: Progress,
 ) -> StoreGrowth:
     from clickassay.logs.spark.folders import local_store  # noqa: PLC0415 - an extra
-    from clickassay.logs.spark.job import check_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
+    from clickassay.logs.spark.job import bytes_here, read_spark_log, spark_batches, spark_engine  # noqa: PLC0415
 
     kept = queries_to_keep(judgments, settings)
-    check_here(searches, clicks)
+    log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
-    with spark_engine(settings, None) as engine, local_store(engine.session, place) as folder:
+    with spark_engine(settings, None, log_bytes) as engine, local_store(engine.session, place) as folder:
         log = read_spark_log(engine, searches, clicks)
         for half in log.halves.values():
             half.fingerprints()  # a table without distinct files is refused before a store is created

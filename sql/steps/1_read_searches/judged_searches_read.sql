@@ -25,7 +25,6 @@ SELECT
     user_id,
     user_fp,
     query_fp,
-    query_fp AS raw_query_fp,
     CASE WHEN is_kept THEN list_fp ELSE market_fingerprint(market) END AS list_fp,
     time_ms,
     page,

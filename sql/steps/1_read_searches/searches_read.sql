@@ -7,7 +7,6 @@ SELECT
     user_id,
     user_fp,
     query_fp,
-    query_fp AS raw_query_fp,
     list_fp,
     time_ms,
     page,

@@ -4,7 +4,7 @@ WITH repeats AS (
         s.row_nr,
         s.search_fp,
         s.user_fp,
-        s.raw_query_fp,
+        s.query_fp,
         s.list_fp,
         s.time_ms,
         s.page
@@ -23,7 +23,7 @@ named AS (
         q.market,
         q.query
     FROM query_texts AS q
-    INNER JOIN repeats AS r ON q.query_fp = r.raw_query_fp
+    INNER JOIN repeats AS r ON q.query_fp = r.query_fp
 ),
 
 ranked AS (

@@ -6,7 +6,6 @@ SELECT
     search_fp,
     user_fp,
     query_fp,
-    raw_query_fp,
     list_fp,
     time_ms,
     page,

@@ -104,8 +104,9 @@ class SparkEngine:
     def _fetched(self, step: str) -> pl.LazyFrame:
         with self._translated_errors():
             name = step.rpartition("/")[2]
-            place = self._fetched_from[name] = self._written(name, self._select(step, {}))
-            return pl.scan_parquet(self._files_here(place), glob=False)
+            frame = self._select(step, {})
+            place = self._fetched_from[name] = self._written(name, frame)
+            return pl.scan_parquet(self._files_here(place, frame.schema), glob=False)
 
     @staticmethod
     def _side_by_side(work: Callable[[str], T], steps: Sequence[str]) -> list[T]:
@@ -117,9 +118,9 @@ class SparkEngine:
         frame.write.options(**_PARQUET).parquet(place)
         return place
 
-    def _files_here(self, place: str) -> list[Path]:
+    def _files_here(self, place: str, schema: "StructType") -> list[Path]:
         """Return the files of a written folder, in its order; fetched one by one if on another machine."""
-        written = sorted(self._read(place).inputFiles())
+        written = sorted(self._read(place, schema).inputFiles())
         lying = [Path(unquote(urlparse(file).path)) for file in written]
         if all(urlparse(file).scheme == "file" for file in written) and all(file.exists() for file in lying):
             return lying
@@ -128,7 +129,7 @@ class SparkEngine:
         fetched = []
         for number, file in enumerate(written):
             fetched.append(folder / f"{number:06d}.parquet")
-            pq.write_table(self._read(unquote(file)).toArrow(), fetched[-1])
+            pq.write_table(self._read(unquote(file), schema).toArrow(), fetched[-1])
         return fetched
 
     def _read(self, place: str, schema: "StructType | None" = None) -> "DataFrame":

@@ -61,9 +61,9 @@ def write_spark_patterns(
     then_to
         Path with a scheme, to which the finished folder is copied.
     """
-    check_here(searches, clicks)
+    log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
-    with spark_engine(settings, folder) as engine:
+    with spark_engine(settings, folder, log_bytes) as engine:
         log = read_spark_log(engine, searches, clicks)
         place = None if then_to is None else _free(SparkFolder(engine.session, then_to), then_to)
         inputs = {half.what: half.listing.fingerprint() for half in (log.searches, log.clicks)}
@@ -81,17 +81,19 @@ def write_spark_patterns(
                 place.put(folder, file.name)
 
 
-def check_here(searches: str | Path, clicks: str | Path) -> None:
-    """Refuse a path of this machine where nothing lies, before Spark is started for it.
+def bytes_here(searches: str | Path, clicks: str | Path) -> int | None:
+    """Return the bytes of a log's files; None if a part of it is not on this machine.
 
     Raises
     ------
     InputError
-        If nothing is there.
+        If nothing is at a path of this machine: Spark need not be started for it.
     """
-    for what, source in (("searches", searches), ("clicks", clicks)):
-        if lies_here(source):
-            find_files(what, source)
+    halves = {"searches": searches, "clicks": clicks}
+    found = [find_files(what, source) for what, source in halves.items() if lies_here(source)]
+    if len(found) < len(halves):
+        return None
+    return sum(file.stat().st_size for files in found for file in files)
 
 
 def _free(place: SparkFolder, uri: str) -> SparkFolder:
@@ -103,14 +105,23 @@ def _free(place: SparkFolder, uri: str) -> SparkFolder:
 
 
 @contextmanager
-def spark_engine(settings: Settings, work: Path | None) -> Iterator[SparkEngine]:
-    """Yield an engine with a staging folder of its own, which is removed afterwards."""
+def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -> Iterator[SparkEngine]:
+    """Yield an engine with a staging folder of its own, which is removed afterwards.
+
+    Parameters
+    ----------
+    work
+        Folder here for what is spilled; None = the system's temporary one.
+    log_bytes
+        Of the log, if it lies here: `bytes_here`.
+    """
     place = SparkPlace(
         settings.spark_master,
         settings.spark_remote,
         dict(entry.split("=", 1) for entry in settings.spark_conf),
         settings.threads,
         settings.memory_limit,
+        log_bytes,
     )
     with (
         tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,

@@ -53,6 +53,11 @@ _LOCAL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "32",
 }
+# Options of a local Java, before those that the user gives. The default size of metaspace has Java collect all of
+# its memory some eight times while Spark loads its classes.
+_JAVA = "-XX:MetaspaceSize=256m"
+_JAVA_OF_SMALL_LOG = "-XX:TieredStopAtLevel=1"  # the second compiler costs more than it saves
+_SMALL_LOG_BYTES = 150_000_000
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,8 @@ class SparkPlace:
         Spark's own settings.
     threads, memory_limit
         Of a local Spark: threads, and memory as ``4GB``.
+    log_bytes
+        Of the log that it is started for; None = not known.
     """
 
     master: str | None = None
@@ -76,6 +83,7 @@ class SparkPlace:
     conf: Mapping[str, str] = field(default_factory=dict)
     threads: int | None = None
     memory_limit: str | None = None
+    log_bytes: int | None = None
 
     @property
     def is_new_and_local(self) -> bool:
@@ -173,8 +181,15 @@ def _conf(place: SparkPlace) -> dict[str, str]:
     if place.is_new_and_local:
         conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
         conf["spark.driver.memory"] = _java_memory(place.memory_limit)
+        conf["spark.driver.defaultJavaOptions"] = _java_options(place.log_bytes)
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
     return {**conf, **place.conf}
+
+
+def _java_options(log_bytes: int | None) -> str:
+    """Return options of Java: a small log ends before code that is compiled with much effort pays."""
+    is_small = log_bytes is not None and log_bytes < _SMALL_LOG_BYTES
+    return f"{_JAVA} {_JAVA_OF_SMALL_LOG}" if is_small else _JAVA
 
 
 def _java_memory(limit: str | None) -> str:
