@@ -1,9 +1,10 @@
 -- a number with which the ids of two configurations begin: must be none
 WITH named AS (
     SELECT DISTINCT
-        configuration_nr,
-        configuration_id
-    FROM list_configurations
+        c.configuration_nr,
+        c.configuration_id
+    FROM list_configurations AS c
+    SEMI JOIN shared_configurations AS s ON c.configuration_nr = s.configuration_nr
 )
 
 SELECT configuration_nr

@@ -83,6 +83,7 @@ _IDS, _READ, _URLS = "steps/0_search_ids", "steps/1_read_searches", "steps/2_nor
 _CLEAN, _CLICKS, _VISITS = "steps/3_clean_searches", "steps/4_clicks", "steps/5_visits"
 _SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_carry_over"
 _REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=False)
+_SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configurations", so=False)
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 
 _REPEATED_IDS = (
@@ -194,9 +195,12 @@ PATTERNS = (
     Step("chosen_patterns", "view", _PATTERNS, If("is_open", so=False), "closed_patterns"),
     Step("placeholder_collisions", "check", "checks", If("only_judged")),
     Step("list_configurations", "stage", _PATTERNS),
-    Step("configuration_number_collisions", "check", "checks"),
-    Step("configurations", "view", _PATTERNS),
-    Step("patterns", "view", _PATTERNS),
+    Step("shared_configurations", "stage", _PATTERNS),
+    Step("configuration_number_collisions", "check", "checks", _SHARED),
+    Step("configurations", "view", _PATTERNS, _SHARED, "configurations_of_several_lists"),
+    Step("configurations", "view", _PATTERNS, _NOT_SHARED),
+    Step("patterns", "view", _PATTERNS, _SHARED, "patterns_of_several_lists"),
+    Step("patterns", "view", _PATTERNS, _NOT_SHARED),
     Step("queries", "view", _PATTERNS),
     Step("configurations", "result", _PATTERNS, stem="result_configurations"),
     Step("patterns", "result", _PATTERNS, stem="result_patterns"),

@@ -1,14 +1,4 @@
--- one row per configuration: the texts of one of the lists that show it
-WITH chosen AS (
-    SELECT
-        configuration_nr,
-        configuration_id,
-        min(list_fp) AS list_fp
-    FROM list_configurations
-    WHERE first_page_sessions > 0
-    GROUP BY configuration_nr, configuration_id
-)
-
+-- one row per configuration, where each is shown by one list: its texts
 SELECT
     c.configuration_nr,
     c.configuration_id,
@@ -16,4 +6,5 @@ SELECT
     t.query,
     normal_results($normalise_urls, t.has_unnormalised_urls, top_of(t.raw_results, $depth)) AS results
 FROM list_texts AS t
-INNER JOIN chosen AS c ON t.list_fp = c.list_fp
+INNER JOIN list_configurations AS c ON t.list_fp = c.list_fp
+WHERE c.first_page_sessions > 0

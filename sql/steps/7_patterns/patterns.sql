@@ -1,10 +1,10 @@
--- one row per configuration (by the number that its id begins with), fold and click mask: the pattern table
+-- one row per configuration, fold and click mask, where each configuration is shown by one list: the pattern table
 SELECT
     c.configuration_nr,
+    c.configuration_id,
     s.fold,
     s.click_mask,
-    CAST(sum(s.sessions) AS BIGINT) AS sessions
+    s.sessions
 FROM chosen_patterns AS s
 INNER JOIN list_configurations AS c ON s.list_fp = c.list_fp
 WHERE s.on_first_page
-GROUP BY c.configuration_nr, s.fold, s.click_mask

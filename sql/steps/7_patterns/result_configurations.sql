@@ -5,4 +5,5 @@ SELECT
     query,
     results
 FROM configurations
-ORDER BY configuration_id
+-- an id begins with its number, and no two ids with the same one: the order is that of the ids
+ORDER BY configuration_nr

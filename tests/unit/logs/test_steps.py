@@ -114,7 +114,7 @@ def test_what_is_given_is_read_and_what_is_made_too():
 def test_the_data_is_looked_at_once_for_all_steps_that_depend_on_it():
     reader = Reader(GIVEN)
     reader.run(LOGS["in one batch"][0], ())
-    assert reader.looks == ["repeated_ids", "normal_urls_of_clicks"]
+    assert reader.looks == ["repeated_ids", "normal_urls_of_clicks", "shared_configurations"]
 
 
 def test_the_counts_have_the_forms_in_which_they_are_read():
