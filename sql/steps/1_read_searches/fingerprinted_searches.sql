@@ -28,7 +28,8 @@ named AS (
         id_fingerprint(search_id) AS search_fp,
         id_fingerprint(user_id) AS user_fp,
         query_fingerprint(market, query) AS query_fp,
-        length_of(results) AS n_results
+        length_of(results) AS n_results,
+        holds_null(results) AS holds_null
     FROM normal
 )
 
@@ -45,8 +46,9 @@ SELECT
     search_fp,
     user_fp,
     query_fp,
-    -- the list and its query in one number: equal lists of two queries are two configurations
-    list_fingerprint(query_fp, results) AS list_fp,
+    -- the list and its query in one number: equal lists of two queries are two configurations. Engines may skip nulls
+    -- when they hash, so that a list with a null would have the number of another
+    CASE WHEN NOT holds_null THEN list_fingerprint(query_fp, results) END AS list_fp,
     CASE
         WHEN search_fp IS NULL THEN 'null search_id'
         WHEN user_fp IS NULL THEN 'null user_id'
@@ -55,7 +57,7 @@ SELECT
         WHEN time_ms < $first_ms OR time_ms >= $end_ms THEN 'time out of range'
         WHEN n_results IS NULL THEN 'null results'
         WHEN n_results = 0 THEN 'empty results'
-        WHEN holds_null(results) THEN 'null in results'
+        WHEN holds_null THEN 'null in results'
         WHEN market IS NULL THEN 'null market'
         WHEN page IS NULL THEN 'null page'
     END AS reason

@@ -22,7 +22,6 @@ shown AS (
         s.results
     FROM of_one_search AS s
     SEMI JOIN example_search_of_list AS a ON s.list_fp = a.list_fp AND s.search_fp = a.search_fp
-    WHERE NOT holds_null(s.results)
 ),
 
 checked AS (

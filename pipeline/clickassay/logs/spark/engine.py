@@ -27,6 +27,7 @@ _DIALECT = "spark"
 _SIDE_BY_SIDE = 4
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
+    "parquet.compression.codec.zstd.level": 1,  # three times as fast as the default, and hardly larger
     "parquet.enable.dictionary": False,  # most of what is staged are fingerprints, which hardly repeat
     "maxRecordsPerFile": 1_000_000,  # a file then needs some hundred megabytes of memory on this machine
 }

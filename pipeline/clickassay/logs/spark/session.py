@@ -47,11 +47,14 @@ _FASTER = {
     "spark.sql.autoBroadcastJoinThreshold": "64m",
     "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",  # spares sorting both sides
     "spark.sql.icu.caseMappings.enabled": "false",
+    # a small map before the map of groups is for few groups: those of the steps are nearly as many as rows
+    "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
 }
 _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "32",
+    "spark.sql.files.maxPartitionBytes": "32m",  # so that all threads have work until a file ends
 }
 # Options of a local Java, before those that the user gives. The default size of metaspace has Java collect all of
 # its memory some eight times while Spark loads its classes.
