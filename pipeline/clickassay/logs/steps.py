@@ -234,7 +234,7 @@ SEQUENCE = (
     *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *PATTERNS, *FUNNEL_OF_SESSIONS),
     *(*CARRY_OVER, *NEW_IDS),
 )
-"""All steps of a log in one batch and of one in several, in an order in which each finds the tables that it reads."""
+"""All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
 
 def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:

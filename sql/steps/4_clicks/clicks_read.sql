@@ -1,4 +1,5 @@
--- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it unusable
+-- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it
+-- unusable, if one applies
 WITH fingerprinted AS (
     SELECT
         carried,

@@ -1,5 +1,5 @@
--- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it unusable;
--- some URLs have another normal form
+-- one row per click of this batch: fingerprints and numbers instead of texts, and the first reason that makes it
+-- unusable, if one applies; some URLs have another normal form
 WITH fingerprinted AS (
     SELECT
         carried,

@@ -1,4 +1,4 @@
--- one row per configuration, where each is shown by one list: its texts
+-- one row per configuration, where one list shows each: its texts
 SELECT
     c.configuration_nr,
     c.configuration_id,

@@ -1,4 +1,4 @@
--- one row per configuration, of which some are shown by several lists: the texts of one of the lists
+-- one row per configuration, where several lists may show it: the texts of one of them
 WITH chosen AS (
     SELECT
         configuration_nr,

@@ -1,4 +1,4 @@
--- one row per configuration, fold and click mask, where each configuration is shown by one list: the pattern table
+-- one row per configuration, fold and click mask, where one list shows each configuration: the pattern table
 SELECT
     c.configuration_nr,
     c.configuration_id,

@@ -1,4 +1,4 @@
--- one row per configuration, fold and click mask, where some configurations are shown by several lists: the pattern table
+-- one row per configuration, fold and click mask, where several lists may show a configuration: the pattern table
 WITH summed AS (
     SELECT
         c.configuration_nr,

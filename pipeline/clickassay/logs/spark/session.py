@@ -56,10 +56,7 @@ _LOCAL = {
     "spark.sql.shuffle.partitions": "32",
     "spark.sql.files.maxPartitionBytes": "32m",  # so that all threads have work until a file ends
 }
-# Options of a local Java, before those that the user gives. The default size of metaspace has Java collect all of
-# its memory some eight times while Spark loads its classes.
-_JAVA = "-XX:MetaspaceSize=256m"
-_JAVA_OF_SMALL_LOG = "-XX:TieredStopAtLevel=1"  # the second compiler costs more than it saves
+_JAVA_OF_SMALL_LOG = "-XX:TieredStopAtLevel=1"  # without the second compiler, which costs more than it saves
 _SMALL_LOG_BYTES = 150_000_000
 
 
@@ -184,15 +181,10 @@ def _conf(place: SparkPlace) -> dict[str, str]:
     if place.is_new_and_local:
         conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
         conf["spark.driver.memory"] = _java_memory(place.memory_limit)
-        conf["spark.driver.defaultJavaOptions"] = _java_options(place.log_bytes)
+        if place.log_bytes is not None and place.log_bytes < _SMALL_LOG_BYTES:
+            conf["spark.driver.defaultJavaOptions"] = _JAVA_OF_SMALL_LOG
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
     return {**conf, **place.conf}
-
-
-def _java_options(log_bytes: int | None) -> str:
-    """Return options of Java: a small log ends before code that is compiled with much effort pays."""
-    is_small = log_bytes is not None and log_bytes < _SMALL_LOG_BYTES
-    return f"{_JAVA} {_JAVA_OF_SMALL_LOG}" if is_small else _JAVA
 
 
 def _java_memory(limit: str | None) -> str:
