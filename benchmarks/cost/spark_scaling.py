@@ -3,7 +3,7 @@
     python -m benchmarks.cost.spark_scaling [--searches N …] [--skew N] [--check N]
 
 Each size is a whole process on this machine (`local[2]`): wall and CPU seconds of it and its Java, and bytes
-shuffled as Spark's own event log tells. Up to `--check` searches the tables are compared, byte for byte, with
+shuffled, jobs and tasks as Spark's own event log tells. Up to `--check` searches the tables are compared, byte for byte, with
 those of the default engine. `--skew` makes an even log uneven: one user has 20 % of its searches, one query
 10 %; both are measured.
 """
@@ -26,11 +26,13 @@ TABLES = ("configurations", "patterns", "queries", "funnel")
 
 @dataclass(frozen=True)
 class SparkCost:
-    """What a run cost; bytes that Spark shuffled, and that it staged between steps; its longest stage."""
+    """What a run cost; bytes that Spark shuffled, and that it staged between steps; jobs, tasks, longest stage."""
 
     cost: Cost
     shuffled: int
     staged: int
+    jobs: int
+    tasks: int
     slowest_stage: str
 
 
@@ -89,12 +91,14 @@ def _patterns(log: Path, engine: str) -> list[str]:
                       "--max-rejected", 0.1)  # fmt: skip
 
 
-def _told_by(events: Path) -> tuple[int, int, str]:
-    """Return the bytes that tasks wrote for a shuffle, and into files, and the stage that took longest."""
-    shuffled, staged, stages = 0, 0, []
+def _told_by(events: Path) -> tuple[int, int, int, int, str]:
+    """Return the bytes that tasks wrote for a shuffle, and into files, jobs, tasks, and the longest stage."""
+    shuffled, staged, jobs, tasks, stages = 0, 0, 0, 0, []
     for file in sorted(path for path in events.rglob("events_*") if path.is_file()):
         for line in file.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
+            jobs += event["Event"] == "SparkListenerJobStart"
+            tasks += event["Event"] == "SparkListenerTaskEnd"
             if event["Event"] == "SparkListenerTaskEnd":
                 told = event.get("Task Metrics") or {}
                 shuffled += told.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
@@ -103,7 +107,7 @@ def _told_by(events: Path) -> tuple[int, int, str]:
                 stage = event["Stage Info"]
                 stages.append((stage["Completion Time"] - stage["Submission Time"], stage["Stage Name"][:60]))
     slowest = max(stages, default=(0, "none"))
-    return shuffled, staged, f"{slowest[0] / 1000:.1f} s {slowest[1]}"
+    return shuffled, staged, jobs, tasks, f"{slowest[0] / 1000:.1f} s {slowest[1]}"
 
 
 def same_bytes(log: Path) -> str:
@@ -150,7 +154,7 @@ def _print_size(searches: int, found: SparkCost, check: str) -> None:
         f"{cost.cpu:8.1f} CPU s ({cost.cpu / millions:6.2f}/M) "
         f"{found.shuffled / millions / 1e6:7.1f} MB shuffled/M "
         f"{found.staged / millions / 1e6:7.1f} MB staged/M "
-        f"{cost.peak_mb:7,.0f} MB; slowest stage {found.slowest_stage}; {check}"
+        f"{cost.peak_mb:7,.0f} MB; {found.jobs} jobs, {found.tasks} tasks; slowest stage {found.slowest_stage}; {check}"
     )
 
 

@@ -55,8 +55,8 @@ default engine makes the same bytes with arrays: its modules, in
 A step makes the table of its name, or the one that the second column names; then several files make that
 table, each under another condition. A step reads tables of its own folder or of one with a lower number. The
 exception is folder 0, which finds search ids that repeat. Of a log in batches (a store), it runs before the
-first batch, with steps of 1 and 3 over the searches of these ids. A log in one batch is read once: its ids are
-looked at when folder 1 has read them.
+first batch, with steps of 1 and 3 over the searches of these ids. A log in one batch is read once: its ids
+are looked at when folder 1 has read them.
 
 """
 
