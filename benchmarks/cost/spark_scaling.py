@@ -2,10 +2,10 @@
 
     python -m benchmarks.cost.spark_scaling [--searches N …] [--skew N] [--check N]
 
-Each size is a whole process on this machine (`local[2]`): wall and CPU seconds of it and its Java, and bytes
-shuffled, jobs and tasks as Spark's own event log tells. Up to `--check` searches the tables are compared, byte for byte, with
-those of the default engine. `--skew` makes an even log uneven: one user has 20 % of its searches, one query
-10 %; both are measured.
+Each size is a whole process on this machine (`local[2]`): wall and CPU seconds of it and its Java; bytes
+shuffled, jobs and tasks as Spark's own event log tells. Up to `--check` searches the tables are
+compared, byte for byte, with those of the default engine. `--skew` makes an even log uneven: one user has
+20 % of its searches, one query 10 %; both are measured.
 """
 
 import argparse
@@ -26,7 +26,7 @@ TABLES = ("configurations", "patterns", "queries", "funnel")
 
 @dataclass(frozen=True)
 class SparkCost:
-    """What a run cost; bytes that Spark shuffled, and that it staged between steps; jobs, tasks, longest stage."""
+    """What a run cost; bytes that Spark shuffled, and staged between steps; jobs, tasks, longest stage."""
 
     cost: Cost
     shuffled: int
@@ -154,7 +154,8 @@ def _print_size(searches: int, found: SparkCost, check: str) -> None:
         f"{cost.cpu:8.1f} CPU s ({cost.cpu / millions:6.2f}/M) "
         f"{found.shuffled / millions / 1e6:7.1f} MB shuffled/M "
         f"{found.staged / millions / 1e6:7.1f} MB staged/M "
-        f"{cost.peak_mb:7,.0f} MB; {found.jobs} jobs, {found.tasks} tasks; slowest stage {found.slowest_stage}; {check}"
+        f"{cost.peak_mb:7,.0f} MB; {found.jobs} jobs, {found.tasks} tasks; "
+        f"slowest stage {found.slowest_stage}; {check}"
     )
 
 

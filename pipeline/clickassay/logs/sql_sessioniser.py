@@ -52,7 +52,7 @@ class SqlSessioniser(Generic[R]):
     ) -> None:
         self._engine, self._settings = engine, settings
         self._values = step_values(settings, by_url=by_url)
-        self._read = READ_LOG
+        self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
         if judged_queries is not None:
