@@ -10,8 +10,9 @@ from clickassay.core.provenance import plain_settings
 from clickassay.core.settings import load_settings
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.spark.errors import translate_error
+from clickassay.logs.spark.job import bytes_here
 from clickassay.logs.spark.read import lies_here
-from clickassay.logs.spark.session import SparkPlace
+from clickassay.logs.spark.session import SparkPlace, _conf
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,37 @@ def test_only_a_spark_of_ones_own_is_local(monkeypatch, place, local):
     assert place.is_new_and_local is local
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert not place.is_new_and_local
+
+
+JAVA = "spark.driver.defaultJavaOptions"
+SMALL, LARGE = 44_000_000, 356_000_000  # a log of 1 million simulated searches, and one of 5
+
+
+@pytest.mark.parametrize(
+    ("place", "options"),
+    [
+        (SparkPlace(log_bytes=SMALL), "-XX:TieredStopAtLevel=1"),
+        (SparkPlace(log_bytes=LARGE), None),
+        (SparkPlace(log_bytes=None), None),
+        (SparkPlace(master="spark://h:7077", log_bytes=SMALL), None),
+        (SparkPlace(conf={JAVA: "-ea"}, log_bytes=SMALL), "-ea"),
+    ],
+)
+def test_only_a_small_log_on_a_spark_of_ones_own_does_without_the_second_compiler(
+    monkeypatch, place, options
+):
+    for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    assert _conf(place).get(JAVA) == options
+
+
+def test_the_bytes_of_a_log_are_known_where_all_of_it_lies_here(tmp_path):
+    (tmp_path / "searches").mkdir()
+    for name, size in (("searches/a.parquet", 5), ("searches/b.parquet", 7), ("clicks.parquet", 11)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert bytes_here(tmp_path / "searches", tmp_path / "clicks.parquet") == 23
+    assert bytes_here("s3a://bucket/searches", tmp_path / "clicks.parquet") is None
+    assert bytes_here(tmp_path / "searches", "logs.clicks") is None
 
 
 def test_a_path_where_nothing_lies_is_refused_before_spark_is_started(tmp_path):
