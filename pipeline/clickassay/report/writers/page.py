@@ -54,7 +54,7 @@ MAX_PACKED, MAX_PACKED_FULL = 25_000, 100_000
 """A larger packed file is not in the page, or not in the full one: it is found in the folder ``tables``."""
 
 _MOST_PACKING = 10
-"""So many times as long as the limit of its packed form, a text is not even packed: tables become 2 to 4 times
+"""A text so many times as long as the limit of its packed form is not even packed: tables become 2 to 4 times
 smaller."""
 
 _PACKING_LEVEL = 6
