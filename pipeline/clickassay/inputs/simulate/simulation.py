@@ -1,7 +1,7 @@
 """Simulate a log: draw a corpus, judge it, then draw and write period after period."""
 
 from collections import Counter
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,16 +13,16 @@ from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, Lists, make_corpus, make_lists
 from clickassay.inputs.simulate.judging import judge
-from clickassay.inputs.simulate.row_groups import THREADS, row_groups
+from clickassay.inputs.simulate.row_groups import row_groups
 from clickassay.inputs.simulate.rows import ClickRows, draw_rows
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gains
 from clickassay.inputs.simulate.writing import (
     CLICK_SCHEMA,
-    encoded,
-    encoded_clicks,
-    encoded_searches,
+    click_table,
+    parquet_writer,
     search_schema,
+    search_table,
     write_judgments,
     write_queries,
 )
@@ -92,10 +92,10 @@ def simulate(
         corpus = make_corpus(n_queries, rng)
         judgments, planted = judge(corpus, chosen.noise, _stream(seed, _EDITORS))
         write_queries(folder / "queries.parquet", corpus)
-        with ThreadPoolExecutor(THREADS) as pool:
-            judged = pool.submit(write_judgments, folder / "judgments.parquet", corpus, judgments)
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            judged = thread.submit(write_judgments, folder / "judgments.parquet", corpus, judgments)
             lists = make_lists(corpus, rng)
-            log = partial(_write_log, folder, chosen, corpus, lists, pool)
+            log = partial(_write_log, folder, chosen, corpus, lists)
             planted.update(log(n_searches=n_searches, seed=seed, progress=progress))
             judged.result()
         arguments = {"seed": seed, "searches": n_searches, "queries": n_queries}
@@ -122,7 +122,6 @@ def _write_log(
     world: World,
     corpus: Corpus,
     lists: Lists,
-    pool: Executor,
     *,
     n_searches: int,
     seed: int,
@@ -131,12 +130,12 @@ def _write_log(
     """Write searches and clicks, one period at a time; return counts of what was planted."""
     planted: Counter[str] = Counter()
     waiting = ClickRows.none()  # clicks that come after the end of the period of their search
-    as_searches = partial(encoded_searches, corpus=corpus, lists=lists, markets=world.markets)
-    as_clicks = partial(encoded_clicks, corpus=corpus)
-    no_searches, no_clicks = encoded(search_schema(world.markets)), encoded(CLICK_SCHEMA)
+    searches = parquet_writer(folder / "searches.parquet", search_schema(world.markets))
+    clicked = parquet_writer(folder / "clicks.parquet", CLICK_SCHEMA)
+    as_searches = partial(search_table, corpus=corpus, lists=lists, markets=world.markets)
     with (
-        row_groups(folder / "searches.parquet", pool, no_searches, as_searches) as search_file,
-        row_groups(folder / "clicks.parquet", pool, no_clicks, as_clicks) as click_file,
+        row_groups(searches, as_searches) as search_file,
+        row_groups(clicked, partial(click_table, corpus=corpus)) as click_file,
     ):
         for period in periods(n_searches):
             rng = _stream(seed, _PERIODS, period.number)

@@ -26,8 +26,8 @@ CLICK_SCHEMA = arrow_schema(CLICKS, "url", url=_CODED)
 """Columns of ``clicks.parquet``."""
 
 
-def _parquet_writer(place: Any, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
-    """Numbers and times by their differences, the rest by dictionary.
+def parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
+    """Open a file: numbers and times by their differences, the rest by dictionary.
 
     URLs get no statistics: no one filters by a range of them.
     """
@@ -35,7 +35,7 @@ def _parquet_writer(place: Any, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
     others = [column.name for column in schema if column.name not in integers]
     lists = [f"{column.name}.list.element" for column in schema if pa.types.is_list(column.type)]
     return pq.ParquetWriter(
-        place,
+        path,
         schema,
         compression="zstd",
         compression_level=COMPRESSION_LEVEL,
@@ -54,26 +54,8 @@ def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(SEARCHES, *(["market"] if markets else []), **coded)
 
 
-def encoded(schema: Any, table: Any = None) -> Any:  # noqa: ANN401 - pyarrow
-    """Return a Parquet file as a buffer: with a table as one row group, or with none."""
-    buffer = pa.BufferOutputStream()
-    with _parquet_writer(buffer, schema) as file:
-        if table is not None:
-            file.write_table(table, row_group_size=len(table))
-    return buffer.getvalue()
-
-
-def encoded_searches(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
-    """Return a file of `search_schema` with the rows of searches, as `encoded` has it."""
-    return encoded(search_schema(markets), _search_table(rows, corpus, lists, markets))
-
-
-def encoded_clicks(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
-    """Return a file of `CLICK_SCHEMA` with the rows of clicks, as `encoded` has it."""
-    return encoded(CLICK_SCHEMA, _click_table(rows, corpus))
-
-
-def _search_table(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+def search_table(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+    """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     columns = [
         pa.array(rows.search),
         pa.array(rows.user, mask=rows.user == NULL),
@@ -86,7 +68,8 @@ def _search_table(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple
     return pa.table(columns, schema=search_schema(markets))
 
 
-def _click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
+def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
+    """Rows of clicks with their texts, as an Arrow table of `CLICK_SCHEMA`."""
     columns = [pa.array(rows.search), pa.array(rows.time_ms).cast(TIME), _texts(corpus.urls, rows.document)]
     return pa.table(columns, schema=CLICK_SCHEMA)
 
@@ -116,7 +99,7 @@ def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pya
 def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
     """Write ``judgments.parquet``: query, url, grade."""
     schema = arrow_schema(JUDGMENTS, query=_CODED, url=_CODED, grade=pa.int8())
-    with _parquet_writer(path, schema) as file:
+    with parquet_writer(path, schema) as file:
         for begin in range(0, len(judgments.grades), JUDGMENT_ROW_GROUP):
             part = slice(begin, begin + JUDGMENT_ROW_GROUP)
             documents = judgments.documents[part]
@@ -128,5 +111,5 @@ def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
 def write_queries(path: Path, corpus: Corpus) -> None:
     """Write ``queries.parquet``: query, navigational."""
     table = pa.table({"query": corpus.queries, "navigational": pa.array(corpus.navigational)})
-    with _parquet_writer(path, table.schema) as file:
+    with parquet_writer(path, table.schema) as file:
         file.write_table(table)

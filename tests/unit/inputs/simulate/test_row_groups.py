@@ -1,6 +1,6 @@
-"""Row groups that are encoded apart give the file that one writer gives, byte by byte."""
+"""Row groups come from threads in the order of their rows, and few of them wait."""
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -8,84 +8,72 @@ import pyarrow.parquet as pq
 import pytest
 
 from clickassay.inputs.simulate import row_groups as groups
-from clickassay.inputs.simulate.footers import split_file
 from clickassay.inputs.simulate.row_groups import row_groups
 from clickassay.inputs.simulate.rows import ClickRows
 
-OPTIONS = {"compression": "zstd", "use_dictionary": ["url"], "write_statistics": ["search_id"]}
-SCHEMA = pa.schema({"search_id": pa.int64(), "url": pa.string(), "urls": pa.list_(pa.string())})
+SCHEMA = pa.schema({"search_id": pa.int64()})
 
 
 def table_of(rows):
-    urls = [None if number % 7 == 0 else f"u{number % 50}" for number in rows.document.tolist()]
-    return pa.table([pa.array(rows.search), pa.array(urls), pa.array([[url] for url in urls])], schema=SCHEMA)
-
-
-def encoded(rows=None):
-    buffer = pa.BufferOutputStream()
-    with pq.ParquetWriter(buffer, SCHEMA, **OPTIONS) as file:
-        if rows is not None:
-            file.write_table(table_of(rows))
-    return buffer.getvalue()
+    return pa.table([pa.array(rows.search)], schema=SCHEMA)
 
 
 def clicks(number):
-    """Rows whose row group has a size of its own; some numbers need many bytes."""
-    values = np.random.default_rng(number).integers(-(2**62), 2**62, 100 + 37 * number)
-    return ClickRows(values, values, np.abs(values) % 1000)
-
-
-@pytest.mark.parametrize("number", [0, 1, 2, 14, 15, 40])  # lists of 15 and more have another header
-def test_the_file_has_the_bytes_of_one_writer(number, tmp_path, monkeypatch):
-    monkeypatch.setattr(groups, "ROW_GROUP", 1)
-    every = [clicks(one) for one in range(number)]
-    with pq.ParquetWriter(tmp_path / "plain", SCHEMA, **OPTIONS) as plain:
-        for rows in every:
-            plain.write_table(table_of(rows))
-    with ThreadPoolExecutor(3) as pool, row_groups(tmp_path / "joined", pool, encoded(), encoded) as joined:
-        for rows in every:
-            joined.add(rows)
-    assert (tmp_path / "joined").read_bytes() == (tmp_path / "plain").read_bytes()
-
-
-def test_an_error_while_encoding_ends_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(groups, "ROW_GROUP", 1)
-
-    def failing(_rows):
-        raise OSError("no room")
-
-    with (
-        pytest.raises(OSError, match="no room"),
-        ThreadPoolExecutor(1) as pool,
-        row_groups(tmp_path / "file", pool, encoded(), failing) as file,
-    ):
-        file.add(clicks(1))
-
-
-def test_few_row_groups_wait_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(groups, "ROW_GROUP", 1)
-    waiting = []
-    with ThreadPoolExecutor(1) as pool, row_groups(tmp_path / "file", pool, encoded(), encoded) as file:
-        for number in range(12):
-            file.add(clicks(number))
-            waiting.append(len(file._waiting))
-    assert max(waiting) == groups.THREADS
-
-
-def test_a_footer_with_a_type_that_parquet_does_not_use_is_refused():
-    footer = bytes([0x1B, 0])  # field 1 is a map
-    file = b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
-    with pytest.raises(ValueError, match="a Parquet footer with a value of type 11"):
-        split_file(memoryview(file))
+    """Rows of a number of their own; the number 0 has none."""
+    values = np.random.default_rng(number).integers(0, 2**62, 137 * number)
+    return ClickRows(values, values, values % 1000)
 
 
 def test_gathered_rows_stay_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(groups, "ROW_GROUP", 300)
-    parts = [clicks(number) for number in (0, 1, 2, 3)]
-    with ThreadPoolExecutor(2) as pool, row_groups(tmp_path / "file", pool, encoded(), encoded) as file:
+    parts = [clicks(number) for number in (0, 1, 2, 3, 0)]
+    with row_groups(pq.ParquetWriter(tmp_path / "file", SCHEMA), table_of) as file:
         for rows in parts:
             file.add(rows)
     read = pq.ParquetFile(tmp_path / "file")
-    assert [read.metadata.row_group(number).num_rows for number in range(read.num_row_groups)] == [411, 211]
+    assert [read.metadata.row_group(number).num_rows for number in range(read.num_row_groups)] == [411, 411]
     expected = np.concatenate([rows.search for rows in parts])
     assert read.read()["search_id"].to_pylist() == expected.tolist()
+
+
+def test_without_rows_there_is_a_file_with_none(tmp_path):
+    with row_groups(pq.ParquetWriter(tmp_path / "file", SCHEMA), table_of) as file:
+        file.add(clicks(0))
+    assert pq.read_table(tmp_path / "file").num_rows == 0
+
+
+@pytest.mark.parametrize("when", [1, 5])
+def test_an_error_while_a_row_group_is_made_is_raised(tmp_path, monkeypatch, when):
+    monkeypatch.setattr(groups, "ROW_GROUP", 1)
+    made = []
+
+    def failing(rows):
+        made.append(rows)
+        if len(made) == when:
+            raise OSError("no room")
+        return table_of(rows)
+
+    def write_all():
+        with row_groups(pq.ParquetWriter(tmp_path / "file", SCHEMA), failing) as file:
+            for number in range(1, 9):
+                file.add(clicks(number))
+
+    with pytest.raises(OSError, match="no room"):
+        write_all()
+
+
+def test_few_row_groups_wait_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(groups, "ROW_GROUP", 1)
+    drawn, most, going_on = 0, [], threading.Event()
+
+    def slow(rows):
+        most.append(drawn)
+        going_on.wait(0.01)
+        return table_of(rows)
+
+    with row_groups(pq.ParquetWriter(tmp_path / "file", SCHEMA), slow) as file:
+        for _ in range(12):
+            file.add(clicks(1))
+            drawn += 1
+    ahead = [at - place for place, at in enumerate(most)]
+    assert max(ahead) <= groups.MOST_WAITING + 1
