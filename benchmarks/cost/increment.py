@@ -39,10 +39,10 @@ from benchmarks.lib.measuring import (
     middle,
 )
 from clickassay.cli.app import main as run_clickassay
-from clickassay.core.tables import write_table
-from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds, Used
+from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN, NewIds
 from clickassay.patterns.folder import FOLDER_TABLES, read_patterns
 from clickassay.patterns.store.batches import StoredBatch
+from clickassay.patterns.store.files import write_ids
 from clickassay.patterns.store.store import PatternStore
 from clickassay.patterns.table import PatternTable
 
@@ -258,16 +258,14 @@ def growth(cpu: Sequence[float]) -> float:
 
 
 def compared(number: int) -> str:
-    """Time how ids of a day are compared with those of another, all and in part."""
+    """Time how ids of a day are compared with those of earlier ones, all and in part."""
     folder = WORK / "increment-ids"
     rng = np.random.default_rng(0)
-    days = [pl.Series("id", np.sort(rng.integers(0, 2**64, number, dtype=np.uint64))) for _ in range(2)]
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    write_table(days[0].to_frame(), folder / "ids.parquet")
-    earlier = StoredBatch(1, folder, {"ids": [days[0][0], days[0][-1]]})
-    ids = NewIds(days[1].to_frame().lazy())
-    whole, part = (_cpu_seconds(find, earlier) for find in (ids.used_in, ids.some_used_in))
+    earlier = [_day_of_ids(folder / str(day), number, rng) for day in range(1, COMPARED_DAYS + 1)]
+    ids = NewIds(_random_ids(number, rng).lazy())
+    whole = _cpu_seconds(lambda: [ids.used_in(batch) for batch in earlier]) / len(earlier)
+    part = _cpu_seconds(lambda: ids.unused_in(earlier)) / len(earlier)
     shutil.rmtree(folder)
     year = COMPARED_DAYS * whole + (363 - COMPARED_DAYS) * part
     return (
@@ -276,12 +274,24 @@ def compared(number: int) -> str:
     )
 
 
-def _cpu_seconds(find: Callable[[StoredBatch], Used], batch: StoredBatch) -> float:
+def _day_of_ids(folder: Path, number: int, rng: np.random.Generator) -> StoredBatch:
+    """Write random ids as a batch does."""
+    folder.mkdir(parents=True)
+    day = _random_ids(number, rng)
+    write_ids(day, folder / "ids.parquet")
+    return StoredBatch(int(folder.name), folder, {"ids": [day["id"][0], day["id"][-1]]})
+
+
+def _random_ids(number: int, rng: np.random.Generator) -> pl.DataFrame:
+    return pl.DataFrame({"id": np.sort(rng.integers(0, 2**64, number, dtype=np.uint64))})
+
+
+def _cpu_seconds(find: Callable[[], object]) -> float:
     """Return the mean of some calls."""
     start = time.process_time()
-    for _ in range(20):
-        find(batch)
-    return (time.process_time() - start) / 20
+    for _ in range(5):
+        find()
+    return (time.process_time() - start) / 5
 
 
 # ---- the check ----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """`python -m clickassay` is the command `clickassay`."""
 
-from clickassay.cli.app import main
+from clickassay.cli.app import start
 
 if __name__ == "__main__":
-    main()
+    start()

@@ -3,13 +3,16 @@
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
+from clickassay.core.tables import write_table
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.used_ids import COMPARED_DAYS, ONE_IN
 from clickassay.patterns.store import ids as store_ids
+from clickassay.patterns.store.files import ID_ROW_GROUP, write_ids
 from clickassay.patterns.store.ids import id_digest
 from clickassay.patterns.store.store import PatternStore
 
@@ -89,3 +92,27 @@ def test_numbers_that_were_used_far_up_in_the_new_ones_are_found(tmp_path):
     add_day(tmp_path, LONG_AGO - 1, list(range(-A_DAY, 0)))
     with pytest.raises(InputError, match=r"of one in 64, 9 search ids .* in batch 1 .*one: 1000"):
         add_day(tmp_path, LONG_AGO, list(range(1000 - 2 * A_DAY, 1000 + A_DAY)))
+
+
+def test_ids_lie_uncompressed_in_small_row_groups(tmp_path):
+    """Of an old batch only a block is read, every night: so it is to be quick."""
+    ids = pl.DataFrame({"id": range(2 * ID_ROW_GROUP + 1)}, schema={"id": pl.UInt64})
+    write_ids(ids.lazy(), tmp_path / "ids.parquet")
+    write_ids(pl.concat([ids[:7], ids[7:]], rechunk=False), tmp_path / "again.parquet")
+    metadata = pq.read_metadata(tmp_path / "ids.parquet")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    assert [group.num_rows for group in groups] == [ID_ROW_GROUP, ID_ROW_GROUP, 1]
+    assert {group.column(0).compression for group in groups} == {"UNCOMPRESSED"}
+    assert [group.column(0).statistics.max for group in groups][-1] == 2 * ID_ROW_GROUP
+    assert (tmp_path / "ids.parquet").read_bytes() == (tmp_path / "again.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("later", [COMPARED_DAYS, LONG_AGO])
+def test_ids_that_an_earlier_version_wrote_are_found(later, tmp_path):
+    """It wrote them compressed, as any other table."""
+    add_day(tmp_path, 0, texts(0))
+    file = tmp_path / "store" / "000001" / "ids.parquet"
+    write_table(pl.read_parquet(file), file)
+    add_day(tmp_path, later - 1, texts(later - 1))
+    with pytest.raises(InputError, match=r"search ids of the new files were used before, in batch 1"):
+        add_day(tmp_path, later, texts(0))

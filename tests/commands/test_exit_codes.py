@@ -3,12 +3,14 @@
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 
 from clickassay.cli.exit import ExitCode, run_command
 from support.logs import tiny
 from support.places import ROOT
+from support.processes import ran
 
 
 @pytest.mark.parametrize(
@@ -73,3 +75,37 @@ def test_the_page_has_the_codes_and_no_other():
     page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
     codes = [int(code) for code in re.findall(r"^\| (\d) \|", page, flags=re.MULTILINE)]
     assert codes == [code.value for code in ExitCode]
+
+
+ENDING = """
+import atexit, sys, threading, time
+class Held:
+    def __del__(self):
+        print("taken apart")
+held = Held()
+atexit.register(print, "registered")
+threading.Thread(target=lambda: (time.sleep(0.3), print("waited for"))).start()
+from clickassay.cli.app import start
+start()
+"""
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--version", 0), ("--unknown", 2)])
+def test_a_process_ends_with_its_code_once_threads_and_what_is_registered_are_done(argument, code):
+    done = ran(sys.executable, "-c", ENDING, argument, code=code, env=tiny.environment())
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "registered"
+    assert "waited for" in lines
+    assert "taken apart" not in lines  # objects are left to the system
+
+
+def test_a_profiler_can_still_say_what_it_found():
+    done = ran(sys.executable, "-m", "cProfile", "-m", "clickassay", "--version", env=tiny.environment())
+    assert "function calls" in done.stdout
+
+
+def test_what_cannot_be_written_at_the_end_is_still_an_error():
+    line = f"{shlex.join(tiny.started_with('--version'))} >/dev/full"
+    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=tiny.environment())
+    assert ended.returncode == 2
+    assert b"No space left" in ended.stderr

@@ -126,7 +126,7 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
     assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)
     assert archive.read(f"{info}/entry_points.txt").decode().split() == [
-        "[console_scripts]", "clickassay", "=", "clickassay.cli.app:main",
+        "[console_scripts]", "clickassay", "=", "clickassay.cli.app:start",
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from clickassay.cli.exit import end_on_sigterm, run_command, write_anything
+from clickassay.cli.exit import end_at_once, end_on_sigterm, run_command, write_anything
 
 Command = Any
 """A command or group as Typer makes it; their common class is not public."""
@@ -176,6 +176,16 @@ app = typer.Typer(
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """Python looks for garbage in cycles after so many new objects. Libraries make a few hundred thousand objects
 while they are imported, and none of these is garbage."""
+
+
+def start() -> None:
+    """Run the command line as all that this process does, and end the process; see `main`."""
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            end_at_once(ended.code or 0)
+        raise
 
 
 def main() -> None:

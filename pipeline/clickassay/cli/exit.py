@@ -1,5 +1,6 @@
 """Exit codes, and the line on stderr that says what the user can do."""
 
+import atexit
 import os
 import signal
 import sys
@@ -115,6 +116,27 @@ def _pass_on(received: int) -> None:
     while number := os.read(received, 1):
         if number[0] == signal.SIGTERM:
             os.kill(os.getpid(), signal.SIGINT)
+
+
+def end_at_once(code: int) -> None:
+    """End the process, once all is written and what other modules registered for the end is done.
+
+    Python would first take apart all objects, one by one, for memory that the system takes back at once: a
+    twentieth of the time of a small run. Returns, for an end in the usual way, if the output cannot be
+    written, or if a profiler or debugger, which speak at the end, watch.
+    """
+    if sys.gettrace() or sys.getprofile():
+        return
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # the rest of the usual end
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return
+    os._exit(code)
 
 
 def write_anything() -> None:

@@ -39,6 +39,10 @@ class Limits(TypedDict, total=False):
 class State(Rounds, Protocol):
     """Parameters on the way."""
 
+    def step(self) -> float:
+        """Do one round; return the objective before."""
+        ...
+
     def model(self) -> ClickModel:
         """Return the model of the parameters so far."""
         ...
@@ -115,9 +119,11 @@ def smoothed_rate(successes: Floats, trials: Floats, pseudo_count: float) -> Flo
 
 
 def divide(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole; 0 where the whole is 0."""
-    zeros = np.zeros(np.broadcast_shapes(part.shape, whole.shape))
-    return np.divide(part, whole, out=zeros, where=whole > 0)
+    """Return part / whole, which has the shape of both; 0 where the whole is 0."""
+    some = whole > 0
+    if some.all():  # several times as fast as with a mask
+        return np.asarray(part / whole)
+    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=some)
 
 
 def log_prior(pseudo_count: float, *parameters: Floats) -> float:

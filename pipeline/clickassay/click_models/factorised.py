@@ -106,24 +106,26 @@ class _Counts:
 
 
 def _counts(log: ClickLog, *, by_last_click: bool) -> _Counts:
-    parts = []
-    for chunk in log.chunks():
-        clicks, lists = chunk.clicks, chunk.lists[chunk.rows]
-        last = np.zeros(len(lists), dtype=np.int64)
-        for place in range(log.depth):
-            kind = place * log.depth + (last if by_last_click else 0 * last)
-            parts.append(_add_up(lists[:, place], kind, chunk.sessions, clicks[:, place]))
-            last[clicks[:, place]] = place + 1
+    parts = [_of_chunk(chunk, by_last_click=by_last_click) for chunk in log.chunks()]
     every = pl.concat(parts).group_by("document", "kind").sum().sort("document", "kind")
     counts = (every[name].to_numpy().astype(np.float64) for name in ("shown", "clicked"))
     return _Counts(every["document"].to_numpy(), every["kind"].to_numpy(), *counts)
 
 
-def _add_up(documents: Ints, kinds: Ints, sessions: Ints, clicked: Bools) -> pl.DataFrame:
-    frame = pl.DataFrame(
-        {"document": documents, "kind": kinds, "shown": sessions, "clicked": sessions * clicked}
-    )
+def _of_chunk(log: ClickLog, *, by_last_click: bool) -> pl.DataFrame:
+    clicks, documents = log.clicks, log.lists[log.rows]
+    kinds = np.tile(np.arange(log.depth) * log.depth, (len(documents), 1))
+    if by_last_click:
+        kinds[:, 1:] += _last_click_so_far(clicks)[:, :-1]
+    shown = np.repeat(log.sessions, log.depth)
+    columns = {"document": documents.ravel(), "kind": kinds.ravel(), "shown": shown}
+    frame = pl.DataFrame({**columns, "clicked": shown * clicks.ravel()})
     return frame.filter(pl.col("document") != NO_DOCUMENT).group_by("document", "kind").sum()
+
+
+def _last_click_so_far(clicks: Bools) -> Ints:
+    """Return (P, K) the last position clicked down to each, 0 where there is none."""
+    return np.maximum.accumulate(clicks * np.arange(1, clicks.shape[1] + 1), axis=1)
 
 
 def fit_factorised(
@@ -148,6 +150,15 @@ def fit_factorised(
     priors but for its constants; it never falls (Dempster, Laird and Rubin 1977).
     """
     return fit_rounds(_Rounds(log, pseudo_count, by_last_click=by_last_click), log, limits)
+
+
+@dataclass(frozen=True)
+class _Chances:
+    """By row of the counts: alpha of its document, gamma of its kind, and their product, that of a click."""
+
+    alpha: Floats
+    gamma: Floats
+    clicked: Floats
 
 
 class _Rounds:
@@ -176,18 +187,27 @@ class _Rounds:
 
     def step(self) -> float:
         """Improve the parameters; return the objective before."""
-        counts = self._counts
-        alpha, gamma = self._alpha[counts.documents], self._gamma[counts.kinds]
-        clicked = alpha * gamma
-        skipped = 1 - clicked
-        objective = self._log_likelihood(clicked, skipped)
+        chances = self._chances()
+        objective = self._log_likelihood(chances.clicked, 1 - chances.clicked)
         objective += log_prior(self._pseudo_count, self._alpha, self._gamma[1:])
-        # of those who skipped, share alpha (1 - gamma) / (1 - alpha gamma) would have been attracted
-        unseen = self._skipped / skipped if skipped.min() > 0 else divide(self._skipped, skipped)
-        self._alpha = self._new(counts.documents, (alpha - clicked) * unseen, self._of_documents)
-        self._gamma = self._new(counts.kinds, (gamma - clicked) * unseen, self._of_kinds)
-        self._gamma[0] = 1.0
+        self._improve(chances)
         return objective
+
+    def improve(self) -> None:
+        """Improve the parameters."""
+        self._improve(self._chances())
+
+    def _chances(self) -> _Chances:
+        alpha, gamma = self._alpha[self._counts.documents], self._gamma[self._counts.kinds]
+        return _Chances(alpha, gamma, alpha * gamma)
+
+    def _improve(self, chances: _Chances) -> None:
+        counts, clicked = self._counts, chances.clicked
+        # of those who skipped, share alpha (1 - gamma) / (1 - alpha gamma) would have been attracted
+        unseen = divide(self._skipped, 1 - clicked)
+        self._alpha = self._new(counts.documents, (chances.alpha - clicked) * unseen, self._of_documents)
+        self._gamma = self._new(counts.kinds, (chances.gamma - clicked) * unseen, self._of_kinds)
+        self._gamma[0] = 1.0
 
     def _log_likelihood(self, clicked: Floats, skipped: Floats) -> float:
         some = self._where_clicked  # few of the rows

@@ -29,8 +29,8 @@ class Rounds(Protocol):
     parameters: Floats
     """All of them in one vector; 0..1."""
 
-    def step(self) -> float:
-        """Improve the parameters; return the objective before."""
+    def improve(self) -> None:
+        """Do one round."""
         ...
 
 
@@ -82,5 +82,5 @@ def response(rounds: Rounds) -> Response | None:
 
 def _after(rounds: Rounds, parameters: Floats) -> Floats:
     rounds.parameters = parameters
-    rounds.step()
+    rounds.improve()
     return rounds.parameters

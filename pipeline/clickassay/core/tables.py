@@ -43,7 +43,8 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
     """Write Parquet files of a folder, `<name>.parquet`, as tables of these names into a new DuckDB database.
 
     With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
-    With one compression of text (numbers keep theirs): the search for the best one takes longer.
+    With one compression of text (numbers keep theirs): the search for the best one takes longer. In one
+    transaction: after each, DuckDB waits for the disk.
     """
     with interrupts_later():
         import duckdb  # noqa: PLC0415 - most commands write no database
@@ -53,9 +54,11 @@ def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
         "force_compression": "dict_fsst",
     }
     with duckdb.connect(str(file), config=settings) as connection:
+        connection.begin()
         for name in names:
             path = glob.escape(str(folder / f"{name}.parquet"))
             connection.read_parquet(path, hive_partitioning=False).create(name)
+        connection.commit()
 
 
 ROW_GROUP = 1 << 17

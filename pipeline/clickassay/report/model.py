@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -248,12 +249,12 @@ class Run:
         """Rows of `correlations` of one sample and split."""
         return sample.rows(self.frames["correlations"]).filter(split=split)
 
-    @property
+    @cached_property
     def editorial(self) -> tuple[str, ...]:
         """Editorial metrics of the run in the order of reports, variants last."""
         return in_order(self._names("editorial_metric"), EDITORIAL_METRICS)
 
-    @property
+    @cached_property
     def clicks(self) -> tuple[str, ...]:
         """Click metrics of the run in the order of reports, QCTR last."""
         return in_order(self._names("click_metric"), CLICK_METRICS)

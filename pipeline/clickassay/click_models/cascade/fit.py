@@ -40,6 +40,10 @@ class _Rounds(ABC):
         self._free = self._improved(seen)
         return objective
 
+    def improve(self) -> None:
+        """Improve the parameters."""
+        self._free = self._improved(tails(self._found, self.model()))
+
     @abstractmethod
     def model(self) -> CascadeModel:
         """Return the model of the parameters so far."""

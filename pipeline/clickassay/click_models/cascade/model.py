@@ -59,6 +59,12 @@ class CascadeModel:
         column = self.after_click[:, min(place, self.after_click.shape[1] - 1)]
         return np.asarray(np.broadcast_to(column, self.attraction.shape)[documents])
 
+    def continuations(self, documents: Ints) -> Floats:
+        """Return the same of (k, L) documents at the first k positions."""
+        if self.after_click.shape[1] == 1:
+            return np.asarray(self.after_click[documents, 0])
+        return np.broadcast_to(self.after_click[0, : len(documents), None], documents.shape)
+
     def conditional(self, lists: Ints, clicked: Clicked) -> Floats:
         """Return (P, K) chance of each click, given those before it, down the (P, K) lists."""
         chances = np.zeros(lists.shape)

@@ -12,6 +12,7 @@ click go down the list together.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,10 +56,30 @@ class Ends:
         """(L,) whether there is a result after `place`, from 0; after -1, any at all."""
         return np.asarray(self.lengths > place + 1)
 
+    @cached_property
+    def shown(self) -> Bools:
+        """(K, L) whether there is a result at each place."""
+        return np.asarray(self.lengths > np.arange(self.depth)[:, None])
+
+    @cached_property
+    def _all_shown(self) -> bool:
+        return bool(self.shown.all())
+
+    def where_shown(self, values: Floats, otherwise: float, place: int | None = None) -> Floats:
+        """Return values where there is a result, and `otherwise` elsewhere.
+
+        `values` are (K, L), or (L,) of one `place` from 0. Of most logs all lists are full, and nothing is
+        looked up.
+        """
+        if self._all_shown:
+            return values
+        return np.asarray(np.where(self.shown if place is None else self.shown[place], values, otherwise))
+
     def followed(self) -> Floats:
         """(K, L) sessions whose last click is at a place with a result after it; 0 at other places."""
-        more = np.stack([self.more(place) for place in range(self.depth)])
-        return np.asarray(np.where(more, self.sessions[1:], 0.0))
+        followed = np.zeros(self.documents.shape)
+        followed[:-1] = np.where(self.shown[1:], self.sessions[1:-1], 0.0)
+        return followed
 
     def by_document(self, values: Floats) -> Floats:
         """Add up (K, L) values, 0 where there is no document, by document."""
@@ -68,7 +89,7 @@ class Ends:
 def ends(log: ClickLog, found: Counts) -> Ends:
     """Count a log, whose counts are `found`, by list and last click; lists without a session are left out."""
     used = np.unique(log.rows)
-    lists, sessions = log.lists[used], found.by_last_click[:, used]
+    lists, sessions = log.lists[used], np.ascontiguousarray(found.by_last_click[:, used])
     there = lists != NO_DOCUMENT
     documents = np.ascontiguousarray(np.where(there, lists, 0).T)
     of_none = np.where(there.T, sessions[0], 0.0)
@@ -112,30 +133,30 @@ class Tails:
 def tails(found: Ends, model: CascadeModel) -> Tails:
     """Work out the expectation step."""
     silent, chance = _no_click_chances(found, model), np.ones_like(found.sessions)
-    examined = np.zeros(found.documents.shape)
+    onward = found.where_shown(_next_examined(model.after_skip, silent[:-1]), 0.0)
+    continues = np.ones_like(onward)  # row l is of last click l, and of the place after it
+    continues[1:] = model.continuations(found.documents[:-1])
+    following = continues * silent[:-1]
+    chance[:-1] = found.where_shown(1 - continues + following, 1.0)
+    examined = found.sessions[:-1] * found.where_shown(divide(following, chance[:-1]), 0.0)
     examined_next = examined_later = could_continue = 0.0
-    for last in range(found.depth):  # and what happens at the place after it, which has this number from 0
-        follows = found.more(last - 1)
-        continues = model.continuation(found.documents[last - 1], last - 1) if last else 1.0
-        chance[last] = np.where(follows, 1 - continues + continues * silent[last], 1.0)
-        posterior = np.where(follows, divide(continues * silent[last], chance[last]), 0.0)
-        examined[last] = found.sessions[last] * posterior
-        if last:
-            examined_next += float(examined[last].sum())
-            more = examined[last - 1] * np.where(follows, _next_examined(model.after_skip, silent[last]), 0.0)
-            could_continue += float(examined[last - 1][follows].sum())
-            examined_later += float(more.sum())
-            examined[last] += more
+    for place in range(1, found.depth):
+        examined_next += float(examined[place].sum())
+        above = found.where_shown(examined[place - 1], 0.0, place)
+        more = above * onward[place]
+        could_continue += float(above.sum())
+        examined_later += float(more.sum())
+        examined[place] += more
     return Tails(chance, silent, examined, examined_next, examined_later, could_continue)
 
 
 def _no_click_chances(found: Ends, model: CascadeModel) -> Floats:
     """Return (K + 1, L) B by place from 0; 1 where there is no document."""
     silent, skip = np.ones_like(found.sessions), model.after_skip
+    skipped, after = (1 - model.attraction)[found.documents], np.ones(silent.shape[1])
     for place in reversed(range(found.depth)):
-        after = np.where(found.more(place), 1 - skip + skip * silent[place + 1], 1.0)
-        skipped = 1 - model.attraction[found.documents[place]]
-        silent[place] = np.where(found.more(place - 1), skipped * after, 1.0)
+        silent[place] = found.where_shown(skipped[place] * after, 1.0, place)
+        after = found.where_shown(1 - skip + skip * silent[place], 1.0, place)
     return silent
 
 

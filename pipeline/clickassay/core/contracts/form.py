@@ -6,7 +6,6 @@ types, sorted by the key. So the same content gives the same bytes.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -52,11 +51,10 @@ class Table:
             If a column is missing, unknown or of a type that cannot be cast, or a key occurs twice.
         """
         self._check_names(frame.columns)
-        known = {column.name: column.dtype for column in self.columns}
-        extra = [name for name in frame.columns if name not in known]
-        casts: list[Any] = [pl.col(name).cast(dtype) for name, dtype in known.items()]
-        casts += [pl.col(name).cast(pl.Float64) for name in extra]
-        result = frame.select(casts)
+        known: dict[str, DataType] = {column.name: column.dtype for column in self.columns}
+        form = known | {name: pl.Float64 for name in frame.columns if name not in known}
+        in_form = list(frame.schema.items()) == list(form.items())
+        result = frame if in_form else frame.select(pl.col(name).cast(form[name]) for name in form)
         if _ascends(result, self.key):
             return result
         result = result.sort(self.key, nulls_last=False)

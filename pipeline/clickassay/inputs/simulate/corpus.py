@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clickassay.inputs.simulate.indices import Shares
 from clickassay.inputs.simulate.words import document_urls, longer_words, make_words, query_texts
+from clickassay.inputs.simulate.worlds import Pages
 
 DEPTH = 10
 """Results per page."""
@@ -41,12 +43,13 @@ POPULARITY_EXPONENT = 0.8
 CLICKBAIT_SHARE = 0.2
 """Share of bad and fair documents whose snippet promises more than the page holds."""
 
+_CLICKBAIT = 8  # added to a grade
 _BLOCK = 10_000  # queries ranked at a time: bounds the memory of the scores
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Q queries, most popular first, their D documents, and the lists that K rankers give.
+    """Q queries, most popular first, and their D documents.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class Corpus:
     navigational
         (Q,) whether one certain page is sought.
     popularity
-        (Q,) cumulative share of searches; rises to 1.
+        Shares of the Q queries in all searches.
     urls
         (D,) URLs, distinct.
     query_of
@@ -64,27 +67,45 @@ class Corpus:
         (D,) true grade; 0..4.
     clickbait
         (D,) whether the snippet promises more than the page holds.
-    lists
-        (Q * K, 10) documents of each list, best first; row q * K + k is ranker k's list of query q.
     """
 
     queries: Any
     navigational: NDArray[np.bool_]
-    popularity: NDArray[np.float64]
+    popularity: Shares
     urls: Any
     query_of: NDArray[np.int32]
     grades: NDArray[np.int8]
     clickbait: NDArray[np.bool_]
-    lists: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists that K rankers give for Q queries; row q * K + k is ranker k's list of query q.
+
+    Attributes
+    ----------
+    documents
+        (Q * K, 10) documents of each list, best first.
+    looks
+        (Q * K, 10) grade of each document, plus 8 if it is clickbait: found in one place.
+    """
+
+    documents: NDArray[np.int32]
+    looks: NDArray[np.int8]
+
+    def pages(self, rows: NDArray[np.int64]) -> Pages:
+        """Return the pages of n searches, which were shown (n,) rows."""
+        looks = self.looks.take(rows, axis=0)
+        return Pages(looks & (_CLICKBAIT - 1), looks >= _CLICKBAIT)
 
 
 def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
-    """Make up `queries` queries with documents, true grades and ranked lists.
+    """Make up `queries` queries with documents and true grades.
 
     Parameters
     ----------
     queries
-        Number of queries Q; at least 1. Memory grows with it: at most about 3 kB a query.
+        Number of queries Q; at least 1. Memory grows with it: with the lists at most about 3 kB a query.
     """
     words = make_words(max(500, queries // 4), rng)
     lengths = _lengths(queries, rng)
@@ -92,17 +113,23 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     navigational = rng.random(queries) < np.array(NAVIGATIONAL_SHARES)[lengths - 1]
     sizes = rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, queries)
     grades = _grades(navigational, sizes, rng)
-    weights = np.arange(1, queries + 1) ** -POPULARITY_EXPONENT
     return Corpus(
         queries=pa.array(query_texts(words, lengths, rng), pa.string()),
         navigational=navigational,
-        popularity=np.cumsum(weights) / weights.sum(),
+        popularity=Shares.of(np.arange(1, queries + 1) ** -POPULARITY_EXPONENT),
         urls=document_urls(words, len(grades), rng),
         query_of=np.repeat(np.arange(queries, dtype=np.int32), sizes),
         grades=grades,
         clickbait=(grades <= 1) & (rng.random(len(grades)) < CLICKBAIT_SHARE),
-        lists=_rank_all(grades, navigational, sizes, rng),
     )
+
+
+def make_lists(corpus: Corpus, rng: np.random.Generator) -> Lists:
+    """Rank the documents of a corpus: each ranker sees their grades with errors of its own."""
+    sizes = np.bincount(corpus.query_of)
+    documents = _rank_all(corpus.grades, corpus.navigational, sizes, rng)
+    looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
+    return Lists(documents, looks[documents])
 
 
 def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:

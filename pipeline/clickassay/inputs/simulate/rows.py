@@ -8,7 +8,8 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.inputs.simulate.corpus import RANKERS, Corpus
+from clickassay.inputs.simulate.corpus import RANKERS, Lists
+from clickassay.inputs.simulate.indices import firsts_of_runs, rows_and_columns, stable_order
 from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
 from clickassay.inputs.simulate.worlds import Noise, Pages, World
 
@@ -32,7 +33,8 @@ class _Rows:
 
     def take(self, rows: Integers | Bools) -> Self:
         """Select rows."""
-        return type(self)(*(getattr(self, column.name)[rows] for column in fields(self)))
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return type(self)(*(getattr(self, column.name).take(places) for column in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class SearchRows(_Rows):
     query, market
         Index of the text; query NULL is a null.
     page
-        Row of ``Corpus.lists``.
+        Row of `Lists`.
     state
         WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
     """
@@ -77,7 +79,7 @@ class ClickRows(_Rows):
     def then(self, others: "ClickRows") -> "ClickRows":
         """Concatenate clicks and order them by time."""
         joined = join([self, others])
-        return joined.take(np.argsort(joined.time_ms, kind="stable"))
+        return joined.take(stable_order(joined.time_ms))
 
     @classmethod
     def none(cls) -> Self:
@@ -95,7 +97,7 @@ def join(parts: Sequence[Rows]) -> Rows:
 
 
 def draw_rows(
-    traffic: Traffic, corpus: Corpus, world: World, orphan_offset: int, rng: np.random.Generator
+    traffic: Traffic, lists: Lists, world: World, orphan_offset: int, rng: np.random.Generator
 ) -> tuple[SearchRows, ClickRows, Counter[str]]:
     """Show every search its page, draw its clicks, and add noise at the rates of the world.
 
@@ -103,7 +105,7 @@ def draw_rows(
     ----------
     traffic
         The searches.
-    corpus
+    lists
         What is found.
     world
         How users click, and how noisy the log is.
@@ -116,10 +118,9 @@ def draw_rows(
     the ``planted`` part of ``truth.json``.
     """
     pages = traffic.query * RANKERS + traffic.ranker
-    shown = corpus.lists[pages]
-    clicked = _clicked(traffic, corpus, shown, world, rng)
+    clicked = _clicked(traffic, lists.pages(pages), world, rng)
     searches, usable, planted = _search_rows(traffic, pages, world.noise, rng)
-    clicks = _click_rows(clicked, traffic, shown, rng)
+    clicks = _click_rows(clicked, traffic, pages, lists, rng)
     first_search = int(traffic.search[0]) if len(traffic.search) else 0
     clicks, orphan_clicks, more = _add_click_noise(clicks, usable, first_search, world.noise, rng)
     planted.update(more)
@@ -127,10 +128,8 @@ def draw_rows(
     return searches, clicks.then(orphan_clicks), planted
 
 
-def _clicked(
-    traffic: Traffic, corpus: Corpus, shown: NDArray[np.int32], world: World, rng: np.random.Generator
-) -> Bools:
-    clicked = world.clicks(Pages(corpus.grades[shown], corpus.clickbait[shown]), rng)
+def _clicked(traffic: Traffic, pages: Pages, world: World, rng: np.random.Generator) -> Bools:
+    clicked = world.clicks(pages, rng)
     clicked[traffic.actor == CLICKS_ALL] = True
     clicked[traffic.actor == CLICKS_NONE] = False
     return clicked
@@ -141,7 +140,8 @@ def _search_rows(
 ) -> tuple[SearchRows, Bools, Counter[str]]:
     """Rows of searches, which of the searches can be used, and counts of what was planted."""
     shares = (noise.null_user, noise.null_query, noise.empty_results, noise.null_in_results)
-    flaw = np.searchsorted(np.cumsum(shares), rng.random(len(pages)), side="right")
+    drawn = rng.random(len(pages))
+    flaw = np.asarray(np.sum([drawn >= end for end in np.cumsum(shares)], axis=0, dtype=np.int8))
     no_user, no_query, empty, null_inside = (flaw == kind for kind in range(4))
     again = rng.random(len(pages)) < noise.delivered_again
     usable = flaw == len(shares)
@@ -154,11 +154,12 @@ def _search_rows(
         pages,
         (EMPTY * empty + NULL_INSIDE * null_inside).astype(np.int8),
     )
-    delivered = rows.take(np.repeat(np.arange(len(rows)), 1 + again))
-    return delivered, usable, _count_searches(traffic, flaw, again, usable)
+    if again.any():
+        rows = rows.take(np.repeat(np.arange(len(rows)), 1 + again))
+    return rows, usable, _count_searches(traffic, flaw, again, usable)
 
 
-def _count_searches(traffic: Traffic, flaw: Integers, again: Bools, usable: Bools) -> Counter[str]:
+def _count_searches(traffic: Traffic, flaw: NDArray[np.int8], again: Bools, usable: Bools) -> Counter[str]:
     # A visit lasts at most half an hour and has one market: (visit, query) is a session (method 3).
     pairs = traffic.visit[usable] * (int(traffic.query.max(initial=0)) + 1) + traffic.query[usable]
     times = 1 + again
@@ -173,20 +174,21 @@ def _count_searches(traffic: Traffic, flaw: Integers, again: Bools, usable: Bool
             "search rows delivered again": int((again & usable).sum()),
             "searches that repeat a query on purpose": int(traffic.repeated.sum()),
             "searches by bots": int((traffic.actor != HUMAN).sum()),
-            "sessions": int(np.count_nonzero(np.diff(np.sort(pairs), prepend=-1))),
+            "sessions": int(firsts_of_runs(np.sort(pairs)).sum()),
         }
     )
 
 
 def _click_rows(
-    clicked: Bools, traffic: Traffic, shown: NDArray[np.int32], rng: np.random.Generator
+    clicked: Bools, traffic: Traffic, pages: Integers, lists: Lists, rng: np.random.Generator
 ) -> ClickRows:
     """One click on every clicked result, roughly from the top down."""
-    place, position = np.nonzero(clicked)
+    place, position = rows_and_columns(clicked)
     mean_reading_ms, mean_dwelling_ms, longest_ms = 8_000, 20_000, 15 * 60_000
     delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
     time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
-    return ClickRows(traffic.search[place], time_ms, shown[place, position].astype(np.int64))
+    document = lists.documents[pages[place], position].astype(np.int64)
+    return ClickRows(traffic.search[place], time_ms, document)
 
 
 def _add_click_noise(

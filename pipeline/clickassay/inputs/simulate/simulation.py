@@ -1,6 +1,7 @@
 """Simulate a log: draw a corpus, judge it, then draw and write period after period."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,15 +11,16 @@ import numpy as np
 from clickassay.core.errors import SimulationError
 from clickassay.core.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, make_corpus
+from clickassay.inputs.simulate.corpus import DEPTH, RANKERS, Corpus, Lists, make_corpus, make_lists
 from clickassay.inputs.simulate.judging import judge
+from clickassay.inputs.simulate.row_groups import row_groups
 from clickassay.inputs.simulate.rows import ClickRows, draw_rows
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gains
 from clickassay.inputs.simulate.writing import (
     CLICK_SCHEMA,
     click_table,
-    row_groups,
+    parquet_writer,
     search_schema,
     search_table,
     write_judgments,
@@ -86,13 +88,16 @@ def simulate(
         chosen = with_gains(chosen, gains)
     with new_folder(out) as folder:
         progress(Event("making up queries"))
-        corpus = make_corpus(n_queries, _stream(seed, _CORPUS))
+        rng = _stream(seed, _CORPUS)
+        corpus = make_corpus(n_queries, rng)
         judgments, planted = judge(corpus, chosen.noise, _stream(seed, _EDITORS))
-        write_judgments(folder / "judgments.parquet", corpus, judgments)
         write_queries(folder / "queries.parquet", corpus)
-        planted.update(
-            _write_log(folder, chosen, corpus, n_searches=n_searches, seed=seed, progress=progress)
-        )
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            judged = thread.submit(write_judgments, folder / "judgments.parquet", corpus, judgments)
+            lists = make_lists(corpus, rng)
+            log = partial(_write_log, folder, chosen, corpus, lists)
+            planted.update(log(n_searches=n_searches, seed=seed, progress=progress))
+            judged.result()
         arguments = {"seed": seed, "searches": n_searches, "queries": n_queries}
         write_json(folder / "truth.json", _truth(chosen, arguments, planted), sort_keys=False)
     return out
@@ -113,21 +118,29 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 
 
 def _write_log(
-    folder: Path, world: World, corpus: Corpus, *, n_searches: int, seed: int, progress: Progress
+    folder: Path,
+    world: World,
+    corpus: Corpus,
+    lists: Lists,
+    *,
+    n_searches: int,
+    seed: int,
+    progress: Progress,
 ) -> Counter[str]:
     """Write searches and clicks, one period at a time; return counts of what was planted."""
     planted: Counter[str] = Counter()
     waiting = ClickRows.none()  # clicks that come after the end of the period of their search
-    as_searches = partial(search_table, corpus=corpus, markets=world.markets)
-    as_clicks = partial(click_table, corpus=corpus)
+    searches = parquet_writer(folder / "searches.parquet", search_schema(world.markets))
+    clicked = parquet_writer(folder / "clicks.parquet", CLICK_SCHEMA)
+    as_searches = partial(search_table, corpus=corpus, lists=lists, markets=world.markets)
     with (
-        row_groups(folder / "searches.parquet", search_schema(world.markets), as_searches) as search_file,
-        row_groups(folder / "clicks.parquet", CLICK_SCHEMA, as_clicks) as click_file,
+        row_groups(searches, as_searches) as search_file,
+        row_groups(clicked, partial(click_table, corpus=corpus)) as click_file,
     ):
         for period in periods(n_searches):
             rng = _stream(seed, _PERIODS, period.number)
             traffic = draw_traffic(period, corpus.popularity, world.noise, len(world.markets), rng)
-            rows, clicks, counts = draw_rows(traffic, corpus, world, n_searches, rng)
+            rows, clicks, counts = draw_rows(traffic, lists, world, n_searches, rng)
             planted.update(counts)
             search_file.add(rows)
             clicks = waiting.then(clicks)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.inputs.simulate.corpus import RANKERS
+from clickassay.inputs.simulate.indices import Shares, firsts_of_runs, stable_order
 from clickassay.inputs.simulate.worlds import Noise
 
 Integers = NDArray[np.int64]
@@ -128,7 +129,7 @@ def _plan(searches: int) -> tuple[int, Integers]:
 
 def draw_traffic(
     period: Period,
-    popularity: NDArray[np.float64],
+    popularity: Shares,
     noise: Noise,
     markets: int,
     rng: np.random.Generator,
@@ -143,7 +144,7 @@ def draw_traffic(
     period
         Day, and part of the day.
     popularity
-        (Q,) cumulative shares of the queries.
+        Shares of the Q queries.
     noise
         How often users repeat a query, and the share of bots.
     markets
@@ -152,13 +153,13 @@ def draw_traffic(
     visit, actor = _visits(period.searches, noise.bot_searches, rng)
     time_ms = _times(visit, period, rng)
     source = _sources(visit, noise.repeated_search, rng)
-    query = np.searchsorted(popularity, rng.random(period.searches)).clip(max=len(popularity) - 1)[source]
+    query = popularity.draw(period.searches, rng)[source]
     if not noise.repeated_search:
         visit = _split_repeats(visit, query)
     user = period.first_user + rng.permutation(period.users)[visit]
     market = (user % 10 >= FIRST_MARKET_TENTHS).astype(np.int64) if markets > 1 else np.zeros_like(user)
     ranker = _rankers(market, source, noise.other_list, rng)
-    order = np.argsort(time_ms, kind="stable")
+    order = stable_order(time_ms)
     return Traffic(
         search=period.first_search + np.arange(period.searches),
         user=user[order],
@@ -213,9 +214,9 @@ def _sources(visit: Integers, share: float, rng: np.random.Generator) -> Integer
 def _split_repeats(visit: Integers, query: Integers) -> Integers:
     """Give every search that repeats a query of its visit a visit, and so a user, of its own."""
     pairs = visit * (int(query.max(initial=0)) + 1) + query
-    first_of_pair = np.unique(pairs, return_index=True)[1]
-    again = np.ones(len(visit), dtype=np.bool_)
-    again[first_of_pair] = False
+    order = stable_order(pairs)
+    again = np.empty(len(visit), dtype=np.bool_)
+    again[order] = ~firsts_of_runs(pairs[order])
     split = visit.copy()
     split[again] = visit.max(initial=-1) + 1 + np.arange(again.sum())
     return split
@@ -227,6 +228,6 @@ def _rankers(market: Integers, source: Integers, other_list: float, rng: np.rand
     In the first market good rankers answer more often, in the second bad ones.
     """
     shares = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
-    drawn = np.searchsorted(np.cumsum(shares), rng.random(len(market))).clip(max=RANKERS - 1)
+    drawn = Shares(np.cumsum(shares)).draw(len(market), rng)
     drawn = np.where(market == 0, drawn, RANKERS - 1 - drawn)
     return np.where(rng.random(len(market)) < other_list, drawn, drawn[source])

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clickassay.core.errors import SimulationError
+from clickassay.inputs.simulate.indices import first_of_each_row
 
 Bools = NDArray[np.bool_]
 
@@ -123,19 +124,14 @@ def satisfied(grades: NDArray[np.int8], rng: np.random.Generator) -> Bools:
     return np.asarray(sixteenths < (1 << grades) - 1)
 
 
-def _first_only(marked: Bools) -> Bools:
-    """Keep the first True of each row."""
-    return np.asarray(marked & (np.cumsum(marked, axis=1, dtype=np.int8) == 1))
-
-
 def cascade(pages: Pages, rng: np.random.Generator) -> Bools:
     """Read from the top, click the first result that satisfies, and stop (Algorithm 1 of the paper)."""
-    return _first_only(satisfied(pages.grades, rng))
+    return first_of_each_row(satisfied(pages.grades, rng))
 
 
 def mapped_cascade(pages: Pages, rng: np.random.Generator, *, chances: tuple[float, ...]) -> Bools:
     """Like `cascade`, with other probabilities that a result of grade 0..4 satisfies."""
-    return _first_only(np.asarray(rng.random(pages.grades.shape) < np.array(chances)[pages.grades]))
+    return first_of_each_row(np.asarray(rng.random(pages.grades.shape) < np.array(chances)[pages.grades]))
 
 
 def persistent(pages: Pages, rng: np.random.Generator, *, persistence: float) -> Bools:
@@ -156,7 +152,7 @@ def discounted(pages: Pages, rng: np.random.Generator) -> Bools:
 
 def first_relevant(pages: Pages, _rng: np.random.Generator, *, relevant_grade: int) -> Bools:
     """Click the first result whose grade is `relevant_grade` or more, and stop."""
-    return _first_only(pages.grades >= relevant_grade)
+    return first_of_each_row(pages.grades >= relevant_grade)
 
 
 def relevance_blind(pages: Pages, rng: np.random.Generator, *, first: float, decay: float) -> Bools:
@@ -208,18 +204,23 @@ def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools
     attracted = rng.random((count, depth)) < _attraction(pages, thorough, habits)
     contented = rng.random((count, depth)) < np.array(habits.satisfaction)[pages.grades]
     contented &= ~thorough[:, None]
-    clicked = np.zeros((count, depth), dtype=np.bool_)
+    clicked = np.ascontiguousarray(attracted.T)  # place by place, as they are read
+    ends = np.ascontiguousarray(contented.T)
     reading = rng.random(count) >= habits.leaves_at_once
     for place in range(depth):
-        clicked[:, place] = reading & attracted[:, place]
-        patience = np.where(clicked[:, place], habits.goes_on_after_click, habits.goes_on)
-        reading &= ~(clicked[:, place] & contented[:, place]) & (rng.random(count) < patience)
-    return clicked
+        clicked[place] &= reading
+        drawn, clicks = rng.random(count), clicked[place]
+        goes_on = np.where(clicks, drawn < habits.goes_on_after_click, drawn < habits.goes_on)
+        reading &= goes_on & ~(clicks & ends[place])
+    return np.ascontiguousarray(clicked.T)
 
 
 def _attraction(pages: Pages, thorough: Bools, habits: Browsing) -> NDArray[np.float64]:
-    chance = np.where(pages.clickbait, habits.clickbait_attraction, np.array(habits.attraction)[pages.grades])
-    return np.where(thorough[:, None], 1 - (1 - chance) ** habits.looks, chance)
+    ordinary = np.array(habits.attraction)
+    chance = np.concatenate([ordinary, np.full_like(ordinary, habits.clickbait_attraction)])
+    chances = np.concatenate([chance, 1 - (1 - chance) ** habits.looks])  # of every result and every user
+    kind = pages.grades + np.int8(len(ordinary)) * pages.clickbait
+    return np.asarray(chances[kind + np.int8(len(chance)) * thorough[:, None]])
 
 
 PERSISTENCE = 0.8

@@ -1,10 +1,7 @@
-"""Parquet files in the canonical form of method 2, written row group by row group."""
+"""Parquet files in the canonical form of method 2."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +10,9 @@ from numpy.typing import NDArray
 
 from clickassay.inputs.arrow import TIME, arrow_schema
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES
-from clickassay.inputs.simulate.corpus import DEPTH, Corpus
+from clickassay.inputs.simulate.corpus import DEPTH, Corpus, Lists
 from clickassay.inputs.simulate.judging import Judgments
-from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, Rows, SearchRows, join
-
-ROW_GROUP = 100_000
-"""A row group is written when at least this many searches are gathered."""
+from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
 
 JUDGMENT_ROW_GROUP = 1 << 20
 """Judgments of a row group, which is as much of their texts as is held at a time."""
@@ -32,59 +26,8 @@ CLICK_SCHEMA = arrow_schema(CLICKS, "url", url=_CODED)
 """Columns of ``clicks.parquet``."""
 
 
-class RowGroups(Generic[Rows]):
-    """Gathers rows and writes them as row groups of one Parquet file, in a thread of its own.
-
-    At most one row group is being written while the next one is gathered, so memory does not grow
-    with the file.
-    """
-
-    def __init__(
-        self, file: pq.ParquetWriter, thread: ThreadPoolExecutor, arrow: Callable[[Rows], Any]
-    ) -> None:
-        self._file = file
-        self._thread = thread
-        self._arrow: Callable[[Rows], Any] = arrow
-        self._gathered: list[Rows] = []
-        self._writing: Future[None] | None = None
-
-    def add(self, rows: Rows) -> None:
-        """Take rows; write a row group when enough are gathered."""
-        self._gathered.append(rows)
-        if sum(map(len, self._gathered)) >= ROW_GROUP:
-            self._flush()
-
-    def finish(self) -> None:
-        """Write what is left."""
-        self._flush()
-        self._wait()
-
-    def _flush(self) -> None:
-        if sum(map(len, self._gathered)):
-            table = self._arrow(join(self._gathered))  # here: the thread has most to do
-            self._wait()
-            self._writing = self._thread.submit(self._write, table)
-        self._gathered = []
-
-    def _wait(self) -> None:
-        if self._writing is not None:
-            self._writing.result()
-
-    def _write(self, table: Any) -> None:  # noqa: ANN401 - pyarrow
-        self._file.write_table(table, row_group_size=len(table))
-
-
-@contextmanager
-def row_groups(path: Path, schema: Any, arrow: Callable[[Rows], Any]) -> Iterator[RowGroups[Rows]]:  # noqa: ANN401
-    """Open a file of these columns; `arrow` turns rows into a table of them."""
-    with _parquet_writer(path, schema) as file, ThreadPoolExecutor(max_workers=1) as thread:
-        groups = RowGroups(file, thread, arrow)
-        yield groups
-        groups.finish()
-
-
-def _parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
-    """Numbers and times by their differences, the rest by dictionary.
+def parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
+    """Open a file: numbers and times by their differences, the rest by dictionary.
 
     URLs get no statistics: no one filters by a range of them.
     """
@@ -111,14 +54,14 @@ def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(SEARCHES, *(["market"] if markets else []), **coded)
 
 
-def search_table(rows: SearchRows, corpus: Corpus, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+def search_table(rows: SearchRows, corpus: Corpus, lists: Lists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     columns = [
         pa.array(rows.search),
         pa.array(rows.user, mask=rows.user == NULL),
         _texts(corpus.queries, rows.query),
         pa.array(rows.time_ms).cast(TIME),
-        _result_lists(rows, corpus),
+        _result_lists(rows, corpus, lists),
     ]
     if markets:
         columns.append(_texts(pa.array(markets, pa.string()), rows.market))
@@ -131,9 +74,9 @@ def click_table(rows: ClickRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarr
     return pa.table(columns, schema=CLICK_SCHEMA)
 
 
-def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - pyarrow
+def _result_lists(rows: SearchRows, corpus: Corpus, lists: Lists) -> Any:  # noqa: ANN401 - pyarrow
     whole = rows.state != EMPTY
-    documents = corpus.lists[rows.page[whole]].astype(np.int64)
+    documents = lists.documents.take(rows.page[whole], axis=0).astype(np.int64)
     documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
     ends = np.cumsum(DEPTH * whole, dtype=np.int32)
     offsets = np.concatenate(([np.int32(0)], ends))
@@ -142,21 +85,21 @@ def _result_lists(rows: SearchRows, corpus: Corpus) -> Any:  # noqa: ANN401 - py
 
 def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow
     """Texts by index, as an array with a dictionary of those that occur; NULL gives a null."""
-    nulls = indices == NULL
     occurs = np.zeros(len(texts) + 1, dtype=np.bool_)  # one more, which NULL stands for
     occurs[indices] = True
+    has_nulls = bool(occurs[NULL])
     occurs[NULL] = False
     used = np.flatnonzero(occurs)
-    codes = np.zeros(len(occurs), dtype=np.int32)
-    codes[used] = np.arange(len(used), dtype=np.int32)
-    coded = pa.array(codes[indices], mask=nulls if nulls.any() else None)
+    codes = np.cumsum(occurs, dtype=np.int32)
+    codes -= 1
+    coded = pa.array(codes.take(indices, mode="wrap"), mask=indices == NULL if has_nulls else None)
     return pa.DictionaryArray.from_arrays(coded, texts.take(pa.array(used)))
 
 
 def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
     """Write ``judgments.parquet``: query, url, grade."""
     schema = arrow_schema(JUDGMENTS, query=_CODED, url=_CODED, grade=pa.int8())
-    with _parquet_writer(path, schema) as file:
+    with parquet_writer(path, schema) as file:
         for begin in range(0, len(judgments.grades), JUDGMENT_ROW_GROUP):
             part = slice(begin, begin + JUDGMENT_ROW_GROUP)
             documents = judgments.documents[part]
@@ -168,5 +111,5 @@ def write_judgments(path: Path, corpus: Corpus, judgments: Judgments) -> None:
 def write_queries(path: Path, corpus: Corpus) -> None:
     """Write ``queries.parquet``: query, navigational."""
     table = pa.table({"query": corpus.queries, "navigational": pa.array(corpus.navigational)})
-    with _parquet_writer(path, table.schema) as file:
+    with parquet_writer(path, table.schema) as file:
         file.write_table(table)

@@ -19,6 +19,7 @@ from clickassay.patterns.store.files import (
     read_json,
     replace_json,
     rows_of,
+    write_ids,
     write_through,
 )
 from clickassay.patterns.table import PatternTable, StagedTable
@@ -86,7 +87,8 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
         (folder / kind).mkdir()
         write_folder_tables(table, folder / kind)
     for name in _FRAMES:
-        write_table(content.frames[name], folder / f"{name}.parquet")
+        write = write_ids if name == "ids" else write_table
+        write(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))
     digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in files}
     replace_json(folder / "batch.json", {**content.info, "number": number, "digests": digests})

@@ -16,6 +16,9 @@ from clickassay.core.output import is_disk_full, write_json
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
 
+ID_ROW_GROUP = 1 << 15
+"""Digests of search ids in a row group; a block of one in 64 of a day of four million has about as many."""
+
 
 def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
     """Read a file of a store, or those of its rows that fulfil a condition.
@@ -38,6 +41,17 @@ def _collected(file: Path, chosen: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl
         return chosen(pl.scan_parquet(file, glob=False, hive_partitioning=False)).collect()
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise broken(file, error) from error
+
+
+def write_ids(ids: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
+    """Write sorted digests of search ids, to be read by later runs as often as there are any.
+
+    They are hardly smaller when compressed, and take three times as long to read. Row groups are small,
+    since of an old batch only a block is read.
+    """
+    ids.lazy().sink_parquet(
+        file, compression="uncompressed", row_group_size=ID_ROW_GROUP, statistics=True, maintain_order=True
+    )
 
 
 def read_json(file: Path) -> dict[str, Any]:

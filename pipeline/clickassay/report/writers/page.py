@@ -53,6 +53,13 @@ def _safe(text: str) -> str:
 MAX_PACKED, MAX_PACKED_FULL = 25_000, 100_000
 """A larger packed file is not in the page, or not in the full one: it is found in the folder ``tables``."""
 
+_MOST_PACKING = 10
+"""A text so many times as long as the limit of its packed form is not even packed: tables become 2 to 4 times
+smaller."""
+
+_PACKING_LEVEL = 6
+"""Half the time of Arrow's own choice, 9, for files that are 0.3 % larger."""
+
 
 def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
     """Return the CSV files of all tables as one JSON object: names and compressed texts.
@@ -62,9 +69,10 @@ def downloads(tables: Iterable[Table], shown: tuple[SampleKey, ...], *, full: bo
 
     Arrow's own gzip compresses them: its bytes do not depend on the machine.
     """
-    texts = {table.name: _packed(csv_text(_only_samples(table, shown))) for table in tables if table.rows}
     most = MAX_PACKED_FULL if full else MAX_PACKED
-    packed = {name: text for name, text in texts.items() if len(text) <= most}
+    texts = {table.name: csv_text(_only_samples(table, shown)) for table in tables if table.rows}
+    every = {name: _packed(text) for name, text in texts.items() if len(text) <= _MOST_PACKING * most}
+    packed = {name: text for name, text in every.items() if len(text) <= most}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 
@@ -87,7 +95,7 @@ def _only_samples(table: Table, shown: tuple[SampleKey, ...]) -> Table:
 def _packed(text: str) -> str:
     import pyarrow as pa  # noqa: PLC0415 - only pages need it
 
-    packed = pa.compress(text.encode("utf-8"), codec="gzip", asbytes=True)
+    packed = pa.Codec("gzip", compression_level=_PACKING_LEVEL).compress(text.encode("utf-8"), asbytes=True)
     return base64.b64encode(packed).decode("ascii")
 
 
