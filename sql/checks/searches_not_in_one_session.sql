@@ -1,6 +1,6 @@
 -- searches that are in no session, or in two: must be none
 WITH counted AS (
-    -- each session stands for its first search; what is left over are searches of no session
+    -- each session stands for its first search, and what is left over are searches of no session
     SELECT 0 - sessions AS searches
     FROM session_patterns
     UNION ALL

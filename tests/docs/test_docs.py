@@ -95,8 +95,11 @@ def words_of_the_code():
 def sql_reasons():
     """Return the reasons that SQL gives for rejected rows, by source."""
     return {
-        source: set(re.findall(r"THEN '([^']+)'", text_of(f"sql/steps/{step}/rejected_{source}.sql")))
-        for source, step in (("searches", "3_clean_searches"), ("clicks", "4_clicks"))
+        source: set(re.findall(r"THEN '([^']+)'", text_of(f"sql/steps/{step}.sql")))
+        for source, step in (
+            ("searches", "1_read_searches/fingerprinted_searches"),
+            ("clicks", "4_clicks/clicks_read"),
+        )
     }
 
 

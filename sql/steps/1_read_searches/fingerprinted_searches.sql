@@ -47,7 +47,7 @@ SELECT
     user_fp,
     query_fp,
     -- the list and its query in one number: equal lists of two queries are two configurations. A hash may skip nulls,
-    -- so that a list with a null would have the number of another; 0 instead of null, for which engines look early
+    -- so that a list with a null would have the number of another. 0 instead of null, for which engines look early
     CASE WHEN holds_null THEN 0 ELSE list_fingerprint(query_fp, results) END AS list_fp,
     CASE
         WHEN search_fp IS NULL THEN 'null search_id'
