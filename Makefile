@@ -19,7 +19,7 @@ explore: report $(VENV)/explorer
 # Four answers, each with all that the one before it has: seconds, three minutes, a push, a night.
 PYTEST := $(BIN)/pytest -n auto
 ONE_ORACLE := tests/agreement/test_agreement.py::test_the_package_and_the_oracle_agree_on_messy_logs[0]
-ONE_RUN := tests/commands/test_cli.py::test_a_run_tells_where_the_report_is_its_verdict_and_three_findings
+ONE_RUN := tests/commands/test_cli.py::test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_the_report
 CHECKED := tests/unit tests/sql_cases tests/project/test_house.py tests/project/test_promises.py \
   tests/project/test_sample_report.py "$(ONE_ORACLE)" "$(ONE_RUN)"
 

@@ -65,6 +65,14 @@ def test_the_face_of_a_package_names_its_modules():
     assert missing == {}
 
 
+def test_the_tests_that_the_makefile_names_are_there():
+    named = re.findall(r"\b(tests/[\w/]+(?:\.py)?)(?:::(\w+))?", (ROOT / "Makefile").read_text("utf-8"))
+    assert {"tests/commands/test_cli.py", "tests/unit"} <= {path for path, _ in named}
+    assert [path for path, _ in named if not (ROOT / path).exists()] == []
+    for path, name in named:
+        assert not name or f"\ndef {name}(" in (ROOT / path).read_text("utf-8")
+
+
 def exists(dotted):
     """Tell whether a dotted name below the package is a module, or a name of one."""
     path, name = PACKAGE.joinpath(*dotted.split(".")[:-1]), dotted.rpartition(".")[2]
