@@ -50,6 +50,8 @@ def in_order(plan):
     plan = re.sub(r" Batched: .*?(?=ReadSchema)", " ", plan)
     plan = re.sub(r"plan_id=\d+", "plan_id=…", plan)
     plan = re.sub(r"spark_catalog\.\S+", "…", plan)
+    # white space in a condition: a carriage return would not come back from a file as it was
+    plan = re.sub(r"[^\n -~…]", lambda sign: f"\\u{ord(sign[0]):04x}", plan)
     found = {}
     return re.sub(r"#(\d+)L?", lambda match: f"#{found.setdefault(match[1], len(found))}", plan)
 
@@ -82,7 +84,7 @@ def test_the_plan_of_a_large_step_is_the_one_that_was_read(plans, step):
 
 
 def test_the_plans_of_the_large_steps_are_kept():
-    assert len(STEPS) == 17
+    assert len(STEPS) == 20
 
 
 def test_a_log_is_read_without_a_shuffle(plans):
