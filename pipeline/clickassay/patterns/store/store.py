@@ -7,6 +7,7 @@ and its search ids as far as other batches need them. The table of the whole log
 """
 
 import hashlib
+import itertools
 import json
 import shutil
 import tempfile
@@ -192,7 +193,8 @@ class PatternStore:
             raise StoreError(
                 f"store {self.folder} holds no batch yet; `clickassay patterns --store` adds some"
             )
-        tables = [batch.table("closed") for batch in batches] + [batches[-1].table("open")]
+        closed = (batch.table("closed") for batch in batches)
+        tables = itertools.chain(closed, [batches[-1].table("open")])
         info = {
             "stored_depth": self.settings["stored_depth"],
             "settings": {**batches[-1].info["settings"]},
