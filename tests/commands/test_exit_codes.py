@@ -104,8 +104,11 @@ def test_a_profiler_can_still_say_what_it_found():
     assert "function calls" in done.stdout
 
 
-def test_what_cannot_be_written_at_the_end_is_still_an_error():
-    line = f"{shlex.join(tiny.started_with('--version'))} >/dev/full"
-    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=tiny.environment())
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_cannot_be_written_at_the_end_is_still_an_error(argument, unbuffered):
+    line = f"{shlex.join(tiny.started_with(argument))} >/dev/full"
+    env = {**tiny.environment(), "PYTHONUNBUFFERED": unbuffered}  # empty: as if it were not there
+    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=env, text=True)
     assert ended.returncode == 2
-    assert b"No space left" in ended.stderr
+    assert re.fullmatch(r"clickassay: .*No space left.*\n", ended.stderr)

@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from types import FrameType
@@ -44,8 +44,18 @@ def run_command(command: Callable[[], object]) -> int:
         if isinstance(error, SystemExit) and error.code != _CTRL_C:
             raise
         message = _message(error)
-        return _report_fault() if message is None else _complain(message)
+        code = _report_fault() if message is None else _complain(message)
+        _drop_what_cannot_be_written()
+        return code
     return ExitCode.FINE
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Discard output that a full disk refuses: Python would try once more at its end, and end with 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output(sys.stdout)
 
 
 def _reader_gone() -> int:
@@ -122,8 +132,8 @@ def end_at_once(code: int) -> None:
     """End the process, once all is written and what other modules registered for the end is done.
 
     Python would first take apart all objects, one by one, for memory that the system takes back at once: a
-    twentieth of the time of a small run. Returns, for an end in the usual way, if the output cannot be
-    written, or if a profiler or debugger, which speak at the end, watch.
+    twentieth of the time of a small run. Returns, for an end in the usual way, if a profiler or debugger,
+    which speak at the end, watch. Output that cannot be written is an error, as in `run_command`.
     """
     if sys.gettrace() or sys.getprofile():
         return
@@ -131,12 +141,10 @@ def end_at_once(code: int) -> None:
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
     atexit._run_exitfuncs()  # the rest of the usual end
-    try:
-        sys.stdout.flush()
+    written = run_command(sys.stdout.flush)
+    with suppress(OSError):
         sys.stderr.flush()
-    except OSError:
-        return
-    os._exit(code)
+    os._exit(code or written)
 
 
 def write_anything() -> None:
