@@ -112,3 +112,19 @@ def test_what_cannot_be_written_at_the_end_is_still_an_error(argument, unbuffere
     ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=env, text=True)
     assert ended.returncode == 2
     assert re.fullmatch(r"clickassay: .*No space left.*\n", ended.stderr)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--version >/dev/full 2>&1",
+        "--unknown 2>/dev/full",
+        "query nowhere 'SELECT 1' 2>/dev/full",
+        "evaluate --list-metrics >/dev/full 2>&1",
+    ],
+)
+def test_a_log_file_on_a_full_disk_leaves_the_exit_code_to_say_it(line):
+    env = {**tiny.environment(), "PYTHONUNBUFFERED": ""}
+    started = shlex.join(tiny.started_with())
+    ended = subprocess.run(["sh", "-c", f"{started} {line}"], check=False, capture_output=True, env=env)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")

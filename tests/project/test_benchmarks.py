@@ -6,6 +6,8 @@ ways. Rows that cannot be used are taken out first, because the peers reject non
 """
 
 import ast
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from datetime import date, timedelta
@@ -255,3 +257,20 @@ def test_a_pattern_table_with_another_count_differs_from_the_store(benchmark_mod
     first = pl.int_range(pl.len()) == 0
     table.with_columns(pl.col("sessions") + first.cast(pl.Int64)).write_parquet(out / "patterns.parquet")
     assert differing(store, out) == ["patterns"]
+
+
+def test_a_command_runs_in_turn_with_the_code_of_a_commit_and_with_that_of_the_checkout(scripts, tmp_path):
+    checkout = tmp_path / "checkout"
+    shutil.copytree(scripts / "benchmarks", checkout / "benchmarks")
+    for folder in ("pipeline", "sql"):
+        shutil.copytree(ROOT / folder, checkout / folder)
+    names = ("-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    for command in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "before")):
+        subprocess.run(["git", *names, *command], cwd=checkout, check=True)
+    app = checkout / "pipeline" / "clickassay" / "__main__.py"
+    app.write_text("raise SystemExit(3)", encoding="utf-8")
+    measure = ("-m", "benchmarks.cost.pairs", "HEAD", "--runs", 1, "--", "--version")
+    assert "failed with code 3" in ran(sys.executable, *measure, cwd=checkout, code=1).stderr
+    app.write_text("print('other code')", encoding="utf-8")
+    lines = output_of(*measure, cwd=checkout).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["before", "now", "cpu", "wall"]

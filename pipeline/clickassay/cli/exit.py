@@ -52,10 +52,11 @@ def run_command(command: Callable[[], object]) -> int:
 
 def _drop_what_cannot_be_written() -> None:
     """Discard output that a full disk refuses: Python would try once more at its end, and end with 120."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        drop_output(sys.stdout)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            drop_output(stream)
 
 
 def _reader_gone() -> int:
@@ -66,8 +67,8 @@ def _reader_gone() -> int:
 
 def _report_fault() -> int:
     """Show the traceback of an error that no user causes, and ask for a report."""
-    traceback.print_exc()
-    sys.stderr.write("clickassay: this is a fault of clickassay; please report it with the lines above\n")
+    _tell(traceback.format_exc())
+    _tell("clickassay: this is a fault of clickassay; please report it with the lines above\n")
     return ExitCode.FAULT
 
 
@@ -142,9 +143,8 @@ def end_at_once(code: int) -> None:
             thread.join()
     atexit._run_exitfuncs()  # the rest of the usual end
     written = run_command(sys.stdout.flush)
-    with suppress(OSError):
-        sys.stderr.flush()
-    os._exit(code or written)
+    _drop_what_cannot_be_written()
+    os._exit(written or code)
 
 
 def write_anything() -> None:
@@ -160,8 +160,14 @@ def write_anything() -> None:
 
 def _complain(message: str) -> int:
     line = terminal(" ".join(message.split()))
-    sys.stderr.write(f"clickassay: {line}\n")
+    _tell(f"clickassay: {line}\n")
     return ExitCode.BAD_INPUT
+
+
+def _tell(text: str) -> None:
+    """Write to stderr; where it lies on a full disk, the exit code has to say it all."""
+    with suppress(OSError):
+        sys.stderr.write(text)
 
 
 def drop_output(stream: IO[str]) -> None:

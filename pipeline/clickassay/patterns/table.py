@@ -147,11 +147,7 @@ def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:
         ids = rows["configuration_id"].to_list()
         is_new = pl.Series([name not in known for name in ids], dtype=pl.Boolean)
         known.update(ids)
-        yield table if is_new.all() else _with_lists(table, _copied(rows.filter(is_new)))
-
-
-def _with_lists(table: PatternTable, configurations: pl.DataFrame) -> PatternTable:
-    return replace(table, configurations=configurations)  # type: ignore[arg-type]
+        yield table if is_new.all() else replace(table, configurations=_copied(rows.filter(is_new)))  # type: ignore[arg-type]
 
 
 def _copied(rows: pl.DataFrame) -> pl.DataFrame:
