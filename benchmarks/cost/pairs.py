@@ -8,6 +8,7 @@ A command that writes needs `--force`.
 
 import argparse
 import subprocess
+import sys
 from pathlib import Path
 
 from benchmarks.lib.measuring import (
@@ -48,14 +49,23 @@ def _options() -> argparse.Namespace:
 
 
 def code_of(commit: str) -> Path:
-    """Return a folder with the code of a commit."""
-    folder = WORK / f"code-{commit}"
+    """Return a folder with the code of a commit; an unknown one stops the benchmark."""
+    name = _git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", unknown=commit).decode().strip()
+    folder = WORK / f"code-{name}"
     if not folder.exists():
-        folder.mkdir(parents=True)
-        packed = folder / "code.tar"
-        subprocess.run(["git", "archive", "-o", packed, commit, *CODE], cwd=ROOT, check=True)
-        subprocess.run(["tar", "-xf", packed, "-C", folder], check=True)
+        made = folder.with_suffix(".new")
+        made.mkdir(parents=True, exist_ok=True)
+        packed = _git("archive", "--format=tar", name, *CODE, unknown=commit)
+        subprocess.run(["tar", "-xf", "-", "-C", made], input=packed, check=True)
+        made.rename(folder)
     return folder
+
+
+def _git(*command: str, unknown: str) -> bytes:
+    told = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, check=False)
+    if told.returncode:
+        sys.exit(f"{unknown} is no commit of this checkout with the folders {' and '.join(CODE)}")
+    return told.stdout
 
 
 def run(code: Path, command: list[str]) -> Cost:

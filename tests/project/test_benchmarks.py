@@ -274,3 +274,5 @@ def test_a_command_runs_in_turn_with_the_code_of_a_commit_and_with_that_of_the_c
     app.write_text("print('other code')", encoding="utf-8")
     lines = output_of(*measure, cwd=checkout).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["before", "now", "cpu", "wall"]
+    wrong = ("-m", "benchmarks.cost.pairs", "nothing", "--", "--version")
+    assert ran(sys.executable, *wrong, cwd=checkout, code=1).stderr.startswith("nothing is no commit")
