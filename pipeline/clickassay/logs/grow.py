@@ -61,7 +61,8 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
         "normalise_urls": settings.normalise_urls,
         "folds": settings.folds,
         "clicks_by": "url" if log.by_url else "position",
-        "search_ids": "integers" if log.searches.has_number_ids else "text",
+        "search_ids": "integers" if log.searches.has_numbers("search_id") else "text",
+        "user_ids": "integers" if log.searches.has_numbers("user_id") else "text",
     }
 
 

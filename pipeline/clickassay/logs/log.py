@@ -35,9 +35,8 @@ class Half(Protocol):
         """Names of the columns that are really there."""
         ...
 
-    @property
-    def has_number_ids(self) -> bool:
-        """Whether search ids are whole numbers, or else text."""
+    def has_numbers(self, ids: str) -> bool:
+        """Return whether the ids of a column are whole numbers, or else text."""
         ...
 
     def with_text_ids(self) -> Self:
@@ -89,7 +88,7 @@ def joined_log(searches: H, clicks: H) -> Log[H]:
     if not CLICKED & clicks.columns:
         has = ", ".join(sorted(clicks.columns))
         raise InputError(f"clicks: neither column url nor column position in {clicks.source}; it has: {has}")
-    if searches.has_number_ids == clicks.has_number_ids:
+    if searches.has_numbers("search_id") == clicks.has_numbers("search_id"):
         return Log(searches, clicks)
     return Log(searches.with_text_ids(), clicks.with_text_ids())
 
@@ -103,10 +102,9 @@ class LocalHalf(Input):
         """The first file."""
         return str(self.files[0])
 
-    @property
-    def has_number_ids(self) -> bool:
-        """Whether search ids are whole numbers, or else text."""
-        return self.frame.collect_schema()["search_id"].is_integer()
+    def has_numbers(self, ids: str) -> bool:
+        """Return whether the ids of a column are whole numbers, or else text."""
+        return self.frame.collect_schema()[ids].is_integer()
 
     def with_text_ids(self) -> Self:
         """Return the half with search ids as text."""

@@ -101,7 +101,7 @@ class PatternStore:
                 "are of other queries; use the same judgments, or another --store"
             )
         for name, value in settings.items():
-            if store.settings.get(name) != value:
+            if store.settings.get(name, value) != value:
                 raise StoreError(
                     f"store {folder} was made with {name} = {store.settings.get(name)}, not {value}; "
                     "use the same setting, or another --store"
