@@ -1,6 +1,6 @@
 """Files of users as canonical tables (method 2).
 
-- ``paths``, ``files``: what a path is; the files behind an input.
+- ``paths``, ``files``: what a path is; the files behind an input; ``fingerprint``: their identity.
 - ``columns``: the columns of canonical tables; ``arrow`` writes them.
 - ``tables``, ``types``: canonical tables as lazy frames, typed and checked.
 - ``unread``: values of text files that could not be read.

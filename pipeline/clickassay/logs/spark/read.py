@@ -16,7 +16,8 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import Wanted
-from clickassay.inputs.files import FORMATS, FileFingerprint
+from clickassay.inputs.files import FORMATS
+from clickassay.inputs.fingerprint import FileFingerprint
 from clickassay.inputs.paths import is_uri, without_patterns
 from clickassay.inputs.tables import Input, Part, read_input
 from clickassay.inputs.types import EXPECTED, Kind, from_folder
