@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.text import first_line
-from clickassay.inputs.columns import CLICKS, QUERIES, SEARCHES
+from clickassay.inputs.columns import QUERIES, SEARCHES
 from clickassay.inputs.files import find_files
 from clickassay.inputs.tables import read_input
 
