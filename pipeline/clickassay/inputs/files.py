@@ -55,12 +55,28 @@ def find_files(what: str, path: str | Path) -> tuple[Path, ...]:
         found = [file for match in matches for file in (match.rglob("*") if match.is_dir() else [match])]
         found = [file for file in found if _is_data(file, Path(file.anchor))]
     else:
+        refuse_pipe(place)
         raise InputError(f"{what}: {path} does not exist; give a file, a folder or a glob")
     if not found:
         known = ", ".join(FORMATS)
         raise InputError(f"{what}: no data file in {path}; expected files that end in {known}")
     _check_names_are_text(what, found)
     return tuple(sorted(set(found)))
+
+
+def refuse_pipe(file: Path) -> None:
+    """Refuse what is neither a file nor a folder.
+
+    Raises
+    ------
+    InputError
+        For a pipe or a terminal: a file is recognised, read and fingerprinted, each from its beginning.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise InputError(
+            f"{file} is a pipe, which can be read only once; write it to a file first "
+            "(such as: zcat log.gz > log.tsv) and give that"
+        )
 
 
 def _check_names_are_text(what: str, files: Sequence[Path]) -> None:

@@ -25,6 +25,7 @@ from clickassay.inputs.files import (
     input_fingerprint,
     unreadable_file,
 )
+from clickassay.inputs.text.lines import check_table
 from clickassay.inputs.types import EXPECTED, converted
 from clickassay.inputs.unread import first_unread
 
@@ -153,6 +154,8 @@ def _schema(what: str, file: Path, format_: str) -> pl.Schema:
     try:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
+        if format_ != "parquet":
+            check_table(what, file, format_)
         return _scan([file], format_).collect_schema()
     except READ_ERRORS as error:
         raise unreadable_file(what, file, error) from error
@@ -168,7 +171,13 @@ def _scan(files: Sequence[Path], format_: str) -> pl.LazyFrame:
             [Path(escape(str(file))) for file in members], infer_schema_length=_INFERRED_ROWS
         )
     separator = "\t" if format_ == "tsv" else ","
-    return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
+    return pl.scan_csv(
+        members, separator=separator, infer_schema=False, glob=False, with_column_names=_without_blanks
+    )
+
+
+def _without_blanks(names: list[str]) -> list[str]:
+    return [name.strip() for name in names]
 
 
 def _check_same_columns(what: str, parts: Sequence[Part], names: set[str]) -> None:
@@ -206,7 +215,9 @@ def _column(what: str, part: Part, want: Wanted) -> pl.Expr:
         return absent.alias(want.name)
     dtype = part.schema[want.name]
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
-    canonical = converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    # cells and names alike may have blanks around them
+    column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
+    canonical = converted(column, dtype, want.kind, from_text=from_text)
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
