@@ -1,7 +1,7 @@
 """What two tables have in common by their names, and whether columns that say the same agree."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,12 +35,16 @@ def names_apart(ours: Side, theirs: Side, key: tuple[str, ...] = ()) -> str:
     Parameters
     ----------
     ours, theirs
-        The tables; with a `key` (such as the query), the example is of a key that both have.
+        The tables; with a `key` (such as the query), the example is of a key that both have, or of the last
+        column of the key if they have none.
 
     Returns
     -------
     The end of a sentence, as "judgments have 'd1', the run has 'D1' (they differ in case)".
     """
+    if key and ours.rows.join(theirs.rows, on=key, how="semi").is_empty():  # then the keys are what differs
+        ours, theirs = (replace(side, rows=side.rows.select(text=key[-1])) for side in (ours, theirs))
+        key = ()
     found = _alike(ours.rows.unique(), theirs.rows.unique(), key)
     if found is None:
         pair, form = _first_pair(ours.rows, theirs.rows, key), ""
