@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import command_line, say, show_table, write_json
-from clickassay.cli.exit import ExitCode
+from clickassay.cli.console import command_line, conclude, say, show_table, write_json
 from clickassay.cli.options import FORCE, JSON, OUT, QUIET
 from clickassay.cli.places import HERE, OF_ENGINE
 from clickassay.cli.progress import shown_progress
@@ -134,8 +133,7 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         wrong = finished.health[1:] if is_said and not finished.undecided else finished.health
         said = health_lines(wrong) if wrong or not finished.health else ()
         say(*said, f"Report: {out / 'report.html'}")
-    if finished.is_finding:
-        raise typer.Exit(ExitCode.FINDING)
+    conclude(is_finding=finished.is_finding, stderr=json)
 
 
 def _show_decision(finished: "RunSummary") -> None:
