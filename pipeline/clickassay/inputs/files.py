@@ -38,6 +38,21 @@ def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
     return {"names": names, "files": len(files), "bytes": size, "sha256": digest}
 
 
+def refuse_pipe(file: Path) -> None:
+    """Refuse what is neither a file nor a folder.
+
+    Raises
+    ------
+    InputError
+        For a pipe or a terminal: a file is recognised, read and fingerprinted, each from its beginning.
+    """
+    if file.exists() and not file.is_file() and not file.is_dir():
+        raise InputError(
+            f"{file} is a pipe, which can be read only once; write it to a file first "
+            "(such as: zcat log.gz > log.tsv) and give that"
+        )
+
+
 def format_of(file: Path) -> str | None:
     """Return the format by a file's name, compressed or not; None for any other name."""
     suffixes = [suffix.lower() for suffix in file.suffixes]

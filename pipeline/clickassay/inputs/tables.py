@@ -20,10 +20,10 @@ from clickassay.inputs.files import (
     unreadable_file,
 )
 from clickassay.inputs.sources.parts import Part, parts_of
+from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.types import EXPECTED, converted
-from clickassay.inputs.unread import first_unread
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,9 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str]) -> pl.Exp
         return absent.alias(want.name)
     dtype = part.schema[want.name]
     from_text = part.format in ("csv", "tsv", "json") or want.name in dict(part.partition)
-    canonical = converted(pl.col(want.name), dtype, want.kind, from_text=from_text)
+    # cells and names alike may have blanks around them
+    column = pl.col(want.name).str.strip_chars() if part.format in ("csv", "tsv") else pl.col(want.name)
+    canonical = converted(column, dtype, want.kind, from_text=from_text)
     if canonical is None:
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "

@@ -6,4 +6,5 @@
 - ``scan``: files as lazy frames, and their schemas.
 - ``parts``: the files of an input by format and schema.
 - ``values``: values that types alone do not vouch for.
+- ``unread``: values of text files that could not be read.
 """

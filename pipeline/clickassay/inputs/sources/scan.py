@@ -8,6 +8,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
+from clickassay.inputs.text.lines import check_table
 
 
 def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -> pl.LazyFrame:
@@ -30,7 +31,13 @@ def scan(files: Sequence[Path], format_: str, schema: pl.Schema | None = None) -
         paths = [Path(escape(str(file))) for file in members]
         return pl.scan_ndjson(paths, schema=schema, infer_schema_length=None)
     separator = "\t" if format_ == "tsv" else ","
-    return pl.scan_csv(members, separator=separator, infer_schema=False, glob=False)
+    return pl.scan_csv(
+        members, separator=separator, infer_schema=False, glob=False, with_column_names=_without_blanks
+    )
+
+
+def _without_blanks(names: list[str]) -> list[str]:
+    return [name.strip() for name in names]
 
 
 def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
@@ -44,6 +51,8 @@ def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
     try:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
+        if format_ != "parquet":
+            check_table(what, file, format_)
         return scan([file], format_).collect_schema()
     except READ_ERRORS as error:
         raise unreadable_file(what, file, error) from error

@@ -14,7 +14,7 @@ from stat import S_ISDIR, S_ISREG
 
 from clickassay.core.errors import InputError
 from clickassay.core.text import plural
-from clickassay.inputs.files import FORMATS, format_of
+from clickassay.inputs.files import FORMATS, format_of, refuse_pipe
 from clickassay.inputs.paths import is_text, is_uri
 from clickassay.inputs.sources.lakes import check_no_lake, check_no_lake_above
 
@@ -97,10 +97,7 @@ def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path]
     if place.is_dir():
         check_no_lake_above(what, place)
         return place, iter([place])
-    if place.exists():
-        raise InputError(
-            f"{what}: {place} is neither a file nor a folder; if it is a pipe, write it to a file"
-        )
+    refuse_pipe(place)
     first = next((number for number, part in enumerate(place.parts) if has_magic(part)), None)
     if first is None:
         raise InputError(f"{what}: {place} does not exist; give a file, a folder or a glob")
