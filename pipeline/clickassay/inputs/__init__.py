@@ -1,7 +1,7 @@
 """Files of users as canonical tables (method 2).
 
-- ``paths``, ``files``: what a path is; formats and fingerprints of files.
-- ``sources``: the files behind an input, found and opened.
+- ``paths``, ``files``: what a path is; formats of files.
+- ``sources``: the files behind an input, found, opened and identified.
 - ``text``: the front door of text files.
 - ``columns``: the columns of canonical tables; ``arrow`` writes them.
 - ``tables``, ``types``, ``integers``: canonical tables as lazy frames, typed and checked.

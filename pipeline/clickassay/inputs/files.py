@@ -1,8 +1,5 @@
-"""The files behind an input: their format recognised, fingerprinted."""
+"""The files behind an input: their format recognised; messages for broken ones."""
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -16,26 +13,7 @@ FORMATS = {
 }  # fmt: skip
 READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a broken file raises; Polars panics at a page that it considers impossible."""
-_FINGERPRINT_BYTES = 1 << 20
 _LONGEST_EXCERPT = 80
-
-
-@dataclass(frozen=True)
-class FileFingerprint:
-    """Identity of a file, wherever it lies: its size, and a digest of size, head and tail."""
-
-    name: str
-    path: str
-    bytes: int
-    sha256: str
-
-
-def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
-    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest."""
-    names = sorted(file.name for file in files)[:3]
-    digest = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
-    size = sum(file.bytes for file in files)
-    return {"names": names, "files": len(files), "bytes": size, "sha256": digest}
 
 
 def refuse_pipe(file: Path) -> None:
@@ -96,12 +74,3 @@ def malformed(file: object, line: int, found: str, *, expected: str) -> InputErr
     """Return the error for a line that is not in the layout."""
     excerpt = found if len(found) <= _LONGEST_EXCERPT else found[:_LONGEST_EXCERPT] + "…"
     return InputError(f"{file}, line {line}: found {excerpt!r}, expected {expected}; fix or remove the line")
-
-
-def head_and_tail(file: Path) -> bytes:
-    """Return the size of a file, its first and its last bytes, which identify it."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        head = stream.read(_FINGERPRINT_BYTES)
-        stream.seek(max(len(head), size - _FINGERPRINT_BYTES))
-        return size.to_bytes(8, "big") + head + stream.read()

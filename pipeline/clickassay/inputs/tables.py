@@ -1,6 +1,5 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +13,9 @@ from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
-    FileFingerprint,
-    head_and_tail,
-    input_fingerprint,
     unreadable_file,
 )
+from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values
@@ -60,11 +57,10 @@ class Input:
         """Return the identity of the input: number of files and bytes, and one digest."""
         return input_fingerprint([self.file_fingerprint(file) for file in self.files])
 
-    def file_fingerprint(self, file: Path) -> "FileFingerprint":
-        """Return the fingerprint of a file: its size, and a digest of size, head and tail."""
+    def file_fingerprint(self, file: Path) -> FileFingerprint:
+        """Return the fingerprint of a file, which is read whole."""
         try:
-            digest = hashlib.sha256(head_and_tail(file)).hexdigest()
-            return FileFingerprint(file.name, str(file.resolve()), file.stat().st_size, digest)
+            return file_fingerprint(file)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 

@@ -12,7 +12,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.logs.batches.cutting import cut_chunks
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import Chunk
@@ -22,6 +22,7 @@ from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.store.batches import BatchContent, StoredBatch
 from clickassay.patterns.store.files import undo_runs
+from clickassay.patterns.store.known_files import KnownFiles
 from clickassay.patterns.store.store import PatternStore
 
 Fingerprints = Mapping[str, FileFingerprint]
@@ -95,19 +96,17 @@ def _new_files(
     store: PatternStore, what: str, files: Fingerprints, again: list[FileFingerprint]
 ) -> list[str]:
     """Return the files to read: those of an interrupted run, and those that the store does not know."""
-    by_path = {file.path: file for file in store.files(what)}
-    by_content = {file.sha256: file for file in by_path.values()}
-    unfinished = {file.sha256 for file in again}
+    known = KnownFiles(what, store.files(what))
     new: list[str] = []
-    found: set[str] = set()
+    found: list[FileFingerprint] = []
     for file, fingerprint in files.items():
-        before = by_path.get(fingerprint.path)
-        if before is not None and before.sha256 != fingerprint.sha256:
+        before, same = known.at(fingerprint.path), known.like(fingerprint)
+        if before is not None and same != before:
             raise InputError(_changed(store, what, file, before))
-        if fingerprint.sha256 in unfinished or fingerprint.sha256 not in by_content:
+        if same is None or same in again:
             new.append(file)
-            found.add(fingerprint.sha256)
-    missing = [file.path for file in again if file.sha256 not in found]
+            found.extend([] if same is None else [same])
+    missing = [file.path for file in again if file not in found]
     if missing:
         raise InputError(
             f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "

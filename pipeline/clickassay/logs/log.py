@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
 from clickassay.logs.chunks import Chunk, chunks_of
 
@@ -116,7 +116,7 @@ class LocalHalf(Input):
         )
 
     def fingerprints(self) -> dict[str, FileFingerprint]:
-        """Return a fingerprint of each file: its size, and a digest of size, head and tail."""
+        """Return a fingerprint of each file, which is read whole."""
         return {str(file): self.file_fingerprint(file) for file in self.files}
 
     def only(self, files: Sequence[str]) -> Self:

@@ -107,20 +107,7 @@ def test_a_fingerprint_names_the_content_and_not_the_place(tmp_path):
     assert one == same
     assert (one["names"], one["files"], one["bytes"]) == (["searches.parquet"], 1, first.stat().st_size)
     other = read_input("searches", parquet(tmp_path, query=["R"]), SEARCHES).fingerprint()
-    assert other["sha256"] != one["sha256"]
-
-
-def test_a_fingerprint_sees_the_head_and_the_tail_of_a_large_file(tmp_path):
-    file = tmp_path / "clicks.csv"
-    text = bytearray(b"search_id,timestamp,url\n" + b"1,1235995200250,a\n" * 200_000)
-    digests = []
-    for place in (None, 30, -3):
-        changed = bytearray(text)
-        if place is not None:
-            changed[place : place + 1] = b"7"
-        file.write_bytes(changed)
-        digests.append(read_input("clicks", file, CLICKS).fingerprint()["sha256"])
-    assert len(set(digests)) == 3
+    assert other["digest"] != one["digest"]
 
 
 @pytest.mark.parametrize(

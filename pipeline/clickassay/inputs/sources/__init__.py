@@ -5,6 +5,7 @@
 - ``partitions``: columns that names of folders spell out.
 - ``scan``: files as lazy frames, and their schemas.
 - ``parts``: the files of an input by format and schema.
+- ``fingerprint``: the identity of a file and of an input.
 - ``values``: values that types alone do not vouch for.
 - ``unread``: values of text files that could not be read.
 """

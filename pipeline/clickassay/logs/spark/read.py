@@ -16,9 +16,10 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.columns import Wanted
-from clickassay.inputs.files import FORMATS, FileFingerprint
+from clickassay.inputs.files import FORMATS
 from clickassay.inputs.integers import exact_below
 from clickassay.inputs.paths import is_uri, without_patterns
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.sources.values import no_whole_number
 from clickassay.inputs.tables import Input, read_input

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.files import FileFingerprint
+from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
 from clickassay.logs.spark.errors import text_error
 
@@ -46,7 +46,7 @@ class RemoteFiles:
         files = sorted(self._sizes())
         digest = hashlib.sha256(repr(files).encode()).hexdigest()
         size = sum(size for _, size in files)
-        return {"names": [self.source], "files": len(files), "bytes": size, "sha256": digest}
+        return {"names": [self.source], "files": len(files), "bytes": size, "digest": f"{LISTING}:{digest}"}
 
     def _sizes(self) -> list[tuple[str, int]]:
         """Return path and bytes of every file; a table may hide its bytes: then 0."""
@@ -107,7 +107,7 @@ class RemoteFiles:
 
 def _fingerprint(path: str, size: int, modified: str) -> FileFingerprint:
     digest = hashlib.sha256(f"{path}\n{size}\n{modified}".encode()).hexdigest()
-    return FileFingerprint(path.rpartition("/")[2], path, size, digest)
+    return FileFingerprint(path.rpartition("/")[2], path, size, f"{LISTING}:{digest}")
 
 
 def _chunk(path: str, rows: int, times: object) -> Chunk:
