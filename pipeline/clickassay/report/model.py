@@ -16,20 +16,22 @@ from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import ReportError
 from clickassay.core.privacy import MIN_USERS, QueryLabels, number_rare_classes
-from clickassay.core.records import SampleKey
+from clickassay.core.records import SampleKey, largest_samples
 from clickassay.core.settings import Settings
 from clickassay.core.text import listed, visible
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.cells import Estimate, Row, caution_remarks, missing_value_remarks, not_computed
-from clickassay.report.samples import headline_sample, shown_samples
 
 OWN_SPLITS = (EVERY, "length", "navigational", "click_entropy", "frequency")
 """Splits whose classes are not values of an attribute that the user gave, but for yes and no."""
 
 ROWS_SHOWN = 120
 """Rows of one table on the page and in LaTeX; the CSV files hold all of them."""
+
+SAMPLES_SHOWN = 8
+"""Samples that the page draws; the CSV files hold all of them."""
 
 COMPETING = ("correlations", "comparisons", "differences", "difference_comparisons")
 """Tables in which baselines compete with the other metrics."""
@@ -311,14 +313,16 @@ def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run
     settings = MappingProxyType(dict(info.get("settings") or {}))
     min_users = int(settings.get("min_users", MIN_USERS))
     frames["correlations"] = number_rare_classes(frames["correlations"], OWN_SPLITS, min_users)
-    headline = headline_sample(frames["statistics"])
+    statistics = frames["statistics"]
+    kept = largest_samples(statistics.filter(pl.col("n_sessions") > 0))
+    headline, shown = kept[:1], largest_samples(statistics)[:SAMPLES_SHOWN]
     return Run(
         MappingProxyType(frames),
         MappingProxyType(of_baselines),
         info,
-        headline,
-        shown_samples(frames["statistics"], headline),
-        frames["statistics"].height,
+        next(iter(headline), None),
+        (*headline, *sorted(set(shown) - set(headline))),
+        statistics.height,
         QueryLabels(frames["queries"], min_users),
         settings,
     )

@@ -258,5 +258,5 @@ def test_a_single_sample_needs_no_tables_of_others():
     report = build_report(run_tables(("all",), (5,), ("all",), n_queries=12), run_info())
     names = [table.name for section in report.sections for table in section.every_table]
     assert not [name for name in names if name in ("table3_samples", "table4_samples", "table5_samples")]
-    assert dict(report.facts)["Part of the log"] == "Depth 5"
+    assert report.scope == "At depth 5."
     assert dict(report.facts)["Clicks measured by"].startswith("MeanRR. ")
