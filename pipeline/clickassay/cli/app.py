@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from clickassay.cli.exit import end_at_once, end_on_sigterm, run_command, write_anything
+from clickassay.cli.limits import quiet_libraries, raise_limits
 
 Command = Any
 """A command or group as Typer makes it; their common class is not public."""
@@ -191,6 +192,8 @@ def start() -> None:
 def main() -> None:
     """Run the command line; what a user can change becomes one line and exit code 2."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    raise_limits()
+    quiet_libraries()
     write_anything()
     end_on_sigterm()
     sys.exit(run_command(app))

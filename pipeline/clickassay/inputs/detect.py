@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from clickassay.core.errors import InputError
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs import columns
 from clickassay.inputs.text.lines import head
 
@@ -151,7 +152,7 @@ def _shown(line: str) -> str:
 
 def _parquet_columns(file: Path) -> Sequence[str]:
     try:
-        return pl.read_parquet_schema(file).keys()  # type: ignore[return-value]
+        return scan_parquet(file).collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"cannot read {file}: {error}; is it complete? Write it again") from error
 

@@ -1,5 +1,7 @@
 """Canonical input tables (method 2) as lazy Polars frames: found, typed and checked by schema."""
 
+import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +40,7 @@ class Input:
     frame
         Rows: ids are Int64 or String, texts String, times Int64 (ms since 1970, UTC).
     opened
-        Gives the same rows of one file: all, or those from an offset on, so many.
+        Gives the same rows of some files: all, or those of one from an offset on, so many.
     parts
         The files by format and schema, and their rows as they were written.
     found
@@ -50,12 +52,13 @@ class Input:
     columns: frozenset[str]
     frame: pl.LazyFrame
     opened: Callable[..., pl.LazyFrame]
-    parts: tuple[Part, ...] = ()
-    found: Found | None = None
+    parts: tuple[Part, ...]
+    found: Found
 
     def fingerprint(self) -> dict[str, object]:
-        """Return the identity of the input: number of files and bytes, and one digest."""
-        return input_fingerprint([self.file_fingerprint(file) for file in self.files])
+        """Return the identity of the input: number of files and bytes, one digest; and what was left out."""
+        prints = input_fingerprint([self.file_fingerprint(file) for file in self.files])
+        return prints | {"folders": self.found.folders, "left_out": dict(self.found.left_out)}
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -85,19 +88,25 @@ def read_input(what: str, path: str | Path, wanted: Sequence[Wanted], *, keep_ot
         If nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     found = find_files(what, path)
-    parts = list(parts_of(what, found))
-    _check_same_columns(what, parts, {want.name for want in wanted})
+    if not Path(path).is_file():
+        logging.getLogger(__name__).info("%s: %s", what, found)
+    names = {want.name for want in wanted}
+    parts = list(parts_of(what, found, None if keep_others else names))
+    _check_same_columns(what, parts, names)
     wide = frozenset[str]().union(*(part.wide for part in parts))
 
     selected = [(part, _columns(what, part, wanted, wide, keep_others=keep_others)) for part in parts]
     for part in parts:
         check_values(what, part, wanted, keep_others=keep_others)
     frames = [part.frame.select(columns) for part, columns in selected]
-    part_of = {file: one for one in selected for file in one[0].files}
+    part_of = {file: place for place, part in enumerate(parts) for file in part.files}
 
-    def opened(file: Path, rows: tuple[int, int] | None = None) -> pl.LazyFrame:
-        part, columns = part_of[file]
-        return part.rows_of([file], rows).select(columns)
+    def opened(files: Sequence[Path], rows: tuple[int, int] | None = None) -> pl.LazyFrame:
+        members: defaultdict[int, list[Path]] = defaultdict(list)
+        for file in files:
+            members[part_of[file]].append(file)
+        alike = [(*selected[place], some) for place, some in members.items()]
+        return pl.concat(part.rows_of(some, rows).select(columns) for part, columns, some in alike)
 
     columns = frozenset(parts[0].schema.names())
     return Input(what, found.files, columns, _stacked(what, frames, found.files), opened, tuple(parts), found)

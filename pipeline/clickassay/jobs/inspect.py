@@ -17,6 +17,7 @@ from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.time_checks import time_checks
 from clickassay.inputs.columns import CANONICAL
 from clickassay.inputs.files import FORMATS
+from clickassay.inputs.sources.walk import files_below
 from clickassay.inputs.tables import Input, collected, files_named, read_input
 from clickassay.jobs.health import examples_in, whole_health
 from clickassay.judgments.prepare import Judgments, judged_queries, prepare_judgments
@@ -39,11 +40,16 @@ _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no que
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A canonical table: where it is, its files, and its columns with their types as they were written."""
+    """A canonical table: where it is, its files, and its columns with their types as they were written.
+
+    `left_out` counts files and hidden folders that are not read, by reason.
+    """
 
     name: str
     path: str
     files: int
+    folders: int
+    left_out: dict[str, int]
     bytes: int
     rows: int
     columns: dict[str, str]
@@ -172,7 +178,8 @@ def tables_of(folder: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in CANONICAL:
-        places = [file for file in sorted(folder.glob(f"{name}.*")) if set(file.suffixes) & set(FORMATS)]
+        files = sorted(file for file in folder.iterdir() if file.name.startswith(f"{name}."))
+        places = [file for file in files if set(file.suffixes) & set(FORMATS)]
         places += [place for place in [folder / name] if place.is_dir()]
         if len(places) > 1:
             raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
@@ -210,11 +217,7 @@ def files_of(folder: Path) -> list[Path]:
     InputError
         If the folder has no file.
     """
-    found = [
-        file
-        for file in folder.rglob("*")
-        if file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    ]
+    found = files_below("inspect", folder)
     if not found:
         raise InputError(f"{folder} has no file; give the folder of a log, or a file")
     return sorted(found, key=lambda file: (len(file.parts), file))[:MOST_FILES]
@@ -224,7 +227,9 @@ def _table_facts(table: Input, path: str) -> TableFacts:
     columns = {name: str(dtype) for part in table.parts for name, dtype in part.schema.items()}
     size = sum(file.stat().st_size for file in table.files)
     rows = table.frame.select(pl.len()).collect(engine="streaming").item()
-    return TableFacts(table.what, path, len(table.files), size, int(rows), columns)
+    found = table.found
+    counts = (len(table.files), found.folders, dict(found.left_out), size, int(rows))
+    return TableFacts(table.what, path, *counts, columns)
 
 
 def _log_facts(searches: Input) -> LogFacts:

@@ -124,7 +124,7 @@ class LocalHalf(Input):
         if len(files) == len(self.files):
             return self
         kept = tuple(Path(file) for file in files)
-        frame = pl.concat([self.opened(file) for file in kept]) if kept else self.frame.clear().lazy()
+        frame = self.opened(kept) if kept else self.frame.clear().lazy()
         return replace(self, files=kept, frame=frame)
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:

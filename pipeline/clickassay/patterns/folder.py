@@ -18,7 +18,7 @@ from clickassay.core.contracts.patterns import (
 )
 from clickassay.core.errors import PatternError
 from clickassay.core.output import SETTINGS_FILE, write_json
-from clickassay.core.tables import write_table
+from clickassay.core.tables import scan_parquet, write_table
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.script_folder import read_script_folder
 from clickassay.patterns.table import PatternTable, Pieces, StagedTable
@@ -83,9 +83,9 @@ def opened_patterns(folder: Path) -> StagedTable:
         info = json.loads((folder / SETTINGS_FILE).read_text(encoding="utf-8"))
         used = info.get("settings") if isinstance(info, dict) else None
         only_judged = isinstance(used, dict) and used.get("only_judged")
-        judged = pl.read_parquet(folder / JUDGED_FILE, glob=False) if only_judged else None
+        judged = scan_parquet(folder / JUDGED_FILE).collect() if only_judged else None
         funnel, health = (
-            FOLDER_TABLES[name].canonical(pl.read_parquet(folder / f"{name}.parquet", glob=False))
+            FOLDER_TABLES[name].canonical(scan_parquet(folder / f"{name}.parquet").collect())
             for name in _SMALL
         )
     if not isinstance(info, dict) or "stored_depth" not in info:
@@ -96,7 +96,7 @@ def opened_patterns(folder: Path) -> StagedTable:
 
 def _read(folder: Path, name: str) -> Iterator[pl.DataFrame]:
     with _broken(folder):
-        rows = pl.scan_parquet(folder / f"{name}.parquet", glob=False)
+        rows = scan_parquet(folder / f"{name}.parquet")
         yield from FOLDER_TABLES[name].in_order(rows.collect_batches(maintain_order=True))
 
 

@@ -13,7 +13,7 @@ from clickassay.core.errors import EngineError, InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
 from clickassay.core.text import first_line
-from clickassay.inputs.files import READ_ERRORS
+from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.carry_over import CarryOver, new_search_ids, orphan_clicks
 from clickassay.logs.arrays.clean_searches import counted_once
 from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
@@ -250,9 +250,8 @@ def _translated_errors() -> Iterator[None]:
     except READ_ERRORS as error:
         if "KeyboardInterrupt" in str(error):  # Ctrl-C while Polars reads
             raise KeyboardInterrupt from None
-        raise InputError(
-            f"cannot read the log: {first_line(error)}; check that the files are complete"
-        ) from error
+        remedy = reading_remedy(error, "check that the files are complete")
+        raise InputError(f"cannot read the log: {first_line(error)}; {remedy}") from error
     except MemoryError as error:
         raise EngineError(
             "not enough memory; use a smaller --memory-limit or --batch, or --engine duckdb, which spills"

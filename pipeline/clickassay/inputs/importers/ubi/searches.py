@@ -5,6 +5,7 @@ A result list is that of the hits, or the known beginning of the page that impre
 
 import polars as pl
 
+from clickassay.core.tables import scan_parquet
 from clickassay.inputs.importers.base import CanonicalFolder, height
 
 _ID = "query_id"
@@ -16,7 +17,7 @@ def write_log(folder: CanonicalFolder) -> None:
     """Write and count the searches and clicks of the folder's ``stage``, which `importer` wrote."""
     counts = folder.counts
     queries, impressions, clicks = (
-        pl.scan_parquet(folder.path / "stage" / f"{name}.parquet")
+        scan_parquet(folder.path / "stage" / f"{name}.parquet")
         for name in ("queries", "impressions", "clicks")
     )
     hits = _hit_lists(queries, counts)
