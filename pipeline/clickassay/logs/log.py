@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKED
 from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.inputs.tables import Input
-from clickassay.logs.chunks import Chunk, chunks_of
+from clickassay.logs.chunks import Chunk, chunks_of, scan_chunks
 
 
 class Half(Protocol):
@@ -53,6 +53,10 @@ class Half(Protocol):
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return its chunks, with the range of their times within first_ms to end_ms."""
+        ...
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
         ...
 
 
@@ -130,6 +134,11 @@ class LocalHalf(Input):
     def chunks(self, first_ms: int, end_ms: int) -> tuple[Chunk, ...]:
         """Return row groups, or whole files of text."""
         return chunks_of(self, first_ms, end_ms)
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
+        rows = scan_chunks(self, (chunk,)).select("timestamp", "search_id")
+        return rows.filter(pl.col("timestamp") < end_ms).top_k(2, by="timestamp").collect().rows()
 
 
 def local_half(table: Input) -> LocalHalf:

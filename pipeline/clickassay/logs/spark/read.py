@@ -95,6 +95,10 @@ class SparkHalf:
         """Return row groups of files that lie here, else whole files."""
         return self.listing.chunks(first_ms, end_ms)
 
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
+        return self.listing.last_searches(chunk, end_ms)
+
 
 def _with_text_ids(rows: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
