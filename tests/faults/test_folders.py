@@ -2,10 +2,12 @@
 
 import json
 import os
+import warnings
 
 import polars as pl
 import pytest
 
+from clickassay.cli.limits import quiet_libraries
 from clickassay.inputs.files import unreadable_file
 from support.logs import tiny
 
@@ -113,16 +115,18 @@ def test_files_and_folders_with_signs_of_a_glob_are_inspected(tmp_path, ending):
         assert "9 rows" in tiny.said_by("inspect", path)
 
 
-@ENGINES
-def test_more_files_than_may_be_open_are_read(tmp_path, engine):
+@pytest.mark.parametrize(
+    ("engine", "limits"), [("arrays", "100:100"), ("duckdb", "100:100"), ("arrays", "30:4096")]
+)
+def test_more_files_than_may_be_open_are_read(tmp_path, engine, limits):
     for number in range(300):
         place = tmp_path / "searches" / f"day={number}"
         place.mkdir(parents=True)
         ids = tiny.searches().with_columns(pl.col("search_id") + 24 * number).head(2)
         ids.write_parquet(place / "part.parquet")
     log = tiny.write_log(tmp_path, searches=tmp_path / "searches")
-    limits = ("prlimit", "--nofile=100:100")
-    assert tiny.outside(*log.options("patterns"), "--engine", engine, before=limits).code == 0
+    limited = ("prlimit", f"--nofile={limits}")
+    assert tiny.outside(*log.options("patterns"), "--engine", engine, before=limited).code == 0
     assert tiny.funnel(log.out)["searches", "read", ""] == 600
 
 
@@ -131,3 +135,14 @@ def test_a_lack_of_open_files_names_the_limit():
     assert str(unreadable_file("searches", "a.parquet", error)).endswith(
         "raise the limit of open files (ulimit -n), or write the rows as fewer files"
     )
+
+
+def test_a_deadlock_that_polars_only_guesses_at_is_not_told():
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        quiet_libraries()
+        warnings.warn(
+            "POLARS_MAX_BLOCKING_THREAD_COUNT reached (512), this may indicate a deadlock", stacklevel=1
+        )
+        warnings.warn("another", stacklevel=1)
+    assert [str(one.message) for one in told] == ["another"]

@@ -20,6 +20,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import LAST_MS, lines
+from clickassay.inputs.sources.walk import files_below
 
 QUERY = "query"
 EVENT = "event"
@@ -193,7 +194,7 @@ def files_of(paths: list[Path]) -> list[Path]:
     found: list[Path] = []
     for path in paths:
         inside = (
-            sorted(file for file in path.iterdir() if file.suffix.lower() in _FORMATS)
+            [file for file in files_below("ubi", path) if file.suffix.lower() in _FORMATS]
             if path.is_dir()
             else [path]
         )
