@@ -162,9 +162,13 @@ class FinishedRun:
         """The folds of users that its clicks are of, ascending."""
         return tuple(self.table(PATTERNS)["fold"].unique().sort())
 
-    def sample_without(self, key: SampleKey, fold: int) -> Sample:
-        """Return the sample without the users of a fold: the configurations that others were shown."""
-        patterns = self.table(PATTERNS).filter(pl.col("fold") != fold)
+    def sample_without(self, key: SampleKey, fold: int, of: int | None = None) -> Sample:
+        """Return the sample without the users of a fold: the configurations that others were shown.
+
+        With `of`, the folds are put together to so many, a divisor of their number.
+        """
+        own = pl.col("fold") if of is None else pl.col("fold") % of
+        patterns = self.table(PATTERNS).filter(own != fold)
         rows = self.configurations(key).join(
             patterns, on="configuration_id", how="semi", maintain_order="left"
         )
