@@ -15,8 +15,8 @@ import pytest
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.errors import InputError, StoreError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.fingerprint import ends_digest
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.sources.fingerprint import ends_digest
 from clickassay.jobs.patterns import log_to_patterns, stored_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs.batches import windows as log_windows

@@ -13,12 +13,13 @@ from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.core.text import utc_text
-from clickassay.inputs.fingerprint import FileFingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint
 from clickassay.logs.batches.cutting import cut_chunks
+from clickassay.logs.batches.lone_search import refuse_lone_last
 from clickassay.logs.batches.windows import Window
 from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import H, Log
-from clickassay.logs.steps import END_MS, FIRST_MS
+from clickassay.logs.steps import END_MS, FIRST_MS, end_of_times
 from clickassay.logs.used_ids import NewIds, refuse_used
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.places import STORE_FILE
@@ -71,7 +72,8 @@ def store_settings(settings: Settings, log: Log[H]) -> dict[str, Any]:
         "normalise_urls": settings.normalise_urls,
         "folds": settings.folds,
         "clicks_by": "url" if log.by_url else "position",
-        "search_ids": "integers" if log.searches.has_number_ids else "text",
+        "search_ids": "integers" if log.searches.has_numbers("search_id") else "text",
+        "user_ids": "integers" if log.searches.has_numbers("user_id") else "text",
     }
 
 
@@ -141,7 +143,10 @@ def _windows(
     last: StoredBatch | None,
     settings: Settings,
 ) -> tuple[Window, ...]:
-    chunks = {what: half.chunks(FIRST_MS, END_MS) for what, half in log.halves.items()}
+    end_ms = end_of_times(settings)
+    chunks = {what: half.chunks(FIRST_MS, end_ms) for what, half in log.halves.items()}
+    if not settings.allow_gap:
+        refuse_lone_last(log, chunks["searches"], end_ms)
     if last is None:
         return cut_chunks(chunks["searches"], chunks["clicks"], settings)
     read = {what: {file.path for file in again[what]} for what in chunks}

@@ -139,6 +139,7 @@ def run_tables(
     statistics, kept, n_all = [], {}, {}
     for market, depth, judge in itertools.product(markets, depths, judges):
         size = n_queries if market == markets[0] else n_queries // 2
+        size = size if judge == judges[0] else size * 7 // 8  # the first judge has judged most
         for name, more in sample_tables(seed, market, depth, judge, size, attribute).items():
             rows.setdefault(name, []).extend(more)
         key = (market, depth, judge)

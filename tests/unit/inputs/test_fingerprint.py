@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from clickassay.inputs.fingerprint import (
+from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
     file_fingerprint,
     input_fingerprint,

@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.fingerprint import FileFingerprint, ends_digest, file_fingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint, ends_digest, file_fingerprint
 from clickassay.patterns.store.known_files import KnownFiles
 
 SIZE = 3 << 20

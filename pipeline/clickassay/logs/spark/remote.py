@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.fingerprint import LISTING, FileFingerprint
+from clickassay.inputs.sources.fingerprint import LISTING, FileFingerprint
 from clickassay.logs.chunks import DAY_MS, MANY_DAYS, Chunk
 from clickassay.logs.spark.errors import text_error
 
@@ -100,6 +100,16 @@ class RemoteFiles:
             for file, count in rows
             if self._is_meant(str(file))
         )
+
+    def last_searches(self, chunk: Chunk, end_ms: int) -> list[tuple[int, object]]:
+        """Return time and id of the last two searches of a file before `end_ms`, the last first."""
+        from pyspark.sql import functions as F  # noqa: PLC0415, N812 - its usual name
+
+        timed = self.raw.where(F.col("_metadata.file_path") == chunk.file).select(
+            self.time.alias("timestamp"), "search_id"
+        )
+        rows = timed.where(F.col("timestamp") < end_ms).orderBy(F.col("timestamp").desc()).limit(2)
+        return [(int(time), id_) for time, id_ in rows.collect()]
 
     def _is_meant(self, path: str) -> bool:
         return self.names is None or path in self.names

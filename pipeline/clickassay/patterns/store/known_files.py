@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clickassay.core.errors import InputError
-from clickassay.inputs.fingerprint import END_BYTES, ENDS, FileFingerprint, content_digest
+from clickassay.inputs.sources.fingerprint import END_BYTES, ENDS, FileFingerprint, content_digest
 
 
 class KnownFiles:

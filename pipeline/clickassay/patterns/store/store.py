@@ -22,7 +22,7 @@ import polars as pl
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
 from clickassay.core.tables import write_table
-from clickassay.inputs.fingerprint import FileFingerprint, input_fingerprint
+from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.funnel import orphan_click_rows
 from clickassay.patterns.places import STORE_FILE
@@ -101,7 +101,7 @@ class PatternStore:
                 "are of other queries; use the same judgments, or another --store"
             )
         for name, value in settings.items():
-            if store.settings.get(name) != value:
+            if store.settings.get(name, value) != value:
                 raise StoreError(
                     f"store {folder} was made with {name} = {store.settings.get(name)}, not {value}; "
                     "use the same setting, or another --store"

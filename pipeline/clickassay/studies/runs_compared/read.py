@@ -12,7 +12,7 @@ from clickassay.core.contracts.correlation import COMPARISONS, CORRELATIONS, DIF
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.text import plural
-from clickassay.inputs.fingerprint import recorded_digest
+from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.studies.finished_run import FinishedRun, broken
 
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only in A", "only in B"
@@ -102,7 +102,7 @@ def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
     """
     of_both = (
         (INPUT, a.info["inputs"], b.info["inputs"]),
-        (SETTING, a.info["settings"], b.info["settings"]),
+        (SETTING, _asked(a.info), _asked(b.info)),
         (VERSION, a.info["versions"], b.info["versions"]),
         (OTHER, _chosen(a.info), _chosen(b.info)),
     )
@@ -112,6 +112,11 @@ def entries(a: FinishedRun, b: FinishedRun) -> tuple[Entry, ...]:
         for name in sorted({*of_a, *of_b}, key=_in_order)
     ]
     return tuple(entry for entry in every if entry.kind == INPUT or entry.status != SAME)
+
+
+def _asked(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run but for its clock, which no two runs share."""
+    return {name: value for name, value in info["settings"].items() if name != "clock"}
 
 
 def _chosen(info: Mapping[str, Any]) -> dict[str, Any]:

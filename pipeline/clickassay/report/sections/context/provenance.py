@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clickassay.core.text import sentence, visible
-from clickassay.inputs.fingerprint import recorded_digest
+from clickassay.inputs.sources.fingerprint import recorded_digest
 from clickassay.report.cells import Cell, Row
 from clickassay.report.model import Run, Section, Table
 
