@@ -279,6 +279,63 @@ def undo(store: Path, lines: list[str], number: int) -> None:
     tiny.said_by("store", "forget", str(store), "--from", str(number))
 
 
+def edited(file: Path, change) -> None:
+    value = json.loads(file.read_text(encoding="utf-8"))
+    change(value)
+    file.write_text(json.dumps(value), encoding="utf-8")
+
+
+EDITS = {
+    "watermark set back": lambda info: info.update(watermark_ms=info["watermark_ms"] - 1),
+    "rows times ten": lambda info: [row.update(rows=10 * row["rows"]) for row in info["counted"]],
+    "list of files emptied": lambda info: info.update(files={"searches": [], "clicks": []}),
+    "digests emptied": lambda info: info.update(digests={}),
+    "its own digest too": lambda info: info.update(own_digest="0" * 64),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("number", first(1, [2, 3]))
+def test_a_record_of_a_batch_that_was_edited_is_found_and_nothing_is_read_by_it(
+    web, store, tmp_path, name, number
+):
+    record = store / f"{number:06d}" / "batch.json"
+    edited(record, EDITS[name])
+    verified = tiny.inside("store", "verify", store)
+    assert (verified.code, verified.err) == (1, "")
+    assert f"{record} is broken: its content is not what was written" in verified.out
+    for command in (web.reporting(store, tmp_path / "run"), web.growing(store)):
+        refused(command, str(record), "its content is not what was written")
+    undo(store, [verified.out], number)
+    completed(web, store)
+
+
+def test_a_file_that_no_digest_is_of_is_found(store):
+    (store / "000002" / "closed" / "more.parquet").write_bytes(b"PAR1")
+    verified = tiny.inside("store", "verify", store)
+    assert verified.code == 1
+    assert "more.parquet is not among the files that were written" in verified.out
+
+
+def test_settings_of_a_store_that_were_edited_are_found_and_nothing_is_to_be_undone(store):
+    edited(store / "store.json", lambda header: header.update(idle_minutes=30.0))
+    verified = tiny.inside("store", "verify", store)
+    assert verified.code == 1
+    assert verified.out == (
+        f"{store / 'store.json'} has idle_minutes = 30.0, but batch 1 was written with 60.0; restore it\n"
+    )
+
+
+def test_a_store_of_an_older_version_is_verified_as_far_as_that_goes_and_that_is_said(web, store):
+    for record in store.glob("*/batch.json"):
+        edited(record, lambda info: [info.pop(name, None) for name in ("own_digest", "store")])
+    verified = tiny.inside("store", "verify", store)
+    assert (verified.code, verified.err) == (0, "")
+    assert "Not compared: batch.json of 3 batches that an older clickassay wrote" in verified.out
+    edited(store / "000001" / "batch.json", lambda info: info.update(digests={}))
+    assert tiny.inside("store", "verify", store).code == 1
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_missing_batch_is_named_and_can_be_made_again(web, store, tmp_path, number):
     shutil.rmtree(store / f"{number:06d}")

@@ -54,6 +54,17 @@ def write_ids(ids: pl.DataFrame | pl.LazyFrame, file: Path) -> None:
     )
 
 
+OWN_DIGEST = "own_digest"
+"""Key of batch.json: SHA-256 of all else in it; older versions wrote none."""
+
+
+def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a batch.json with its own digest."""
+    rest = {name: value for name, value in info.items() if name != OWN_DIGEST}
+    spelled = json.dumps(rest, sort_keys=True).encode()
+    return {**rest, OWN_DIGEST: hashlib.sha256(spelled).hexdigest()}
+
+
 def read_json(file: Path) -> dict[str, Any]:
     """Read the batch.json of a batch.
 
@@ -68,6 +79,8 @@ def read_json(file: Path) -> dict[str, Any]:
         raise broken(file, error) from error
     if not isinstance(value, dict) or not {"files", "watermark_ms", "digests"} <= value.keys():
         raise broken(file, ValueError("it lacks what clickassay wrote"))
+    if OWN_DIGEST in value and value != with_own_digest(value):
+        raise broken(file, ValueError("its content is not what was written"))
     return value
 
 
