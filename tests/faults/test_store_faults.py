@@ -279,6 +279,34 @@ def undo(store: Path, lines: list[str], number: int) -> None:
     tiny.said_by("store", "forget", str(store), "--from", str(number))
 
 
+def test_what_may_not_be_read_is_not_broken_and_nothing_is_to_be_undone(web, store, tmp_path):
+    own = Web(tmp_path, web.whole)
+    shutil.copy(web.folder / "judgments.parquet", tmp_path)
+    victims = {"batch.json": 0o000, "closed/patterns.parquet": 0o000, "closed": 0o000, ".": 0o600}
+    for name, mode in victims.items():
+        place = store / "000002" / name
+        before = place.stat().st_mode
+        place.chmod(mode)
+        with tiny.as_nobody(tmp_path):
+            for command in (["store", "verify", str(store)], own.reporting(store, tmp_path / "run")):
+                line = refused(command, "Permission denied", str(store / "000002"))
+                assert "broken" not in line
+                assert "forget" not in line
+        place.chmod(before)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_batches_have_the_rights_that_the_system_gives(web, tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        tiny.said_by(*web.growing(tmp_path / "store"))
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "store").rglob("*"):
+        usual = 0o777 if path.is_dir() else 0o666
+        assert path.stat().st_mode & 0o777 == usual & ~mask, path
+
+
 def edited(file: Path, change) -> None:
     value = json.loads(file.read_text(encoding="utf-8"))
     change(value)

@@ -14,6 +14,7 @@ from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, STATISTICS
 from clickassay.core.errors import ReportError
+from clickassay.core.machine import refuse_machine_fault
 from clickassay.core.output import SETTINGS_FILE
 from clickassay.core.records import (
     ANY_SAMPLE,
@@ -70,6 +71,7 @@ class FinishedRun:
         try:
             info = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as error:
+            refuse_machine_fault(file, error)
             raise broken(file, first_line(error)) from error
         if not isinstance(info, dict) or not all(isinstance(info.get(part), dict) for part in _PARTS):
             raise broken(file, f"expected an object with {', '.join(_PARTS)}")
@@ -97,6 +99,7 @@ class FinishedRun:
             try:
                 self._tables[contract.name] = contract.canonical(self.scan(contract.name).collect())
             except (*READ_ERRORS, ContractError) as error:
+                refuse_machine_fault(self.file(contract.name), error)
                 raise broken(self.file(contract.name), first_line(error)) from error
         return self._tables[contract.name]
 
@@ -121,6 +124,7 @@ class FinishedRun:
         try:
             return rows.collect()
         except READ_ERRORS as error:
+            refuse_machine_fault(self.folder, error)
             message = f"a table in {self.folder} is broken ({first_line(error)}); make the run again"
             raise ReportError(message) from error
 

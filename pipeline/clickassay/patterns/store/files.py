@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.errors import StoreError
+from clickassay.core.machine import refuse_machine_fault
 from clickassay.core.output import is_disk_full, write_json
 from clickassay.patterns.folder import JUDGED_FILE
 from clickassay.patterns.places import STORE_FILE
@@ -85,7 +86,14 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def broken(file: Path, error: Exception) -> StoreError:
-    """Return the error that names a missing or broken file and how to repair the store."""
+    """Return the error that names a missing or broken file and how to repair the store.
+
+    Raises
+    ------
+    MachineError
+        If the file could not be read for a reason of the system: then nothing is to be repaired.
+    """
+    refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     found = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):

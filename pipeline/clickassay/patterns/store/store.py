@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ import polars as pl
 
 from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import StoreError
+from clickassay.core.output import new_folder_in
 from clickassay.core.tables import write_table
 from clickassay.inputs.sources.fingerprint import FileFingerprint, input_fingerprint
 from clickassay.patterns.folder import JUDGED_FILE
@@ -175,7 +175,7 @@ class PatternStore:
         number = len(self._every_batch()) + 1
         if number == 1:
             content = replace(content, info={**content.info, "store": self._lasting()})
-        work = Path(tempfile.mkdtemp(prefix=".batch.", dir=self.folder))
+        work = new_folder_in(self.folder, ".batch.")
         try:
             write_batch(content, work, number)
             place = self.folder / f"{number:06d}"
