@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from clickassay.cli.exit import end_at_once, end_on_sigterm, run_command, write_anything
+from clickassay.cli.exit import end_at_once, end_on_signals, run_command, write_anything
 from clickassay.cli.limits import quiet_libraries, raise_limits
 
 Command = Any
@@ -195,7 +195,7 @@ def main() -> None:
     raise_limits()
     quiet_libraries()
     write_anything()
-    end_on_sigterm()
+    end_on_signals()
     sys.exit(run_command(app))
 
 

@@ -2,22 +2,30 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.output import is_disk_full
+from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text import sentence
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import (
     READ_ERRORS,
     unreadable_file,
 )
-from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
+from clickassay.inputs.sources.fingerprint import (
+    FileFingerprint,
+    copies,
+    file_fingerprint,
+    input_fingerprint,
+    refuse_changed,
+)
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values
@@ -54,11 +62,6 @@ class Input:
     opened: Callable[..., pl.LazyFrame]
     parts: tuple[Part, ...]
     found: Found
-
-    def fingerprint(self) -> dict[str, object]:
-        """Return the identity of the input: number of files and bytes, one digest; and what was left out."""
-        prints = input_fingerprint([self.file_fingerprint(file) for file in self.files])
-        return prints | {"folders": self.found.folders, "left_out": dict(self.found.left_out)}
 
     def file_fingerprint(self, file: Path) -> FileFingerprint:
         """Return the fingerprint of a file, which is read whole."""
@@ -212,6 +215,43 @@ def files_named(*tables: Input) -> Iterator[None]:
         if named is None:
             raise
         raise named from error
+
+
+@contextmanager
+def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
+    """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
+
+    Raises
+    ------
+    InputError
+        At the end, if a file was changed meanwhile.
+    """
+    files = {table.what: [table.file_fingerprint(file) for file in table.files] for table in tables}
+    for table in tables:
+        for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
+            progress(Event(note, note=True))
+    try:
+        yield {
+            table.what: input_fingerprint(files[table.what])
+            | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
+            for table in tables
+        }
+    except Exception:  # a file that changed may be why
+        _refuse_changed(files)
+        raise
+    _refuse_changed(files)
+
+
+def _refuse_changed(files: Mapping[str, Sequence[FileFingerprint]]) -> None:
+    for what, some in files.items():
+        refuse_changed(what, some)
+
+
+def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
+    """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
+    for copy, first in copies(files):
+        if copy.seen and first.seen and table.opened(copy.seen[0]).head(1).collect().height:
+            yield f"{table.what}: {copy.seen[0]} is a copy of {first.seen[0]}; {end}"
 
 
 def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRowsError:
