@@ -82,17 +82,9 @@ _RULES = {
 def subtopics(rows: pl.DataFrame) -> str | None:
     """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
 
-    Parameters
-    ----------
-    rows
-        As `qrels_lines` gives them.
-
-    Returns
-    -------
-    A sentence with what to do; None unless results judged more than once differ in that column.
+    None unless rows, as `qrels_lines` gives them, of results judged more than once differ in that column.
     """
-    pair = pl.struct("query", "doc")
-    repeated = rows.filter(pair.is_duplicated())
+    repeated = rows.filter(pl.struct("query", "doc").is_duplicated())
     second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
     values = second["second"].unique().sort()
     if len(values) < 2 or second.select("query", "doc", "second").is_duplicated().any():

@@ -22,7 +22,7 @@ from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_
 from clickassay.jobs.click_models import run_models
 from clickassay.jobs.health import HEALTH_FILE, examples_of
 from clickassay.jobs.patterns import log_to_table, opened_table
-from clickassay.judgments.prepare import prepare_judgments
+from clickassay.judgments.prepare import check_labels, prepare_judgments
 from clickassay.judgments.too_few import no_correlation, without_judgments
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks
@@ -114,7 +114,10 @@ def make_run(  # noqa: PLR0913 - the whole job has this many inputs
 ) -> RunSummary:
     """Turn logs and judgments into a run folder; return its summary."""
     check_apart(out, searches, clicks, judgments, queries)
-    read_input("judgments", judgments, JUDGMENTS)  # a misspelt path is refused before sessions are formed
+    given = read_input(
+        "judgments", judgments, JUDGMENTS
+    )  # a misspelt path is refused before sessions are formed
+    check_labels("judgments", given.frame, settings)
     _check_names(settings)
     query_attributes(queries)
     with published_folder(out, force=force) as folder:

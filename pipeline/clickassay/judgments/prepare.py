@@ -9,9 +9,10 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import FUNNEL
-from clickassay.core.errors import JudgmentError, SettingsError
+from clickassay.core.errors import InputError, JudgmentError, SettingsError
 from clickassay.core.records import Integers
 from clickassay.core.settings import Settings
+from clickassay.core.text import visible
 from clickassay.inputs.columns import JUDGMENTS
 from clickassay.inputs.normalise import (
     MAY_BE_UNNORMALISED,
@@ -107,6 +108,26 @@ def prepare_judgments(
     counts["no query", "its query is not in the log"] = resolved.height - kept.height
     counts["kept", ""] = kept.height
     return Judgments(kept, by_market, _funnel(counts))
+
+
+def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Settings) -> None:
+    """Refuse rows with more markets or judges than may be: the column is probably something else.
+
+    Raises
+    ------
+    InputError
+        With the column, the number of its values, and some of them.
+    """
+    names = [name for name in ("market", "judge") if name in rows.lazy().collect_schema()]
+    for name in names:
+        values = rows.lazy().select(pl.col(name).unique()).collect()[name].drop_nulls().sort()
+        if len(values) > settings.max_markets:
+            shown = ", ".join(f"'{visible(value)}'" for value in values.head(_MAX_EXAMPLES))
+            raise InputError(
+                f"{what}: column {name} has {len(values):,} different values ({shown}, …), expected at most "
+                f"{settings.max_markets}, as each is measured by itself; rename the column or leave it out, "
+                f"or if they are {name}s, give --max-markets {len(values)}"
+            )
 
 
 def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
