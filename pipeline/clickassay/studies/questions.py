@@ -5,6 +5,7 @@ network, extensions and settings is off.
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -71,6 +72,17 @@ def _files() -> dict[str, str]:
     return {name: f"{folder}/{name}" for folder in folders for name in sql_names(folder)}
 
 
+def sql_of(text: str) -> str:
+    """Return the SQL of a ready question that is given by its name alone, or SQL as it is.
+
+    Raises
+    ------
+    QueryError
+        If the text is one word, but no name of a question: SQL has several.
+    """
+    return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
+
+
 def ask(run: Path, sql: str) -> pl.DataFrame:
     """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
 
@@ -95,8 +107,22 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
     with _explained(), closing(_open(file)) as connection:
         _check_tables(connection, file)
         statement = _only_statement(connection.extract_statements(sql))
-        return frame_of(connection.sql(statement))
+        try:
+            return frame_of(connection.sql(statement))
+        except duckdb.CatalogException as error:
+            raise QueryError(_with_tables(error)) from error
 
+
+def _with_tables(error: duckdb.CatalogException) -> str:
+    """Return the message of an unknown name; of a table with the tables that there are."""
+    first = terminal(str(error).splitlines()[0])
+    named = _UNKNOWN_TABLE.search(first)
+    if named is None:
+        return f"the question cannot be answered: {first}"
+    return f"no table {named[1]!r}; {did_you_mean(named[1], sorted(table.name for table in RUN_TABLES))}"
+
+
+_UNKNOWN_TABLE = re.compile(r"Table with name \"?(.+?)\"? does not exist")
 
 _PLAIN = {
     "BOOLEAN": pl.Boolean, "TINYINT": pl.Int8, "SMALLINT": pl.Int16, "INTEGER": pl.Int32, "BIGINT": pl.Int64,
