@@ -240,7 +240,7 @@ def run_info(**changes):
             "published": None,
         },
         "inputs": {
-            name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "sha256": SHA}
+            name: {"names": [f"{name}.parquet"], "files": 1, "bytes": 1_234_567, "digest": f"sha256:{SHA}"}
             for name in ("searches", "clicks", "judgments", "queries")
         },
         "versions": {"clickassay": "0.1.0", "polars": "2.1.0", "duckdb": "2.0.0"},
