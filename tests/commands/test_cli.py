@@ -335,8 +335,9 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
     listed = said_by("query", run, "--list")
     for known in questions():
         assert known.name in listed
-        header = said_by("query", run, "--name", known.name, "--csv").splitlines()[0]
-        assert header.count(",") >= 1
+        answer = said_by("query", run, "--name", known.name, "--csv")
+        assert answer.splitlines()[0].count(",") >= 1
+        assert said_by("query", run, known.name, "--csv") == answer
 
 
 # ---- exit codes -------------------------------------------------------------------------------
@@ -350,6 +351,12 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
         (["query", "RUN", "SELECT 1", "--csv", "--json"], "give --csv or --json, not both"),
         (["query", "RUN", "--name", "coverge"], "did you mean coverage"),
         (["query", "RUN", "SELEC 1"], "SELEC"),
+        (["query", "RUN", "coverge"], "no question 'coverge'; did you mean coverage"),
+        (
+            ["query", "RUN", "FROM statistic"],
+            "no table 'statistic'; did you mean statistics? known are agreem",
+        ),
+        (["query", "RUN", "SELECT * FROM nowhere.b"], "no table 'nowhere.b'; known are agreement, "),
         (["query", "NOWHERE", "SELECT 1"], "no run.duckdb at"),
         (["report", "--patterns", "RUN", "--judgments", "x.csv", "--out", "NOWHERE"], "RUN"),
         (

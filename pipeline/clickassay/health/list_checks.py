@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from clickassay.core.text import count, number, percent, plural, visible
-from clickassay.health.checks import BY_NAME, Measured
+from clickassay.health.checks import BY_NAME, Measured, too_few
 from clickassay.patterns.lists import LogLists
 
 _FEW_SESSIONS = 1000
@@ -32,6 +32,8 @@ def list_checks(lists: LogLists, positions: Sequence[tuple[int, int]], depth: in
     if sessions >= _FEW_SESSIONS:
         yield _busiest_query(lists.configurations, sessions)
         yield _lengths(lists, depth)
+    else:
+        yield from too_few(sessions, _FEW_SESSIONS, "sessions", "busy_query", "one_list_length")
     if len(positions) > 1:
         yield _flat(positions)
 

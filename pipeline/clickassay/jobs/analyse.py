@@ -31,7 +31,7 @@ from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.tables import Input, collected, read_input
 from clickassay.jobs.click_models import click_tables
-from clickassay.jobs.health import log_health, run_health
+from clickassay.jobs.health import judged_log, log_health, run_health
 from clickassay.jobs.strata import (
     DROP,
     Strata,
@@ -113,7 +113,8 @@ def analyse_tables(
         for rule, judgments in judgments_by_rule(split, graded, settings).items()
     }
     main, in_full = strata_by_rule[main_rule(settings)], strata_by_rule[DROP]
-    proposed = next_judgments_table(split, formed, graded, settings, progress)
+    named = judged_log(table, split.evaluation, graded, judged)
+    proposed = next_judgments_table(split, formed, graded, named.in_other_form, settings, progress)
     frames = {
         "statistics": pl.concat([stratum.statistics for stratum in main.measurements]),
         "funnel": _funnel(table, graded.funnel, main.measurements, settings),
@@ -133,7 +134,14 @@ def analyse_tables(
         "unjudged": unjudged_table({rule: strata.measurements for rule, strata in strata_by_rule.items()}),
     }
     health = run_health(
-        table, split.evaluation, graded, judged, frames["correlations"], settings, examples or {}
+        table,
+        split.evaluation,
+        graded,
+        named,
+        frames["correlations"],
+        attributes,
+        settings,
+        examples or {},
     )
     frames["health"] = health_table(health)
     return {table.name: table.canonical(frames[table.name]) for table in RUN_TABLES}

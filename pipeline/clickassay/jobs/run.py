@@ -15,7 +15,7 @@ from clickassay.core.provenance import plain_settings, versions
 from clickassay.core.settings import Settings
 from clickassay.core.tables import write_database, write_table, writing_tables
 from clickassay.correlation.classes import left_out_columns
-from clickassay.health.checks import HealthCheck, checks_with, fired
+from clickassay.health.checks import HealthCheck, checks_with, fired, well_text
 from clickassay.inputs.columns import JUDGMENTS, QUERIES
 from clickassay.inputs.tables import Input, collected, read_input, watched
 from clickassay.jobs.analyse import LOG_SETTINGS, Frames, analyse_tables, query_attributes, with_log_settings
@@ -42,13 +42,14 @@ class RunSummary:
         That of ``summary.json``.
     undecided
         Where judgments are too few for any correlation: lines on the reason and on what to judge; else empty.
-    health
-        What is wrong with the log and its judgments.
+    health, well
+        What is wrong with the log and its judgments; and a clause to say where nothing is.
     """
 
     content: Mapping[str, Any]
     undecided: tuple[str, ...]
     health: tuple[HealthCheck, ...] = ()
+    well: str = ""
 
     @property
     def is_finding(self) -> bool:
@@ -156,7 +157,7 @@ def _write_run(
     wrong = fired(frames["health"])
     health = [one.as_entry() for one in wrong]
     report = write_report(frames, info, folder, health=health)
-    return RunSummary(summary_content(report, health), undecided, wrong)
+    return RunSummary(summary_content(report, health), undecided, wrong, well_text(frames["health"]))
 
 
 def _undecided(table: StagedTable, judgments: Input, settings: Settings, frames: Frames) -> tuple[str, ...]:
