@@ -1,5 +1,6 @@
 """Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,23 +13,16 @@ from numpy.typing import NDArray
 from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
+from clickassay.inputs.text.frames import of_dict, of_frame, of_table
+from clickassay.inputs.text.grades import NOT_JUDGED, qrels_grade, suggestion, value_key
 from clickassay.inputs.text.lines import check_lines
 
 Sizes = NDArray[np.int64]
 Source = str | Path | Mapping[str, Mapping[str, float]] | Any
-"""A TREC file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
+"""A TREC file, a table in a file, a frame, or a dict ``{query: {doc: number}}``, as pytrec_eval takes it."""
 
 _QRELS = {"query": pl.String, "doc": pl.String, "grade": pl.Int16}
 _RUN = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-_NAMES = {
-    "query": ("query", "query_id", "qid", "topic"),
-    "doc": ("doc", "doc_id", "docno", "docid", "url"),
-    "grade": ("grade", "relevance", "rel", "label", "rating"),
-    "score": ("score", "sim"),
-    "rank": ("rank", "position"),
-}
-"""Names of columns that are recognised in frames, ours first."""
-
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
 _FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break space; trec_eval stops at NUL
@@ -36,12 +30,13 @@ _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
 def read_qrels(source: Source) -> pl.DataFrame:
-    """Return judgments: query, doc (text), grade (-99..30); below 0 = pooled, but not judged.
+    """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
     Parameters
     ----------
     source
-        A TREC qrels file (``query 0 doc grade``), a frame or a dict.
+        A TREC qrels file (``query 0 doc grade``), a table (Parquet, CSV, JSON lines), a frame or a dict.
+        Grades below -1 (spam) are judgments, of grade 0.
 
     Raises
     ------
@@ -50,7 +45,7 @@ def read_qrels(source: Source) -> pl.DataFrame:
     """
     frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
     grades = _whole_grades(frame, source)
-    _refuse_repeats(grades, source, "judged", "keep one of the judgments")
+    _refuse_repeats(grades, source, "judged", _remedy_of_subtopics)
     return grades
 
 
@@ -60,8 +55,8 @@ def read_run(source: Source) -> pl.DataFrame:
     Parameters
     ----------
     source
-        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a frame with a
-        score or a rank, or a dict.
+        A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a table or a
+        frame with a score or a rank, or a dict.
 
     Raises
     ------
@@ -71,7 +66,7 @@ def read_run(source: Source) -> pl.DataFrame:
     frame = _read(source, "run", _RUN_LINE, ("query", "doc", "score"))
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
-    _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
+    _refuse_repeats(scores, source, "retrieved", lambda _: "keep one of the rows")
     return scores.select(pl.col(name).cast(kind) for name, kind in _RUN.items())
 
 
@@ -159,7 +154,7 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
         return None
     if kind is float:
         return source if np.isfinite(values).all() else None
-    whole = (values == np.floor(values)) & (values >= SMALLEST_GRADE) & (values <= LARGEST_GRADE)
+    whole = (values == np.floor(values)) & (values >= NOT_JUDGED) & (values <= LARGEST_GRADE)
     return source if whole.all() else None
 
 
@@ -196,52 +191,11 @@ def read_pairs(source: Source) -> pl.DataFrame:
 
 def _read(source: Source, what: str, layout: str, names: tuple[str, ...]) -> pl.DataFrame:
     if isinstance(source, str | Path):
-        return _fields(Path(source), what, layout, names)
+        table = of_table(Path(source), what, names)
+        return _fields(Path(source), what, layout, names) if table is None else table
     if isinstance(source, Mapping):
-        return _of_dict(source, what, names)
-    return _of_frame(source, what, names)
-
-
-def _of_dict(source: Mapping[Any, Any], what: str, names: tuple[str, ...]) -> pl.DataFrame:
-    queries: list[str] = []
-    docs: list[str] = []
-    numbers: list[Any] = []
-    for query, values in source.items():
-        if not isinstance(values, Mapping):
-            raise InputError(f"{what}: {query!r} has {values!r}, expected a dict {{query: {{doc: number}}}}")
-        queries += [str(query)] * len(values)
-        docs += map(str, values)
-        numbers += values.values()
-    return pl.DataFrame({names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}, strict=False)
-
-
-def _as_series(numbers: list[Any]) -> pl.Series:
-    try:
-        return pl.Series(numbers, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
-        return pl.Series(numbers, dtype=pl.Float64, strict=False)
-
-
-def _of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  # noqa: ANN401
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    try:
-        frame = source if isinstance(source, pl.DataFrame) else pl.from_pandas(source)
-    except (TypeError, ImportError) as error:
-        kinds = "a TREC file, a Polars or pandas frame, or a dict"
-        raise InputError(f"{what}: found {type(source).__name__}, expected {kinds}") from error
-    return frame.select(_column(frame, what, name) for name in names)
-
-
-def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
-    found = next((column for column in _NAMES[name] if column in frame.columns), None)
-    if found is not None:
-        return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
-    rank = next((column for column in _NAMES["rank"] if column in frame.columns), None)
-    if name == "score" and rank is not None:
-        return (-pl.col(rank)).alias("score")
-    expected = " or ".join(_NAMES[name])
-    raise InputError(f"{what}: no column {expected}; it has: {', '.join(frame.columns)}")
+        return of_dict(source, what, names)
+    return of_frame(source, what, names)
 
 
 def _fields(file: Path, what: str, layout: str, names: Sequence[str]) -> pl.DataFrame:
@@ -278,8 +232,8 @@ def _lines(file: Path, what: str) -> pl.DataFrame:
     unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
     try:
         # a name such as run[1].txt is no pattern
-        lines = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
-        frame = lines.with_columns(text=unmarked).collect()
+        found = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        frame = found.with_columns(text=unmarked).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error
@@ -301,15 +255,42 @@ def _whole_grades(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
     _refuse(exact, frame, odd, "grade", source)
     off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
     _refuse(exact, frame, off, "grade", source)
-    return exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+    whole = exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+    known = whole["grade"].unique().to_list()
+    return whole.with_columns(pl.col("grade").replace({grade: qrels_grade(grade) for grade in known}))
 
 
-_EXPECTED = {
-    "grade": f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE} (a gain such as 100 is no grade: "
-    "`clickassay import judgments --grade-map` makes grades of it)",
-    "score": "a finite number",
-    "number": "a number of 0 or more",
-}
+_EXPECTED = {"score": "a finite number", "number": "a number of 0 or more"}
+
+
+def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
+    """Return what a grade must be, and for a file the command that makes grades of all its ratings."""
+    whole = f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE}"
+    if not isinstance(source, str | Path):
+        return f"{whole} (a gain such as 100 is no grade: --grade-map of import judgments makes grades of it)"
+    keys = sorted({value_key(str(value)) for value in frame["grade"].unique().drop_nulls()})
+    guess, file = suggestion([key for key in keys if key != str(NOT_JUDGED)]), shlex.quote(str(source))
+    layout = " --layout qrels" if "line" in frame.columns else ""
+    return (
+        f"{whole}; make grades of all its ratings: clickassay import judgments {file}{layout} {guess.option} "
+        f"--out FOLDER ({guess.guessed}), and evaluate FOLDER/judgments.parquet"
+    )
+
+
+def _remedy_of_subtopics(source: Source) -> str:
+    """Return what to do with results judged twice: subtopics stand in the second field."""
+    keep, names = "keep one of the judgments", ("query", "doc", "grade")
+    if not isinstance(source, str | Path) or of_table(Path(source), "qrels", names) is not None:
+        return keep
+    fields = _fields(Path(source), "qrels", "query second doc grade", ("second",))["second"].unique().sort()
+    if len(fields) < 2:
+        return keep
+    shown = ", ".join(fields.head(3)) + (", …" if len(fields) > 3 else "")
+    command = f"clickassay import judgments {shlex.quote(str(source))} --conflicts max"
+    return (
+        f"the second field ({shown}) looks like subtopics: for the highest grade of each result, {command} "
+        "--out FOLDER, and evaluate FOLDER/judgments.parquet"
+    )
 
 
 def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, source: Source) -> None:
@@ -317,13 +298,14 @@ def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, 
     if not wrong.any():
         return
     row = frame.filter(wrong).row(0, named=True)
+    expected = _expected_grade(frame, source) if name == "grade" else _EXPECTED[name]
     if "line" in row:
-        raise _malformed(source, frame.filter(wrong), _EXPECTED[name])
+        raise _malformed(source, frame.filter(wrong), expected)
     where = ", ".join(f"{what} {row[what]!r}" for what in ("query", "doc") if what in row)
-    raise InputError(f"{where}: {name} is {row[name]!r}, expected {_EXPECTED[name]}")
+    raise InputError(f"{where}: {name} is {row[name]!r}, expected {expected}")
 
 
-def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str) -> None:
+def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: Callable[[Source], str]) -> None:
     # equal pairs have equal hashes: most tables need no closer look
     hashes = frame.select(pl.struct("query", "doc").hash())
     if hashes.to_series().n_unique() == frame.height or frame.select("query", "doc").is_unique().all():
@@ -331,6 +313,6 @@ def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str)
     row = frame.filter(pl.struct("query", "doc").is_duplicated()).row(0, named=True)
     where = source if isinstance(source, str | Path) else "the table"
     raise InputError(
-        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}; {remedy}, "
-        "since a measure counts it once"
+        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, and a measure "
+        f"counts it once; {remedy(source)}"
     )

@@ -7,7 +7,6 @@ from tempfile import TemporaryDirectory
 
 from clickassay.core.progress import Progress
 from clickassay.core.settings import Settings
-from clickassay.inputs import detect as layouts
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
 from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.importers.pyclick import import_pyclick
@@ -15,6 +14,7 @@ from clickassay.inputs.importers.tiangong_st import import_tiangong_st
 from clickassay.inputs.importers.ubi.importer import import_ubi
 from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18
 from clickassay.inputs.importers.yandex import import_yandex
+from clickassay.inputs.text import layouts
 from clickassay.jobs.inspect import Inspection, inspect_log
 
 IMPORTERS: dict[str, Callable[..., Imported]] = {

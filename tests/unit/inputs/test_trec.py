@@ -7,7 +7,8 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
-from clickassay.inputs.importers.judgments.files import ReadOptions, read_judgment_file
+from clickassay.inputs.importers.judgments.files import read_judgment_file
+from clickassay.inputs.importers.judgments.rating import ReadOptions
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.trec import ranked, read_qrels, read_run
 from clickassay.studies.labelling.inputs import Sources, read_pool

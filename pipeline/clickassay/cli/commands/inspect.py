@@ -18,7 +18,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.text import capital, utc_text
 
 if TYPE_CHECKING:
-    from clickassay.inputs.detect import Recognised
+    from clickassay.inputs.text.detect import Recognised
     from clickassay.jobs.inspect import Inspection, TableFacts
 
 _BAR = 30
@@ -86,7 +86,7 @@ def inspect(
 
 def _foreign_log(path: Path) -> str:
     """Return the layout of a file that an importer takes as it is; empty if none does."""
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.preview import IMPORTERS
 
     layout = recognise(path).layout.name if path.is_file() else ""
@@ -96,7 +96,7 @@ def _foreign_log(path: Path) -> str:
 def _show_foreign_log(
     file: Path, judgments: dict[str, str], settings: Settings, *, json: bool, quiet: bool
 ) -> None:
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.preview import foreign_log
 
     taken = recognise(file)
@@ -117,7 +117,7 @@ def _show_foreign_log(
 def _tables(path: Path) -> dict[str, str]:
     """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
     from clickassay.inputs.columns import CANONICAL
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
     from clickassay.jobs.inspect import files_of, own_folder, tables_of
 
     if path.is_dir() and own_folder(path):
@@ -133,7 +133,7 @@ def _tables(path: Path) -> dict[str, str]:
 
 
 def _show_files(files: list[Path], *, json: bool) -> None:
-    from clickassay.inputs.detect import recognise
+    from clickassay.inputs.text.detect import recognise
 
     found = {file: recognise(file) for file in files}
     if json:

@@ -30,6 +30,7 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
+_FIRST_BYTES = 4096
 _SCHEMA_LINES = 10_000
 """Lines from which the types of columns are inferred."""
 
@@ -180,11 +181,11 @@ def check_lines(what: str, file: Path) -> bytes:
     Raises
     ------
     InputError
-        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the message
-        begins with `what`.
+        If it is a pipe, in UTF-16, or has a line beyond `LONGEST_LINE`, which would end the process; the
+        message begins with `what`.
     """
     try:
-        first = head(file, 64)
+        first = head(file, _FIRST_BYTES)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
                 for _ in islice(_bounded(file, source.stream), _SCHEMA_LINES):

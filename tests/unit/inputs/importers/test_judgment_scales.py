@@ -7,10 +7,10 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.importers.judgments.files import ReadOptions
 from clickassay.inputs.importers.judgments.importer import RatingOptions, import_judgments
 from clickassay.inputs.importers.judgments.raters import majority, median
-from clickassay.inputs.importers.judgments.scales import grades_of, parse_grade_map, suggested_map, value_key
+from clickassay.inputs.importers.judgments.rating import ReadOptions
+from clickassay.inputs.text.grades import grades_of, parse_grade_map, suggestion, value_key
 
 
 def met(*values):
@@ -52,7 +52,7 @@ def test_a_declared_scale_may_have_gaps_and_an_end():
 
 
 def test_a_map_takes_any_text_on_its_left():
-    assert parse_grade_map("Very bad=0, a=b=1,10.0=3") == {"very bad": 0, "a=b": 1, "10": 3}
+    assert parse_grade_map("Very bad=0, a=b=1,10.0=3").values == {"very bad": 0, "a=b": 1, "10": 3}
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 5, 8])
@@ -70,11 +70,12 @@ def test_the_note_on_the_scale_has_options_that_a_run_takes(top, tmp_path):
 
 def test_a_suggested_map_can_be_given_back_as_it_is():
     keys = ["100", "0", "10", "1"]
-    suggested = suggested_map(keys).removeprefix("--grade-map ")
-    assert parse_grade_map(suggested) == {"0": 0, "1": 1, "10": 2, "100": 3}
+    suggested = suggestion(keys).option.removeprefix("--grade-map ")
+    assert parse_grade_map(suggested).values == {"0": 0, "1": 1, "10": 2, "100": 3}
     many = [str(n / 10) for n in range(11)]
-    grades = parse_grade_map(suggested_map([value_key(key) for key in many]).removeprefix("--grade-map "))
-    assert [grades[value_key(key)] for key in many] == [round(4 * n / 10) for n in range(11)]
+    option = suggestion([value_key(key) for key in many]).option
+    grades = parse_grade_map(option.removeprefix("--grade-map "))
+    assert [grades.grade(value_key(key)) for key in many] == [round(4 * n / 10) for n in range(11)]
 
 
 def grade_most_often_given(grades):
