@@ -6,7 +6,7 @@
 - ``unread``: values of text files that could not be read.
 - ``normalise``: normal forms of queries and URLs.
 - ``trec``: TREC runs and qrels.
-- ``detect``: the layout of a file, by its first lines.
+- ``text``: text files of other tools: opened, recognised, their columns and grades named.
 - ``importers``: foreign logs and judgments into canonical files.
 - ``simulate``: logs of planted users, with the truth.
 """

@@ -288,7 +288,7 @@ def _graded_words(words: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     if scale:
         return [
             (word, str(grade)) for grade, word in enumerate(scale) if word in words
-        ], "words in their usual order"
+        ], "a guess by the usual order of words: check it"
     return [(word, "?") for word in words[:_MOST_LISTED]], "put a grade for each ?"
 
 

@@ -16,8 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-
 from clickassay.core.errors import InputError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text import first_line
@@ -75,6 +73,8 @@ def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
     if first.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=raw))
     if first.startswith(_ZSTD):
+        import pyarrow as pa  # most files are not, and pyarrow takes its time
+
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))
     return raw
 

@@ -19,7 +19,7 @@ from clickassay.inputs.text import layouts
 from clickassay.inputs.text.detect import recognise
 from clickassay.inputs.trec import qrels_lines
 
-_LAYOUTS = {
+IMPORTED_LAYOUTS = {
     layouts.JUDGMENTS.name: "table",
     layouts.JUDGMENT_TABLE.name: "table",
     layouts.QUEPID.name: "quepid",
@@ -30,7 +30,8 @@ _LAYOUTS = {
     layouts.RRE.name: "rre",
     layouts.RANK_EVAL.name: "rank-eval",
 }
-LAYOUTS = tuple(dict.fromkeys(_LAYOUTS.values()))
+LAYOUTS = tuple(dict.fromkeys(IMPORTED_LAYOUTS.values()))
+"""The names that `--layout` takes; by what `detect` calls a layout: `IMPORTED_LAYOUTS`."""
 
 OF_TOPICS = frozenset({"qrels", "beir"})
 """Layouts whose queries are ids of topics."""
@@ -91,8 +92,8 @@ def _check_texts(place: str, *texts: str) -> None:
 
 def _layout_of(file: Path) -> str:
     found = recognise(file)
-    if found.layout.name in _LAYOUTS:
-        return _LAYOUTS[found.layout.name]
+    if found.layout.name in IMPORTED_LAYOUTS:
+        return IMPORTED_LAYOUTS[found.layout.name]
     if found.command:
         raise InputError(f"{file} is {found.layout.what}, not judgments; try: {found.command}")
     begins = f" (it begins {found.head[0]!r})" if found.head else ""
