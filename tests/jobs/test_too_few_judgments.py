@@ -64,6 +64,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
         "Health: no fault found in the log and its judgments.",
         f"Report: {tmp_path / 'run' / 'report.html'}",
+        "verdict: finding",
     ]
 
 
@@ -109,7 +110,7 @@ def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
     code, lines = ended(
         tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3", "--only-judged"
     )
-    assert (code, len(lines)) == (1, 3)
+    assert (code, len(lines)) == (1, 4)
     assert "no session is kept" in lines[0]
 
 
@@ -131,7 +132,17 @@ def test_a_rule_for_unjudged_results_that_gives_correlations_is_no_finding(tmp_p
     )
 
 
-def test_of_several_judges_the_first_is_named(tmp_path):
+def test_of_several_judges_the_one_with_most_sessions_is_named(tmp_path):
+    judged = [{"query": "hi fi", "url": url, "grade": 1, "judge": "bob"} for url in "xy"]
+    _, lines = ended(tmp_path, [*judged, *(row | {"judge": "ann"} for row in SOME[1:])], "--depth", "2")
+    assert (
+        lines[2]
+        == "  depth 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is judged in full"
+    )
+    assert lines[3] == "To judge first, for the most sessions a label at depth 2, judge bob:"
+
+
+def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
     judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
     _, lines = ended(tmp_path, judged, "--depth", "3")
     assert lines[2].startswith("  depth 3, judge ann: of 4 sessions,")
@@ -178,7 +189,7 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     found = tiny.inside("run", *given)
     lines = found.out.splitlines()
     assert found.code == 1
-    assert len(lines) <= 24
+    assert len(lines) <= 24 + 1  # a screen, and the verdict
     share = f"{100 * with_grade / len(shown):.1f} %"
     assert lines[1].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72

@@ -15,7 +15,7 @@ import typer
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
 from clickassay.core.settings import SETTINGS, Setting, Settings, load_settings
 
-LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected")
+LOG_SETTINGS = ("depth", "idle_minutes", "idle_scope", "normalise_urls", "max_rejected", "clock")
 """Settings of sessions and configurations."""
 BATCH_SETTINGS = ("only_judged", "batch", "folds")
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
@@ -53,7 +53,7 @@ def settings_of(*names: str, **fixed: object) -> Group:
 
     in_panels = len(names) > _FEW
     declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
-    return Group((*declared, declared_option("settings", _FILE)), build)
+    return Group((*declared, declared_option("settings", _FILE)), build, names_engine=True)
 
 
 def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:

@@ -23,13 +23,16 @@ Source = str | Path | Mapping[str, Mapping[str, float]] | Any
 
 _QRELS = {"query": pl.String, "doc": pl.String, "grade": pl.Int16}
 _RUN = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
+_RANKED_RUN = {**_RUN, "rank": pl.Float64}
 LARGEST_GRADE, SMALLEST_GRADE = 30, -99
 
 _FIELD = r"[^\x00\t-\r ]+"  # as isspace of C, so that an id may hold a no-break space; trec_eval stops at NUL
 _QRELS_LINE, _RUN_LINE = "query 0 doc grade", "query Q0 doc rank score tag"
 
 
-def read_qrels(source: Source) -> pl.DataFrame:
+def read_qrels(
+    source: Source, *, conflicts: str = "error", counts: MutableMapping[str, int] | None = None
+) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
     Parameters
@@ -37,6 +40,10 @@ def read_qrels(source: Source) -> pl.DataFrame:
     source
         A TREC qrels file (``query 0 doc grade``), a table (Parquet, CSV, JSON lines), a frame or a dict.
         Grades below -1 (spam) are judgments, of grade 0.
+    conflicts
+        What a result judged more than once gets: ``error``, or a grade by a rule of the setting `conflicts`.
+    counts
+        ``judged_again`` is set to the judgments that such a rule takes no row of its own for.
 
     Raises
     ------
@@ -45,29 +52,76 @@ def read_qrels(source: Source) -> pl.DataFrame:
     """
     frame = _read(source, "qrels", _QRELS_LINE, ("query", "doc", "grade"))
     grades = _whole_grades(frame, source)
-    _refuse_repeats(grades, source, "judged", _remedy_of_subtopics)
+    if conflicts != "error":
+        kept = grades.group_by("query", "doc", maintain_order=True).agg(
+            grade=_RULES[conflicts].cast(pl.Int16)
+        )
+        if counts is not None:
+            counts["judged_again"] = grades.height - kept.height
+        return kept
+    of_subtopics = subtopics(frame) if "text" in frame.columns else None
+    remedy = of_subtopics or "keep one of the judgments, or choose a rule: --conflicts max"
+    _refuse_repeats(grades, source, "judged", remedy)
     return grades
 
 
-def read_run(source: Source) -> pl.DataFrame:
+_SUM, _NUMBER = pl.col("grade").cast(pl.Int64).sum(), pl.len().cast(pl.Int64)
+_RULES = {
+    "max": pl.col("grade").max(),
+    "mean-rounded": (2 * _SUM + _NUMBER) // (2 * _NUMBER),
+    "latest": pl.col("grade").last(),
+}
+"""Grade of a result judged more than once, by the setting `conflicts`; halves go up."""
+
+
+def subtopics(rows: pl.DataFrame) -> str | None:
+    """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
+
+    Parameters
+    ----------
+    rows
+        As `qrels_lines` gives them.
+
+    Returns
+    -------
+    A sentence with what to do; None unless results judged more than once differ in that column.
+    """
+    pair = pl.struct("query", "doc")
+    repeated = rows.filter(pair.is_duplicated())
+    second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
+    values = second["second"].unique().sort()
+    if len(values) < 2 or second.select("query", "doc", "second").is_duplicated().any():
+        return None
+    shown = ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
+    return (
+        f"column 2 ({shown}) looks like a subtopic, as diversity judgments have it: "
+        "--conflicts max takes the highest grade of each result"
+    )
+
+
+def read_run(source: Source, *, ranks: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
     Parameters
     ----------
     source
         A TREC run file (``query Q0 doc rank score tag``; the score decides, as in trec_eval), a table or a
-        frame with a score or a rank, or a dict.
+        frame with a score or a rank, a dict ``{query: {doc: score}}``, or of lists ``{query: [doc, ...]}``,
+        best first.
+    ranks
+        Whether to add the column rank (number), null where the source has none beside the score.
 
     Raises
     ------
     InputError
         If a line, a column or a score is not what it must be, or a query has a doc twice.
     """
-    frame = _read(source, "run", _RUN_LINE, ("query", "doc", "score"))
+    frame = _read(source, "run", _RUN_LINE, tuple(_RANKED_RUN if ranks else _RUN))
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
-    _refuse_repeats(scores, source, "retrieved", lambda _: "keep one of the rows")
-    return scores.select(pl.col(name).cast(kind) for name, kind in _RUN.items())
+    _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
+    form = _RANKED_RUN if ranks else _RUN
+    return scores.select(pl.col(name).cast(kind, strict=name != "rank") for name, kind in form.items())
 
 
 def qrels_lines(
@@ -277,22 +331,6 @@ def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
     )
 
 
-def _remedy_of_subtopics(source: Source) -> str:
-    """Return what to do with results judged twice: subtopics stand in the second field."""
-    keep, names = "keep one of the judgments", ("query", "doc", "grade")
-    if not isinstance(source, str | Path) or of_table(Path(source), "qrels", names) is not None:
-        return keep
-    fields = _fields(Path(source), "qrels", "query second doc grade", ("second",))["second"].unique().sort()
-    if len(fields) < 2:
-        return keep
-    shown = ", ".join(fields.head(3)) + (", …" if len(fields) > 3 else "")
-    command = f"clickassay import judgments {shlex.quote(str(source))} --conflicts max"
-    return (
-        f"the second field ({shown}) looks like subtopics: for the highest grade of each result, {command} "
-        "--out FOLDER, and evaluate FOLDER/judgments.parquet"
-    )
-
-
 def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, source: Source) -> None:
     wrong = values.select(odd.alias("odd"))["odd"]
     if not wrong.any():
@@ -305,7 +343,7 @@ def _refuse(values: pl.DataFrame, frame: pl.DataFrame, odd: pl.Expr, name: str, 
     raise InputError(f"{where}: {name} is {row[name]!r}, expected {expected}")
 
 
-def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: Callable[[Source], str]) -> None:
+def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str) -> None:
     # equal pairs have equal hashes: most tables need no closer look
     hashes = frame.select(pl.struct("query", "doc").hash())
     if hashes.to_series().n_unique() == frame.height or frame.select("query", "doc").is_unique().all():
@@ -313,6 +351,6 @@ def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: Call
     row = frame.filter(pl.struct("query", "doc").is_duplicated()).row(0, named=True)
     where = source if isinstance(source, str | Path) else "the table"
     raise InputError(
-        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, and a measure "
-        f"counts it once; {remedy(source)}"
+        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, and a measure counts "
+        f"it once; {remedy}"
     )

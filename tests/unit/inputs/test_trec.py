@@ -192,15 +192,11 @@ def test_a_grade_that_is_none_names_the_command_for_all(tmp_path):
         read_qrels(tmp_path / "q")
 
 
-def test_subtopics_are_named_with_the_command_that_takes_the_highest(tmp_path):
-    (tmp_path / "q").write_text("1 1 a 1\n1 2 a 0\n")
-    with pytest.raises(
-        InputError, match=r"second field \(1, 2\) looks like subtopics: .* --conflicts max --out FOLDER"
-    ):
-        read_qrels(tmp_path / "q")
-    (tmp_path / "p").write_text("1 0 a 1\n1 0 a 0\n")
-    with pytest.raises(InputError, match="keep one of the judgments"):
-        read_qrels(tmp_path / "p")
+def test_a_table_of_repeated_judgments_follows_the_rule_too(tmp_path):
+    (tmp_path / "q.csv").write_text("query,url,grade\n1,a,1\n1,a,3\n")
+    with pytest.raises(InputError, match=r"judged twice .* --conflicts max"):
+        read_qrels(tmp_path / "q.csv")
+    assert read_qrels(tmp_path / "q.csv", conflicts="max").rows() == [("1", "a", 3)]
 
 
 def test_a_run_may_be_a_table(tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from clickassay.core.errors import InputError
@@ -14,18 +15,31 @@ from clickassay.inputs.text.lines import check_lines, lines
 from clickassay.inputs.text.rows import column_key
 
 
+def is_list(values: object) -> bool:
+    """Return whether this is a ranking as a list of documents, best first."""
+    return isinstance(values, list | tuple | np.ndarray | pl.Series)
+
+
 def of_dict(source: Mapping[Any, Any], what: str, names: tuple[str, ...]) -> pl.DataFrame:
-    """Return the rows of a dict ``{query: {doc: number}}`` under these names."""
+    """Return the rows of a dict ``{query: {doc: number}}``, or of lists of docs, under these names."""
     queries: list[str] = []
     docs: list[str] = []
     numbers: list[Any] = []
     for query, values in source.items():
-        if not isinstance(values, Mapping):
-            raise InputError(f"{what}: {query!r} has {values!r}, expected a dict {{query: {{doc: number}}}}")
-        queries += [str(query)] * len(values)
-        docs += map(str, values)
-        numbers += values.values()
-    return pl.DataFrame({names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}, strict=False)
+        if isinstance(values, Mapping):
+            shown, given = list(values), list(values.values())
+        elif what == "run" and is_list(values):
+            shown, given = list(values), list(range(0, -len(values), -1))
+        else:
+            lists = " or a list [doc, ...], best first" if what == "run" else ""
+            raise InputError(
+                f"{what}: {query!r} has {values!r:.80}, expected a dict {{query: {{doc: number}}}}{lists}"
+            )
+        queries += [str(query)] * len(shown)
+        docs += map(str, shown)
+        numbers += given
+    columns = {names[0]: queries, names[1]: docs, names[2]: _as_series(numbers)}
+    return pl.DataFrame(columns | {name: [None] * len(docs) for name in names[3:]}, strict=False)
 
 
 def _as_series(numbers: list[Any]) -> pl.Series:
@@ -54,6 +68,8 @@ def of_frame(source: Any, what: str, names: tuple[str, ...]) -> pl.DataFrame:  #
 def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
     columns = {column_key(column): column for column in reversed(frame.columns)}
     found = next((columns[key] for key in _names(name, columns) if key in columns), None)
+    if name == "rank" and not (found and any(key in columns for key in rows.SCORE)):
+        return pl.lit(None).alias("rank")
     if found is not None:
         return (pl.col(found).cast(pl.String) if name in ("query", "doc") else pl.col(found)).alias(name)
     rank = next((columns[key] for key in rows.RANK if key in columns), None)
@@ -65,9 +81,8 @@ def _column(frame: pl.DataFrame, what: str, name: str) -> pl.Expr:
 
 def _names(name: str, keys: Collection[str]) -> tuple[str, ...]:
     """Return the keys under which a column is recognised, ours first."""
-    return {"query": rows.QUERY, "doc": rows.DOCUMENT, "score": rows.SCORE}.get(name) or rows.grade_names(
-        keys
-    )
+    usual = {"query": rows.QUERY, "doc": rows.DOCUMENT, "score": rows.SCORE, "rank": rows.RANK}
+    return usual[name] if name in usual else rows.grade_names(keys)
 
 
 def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | None:
@@ -85,7 +100,8 @@ def of_table(file: Path, what: str, names: tuple[str, ...]) -> pl.DataFrame | No
         return of_frame(_as_texts({column for found in objects for column in found}, objects), what, names)
     header = rows.header_of(first.decode("utf-8", errors="replace").lstrip().partition("\n")[0])
     keys = {column_key(name) for name in header}
-    if all(keys & {*_names(name, keys), *(rows.RANK if name == "score" else ())} for name in names):
+    needed = [{*_names(name, keys), *(rows.RANK if name == "score" else ())} for name in names[:3]]
+    if all(keys & known for known in needed):
         return of_frame(_of_delimited(file), what, names)
     return None
 

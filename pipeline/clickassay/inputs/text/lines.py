@@ -29,8 +29,8 @@ _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
 _FIRST_BYTES = 4096
-_SCHEMA_LINES = 10_000
-"""Lines from which the types of columns are inferred."""
+_FIRST_LINES = 10_000
+"""Lines that are looked at before an engine reads a file."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _unpacked(raw: io.BufferedReader) -> IO[bytes]:
     if first.startswith(_GZIP):
         return io.BufferedReader(gzip.GzipFile(fileobj=raw))
     if first.startswith(_ZSTD):
-        import pyarrow as pa  # most files are not, and pyarrow takes its time
+        import pyarrow as pa  # noqa: PLC0415 - few files need it, and it takes its time
 
         return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(raw), "zstd"))
     return raw
@@ -188,7 +188,7 @@ def check_lines(what: str, file: Path) -> bytes:
         first = head(file, _FIRST_BYTES)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
-                for _ in islice(_bounded(file, source.stream), _SCHEMA_LINES):
+                for _ in islice(_bounded(file, source.stream), _FIRST_LINES):
                     pass
     except InputError as error:
         raise InputError(f"{what}: {error}") from error

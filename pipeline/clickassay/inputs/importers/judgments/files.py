@@ -17,7 +17,7 @@ from clickassay.inputs.importers.judgments.tables import table_ratings
 from clickassay.inputs.paths import is_text
 from clickassay.inputs.text import layouts
 from clickassay.inputs.text.detect import recognise
-from clickassay.inputs.trec import qrels_lines
+from clickassay.inputs.trec import qrels_lines, subtopics
 
 IMPORTED_LAYOUTS = {
     layouts.JUDGMENTS.name: "table",
@@ -107,6 +107,7 @@ def _qrels(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
     rows = qrels_lines(file, reading.lines(file, progress), counts)
+    counts["qrels_of_subtopics"] += rows.height if subtopics(rows) else 0
     for number, topic, document, grade in rows.select("line", "query", "doc", "grade").iter_rows():
         yield f"{file}, line {number}", topic, document, grade, None
 

@@ -46,7 +46,8 @@ BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 _USUAL_TOP = 4
 _COUNTS = (
     *("files", "blank_lines", "ratings_read", "ratings_blank", "queries_unrated", "queries_named_by_id"),
-    *("qrels_not_judged", "qrels_below_0", "topics_not_in_file", "ratings_of_topics_not_in_file"),
+    *("qrels_not_judged", "qrels_below_0", "qrels_of_subtopics"),
+    *("topics_not_in_file", "ratings_of_topics_not_in_file"),
     *("raters", "ratings_left_aside", "results_rated_by_several", "results_raters_differ"),
     *("judgments", "queries", "judgments_repeated", "judgments_conflicting"),
 )
@@ -350,8 +351,15 @@ def _notes(
         yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
     if counts["queries_named_by_id"]:
         yield "Some requests search more than one text, or none: their queries are called by their ids."
-    if counts["judgments_conflicting"] and options.conflicts is None:
+    if options.conflicts is None:
+        yield from _notes_on_conflicts(counts)
+
+
+def _notes_on_conflicts(counts: Mapping[str, int]) -> Iterator[str]:
+    if counts["qrels_of_subtopics"]:
         yield (
-            "Some results have two grades of one judge: choose a rule (--conflicts) for the run; of "
-            "subtopics, --conflicts max takes the highest grade here."
+            "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give --conflicts "
+            "max, here or to a run, which takes the highest grade of each result."
         )
+    elif counts["judgments_conflicting"]:
+        yield "Some results have two grades of one judge: choose a rule (--conflicts) for the run."
