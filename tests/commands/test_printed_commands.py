@@ -162,7 +162,5 @@ def test_a_command_of_the_shell_that_is_printed_makes_a_file_that_is_read(name, 
 )  # fmt: skip
 def test_what_nothing_reads_has_no_command_and_ends_with_1(text, tmp_path):
     (tmp_path / "r.csv").write_text(text)
-    for _ in range(2):
-        ended = tiny.inside("inspect", tmp_path / "r.csv", "--quiet")
-        assert (ended.code, commands_in(ended.out.replace("judgments FILE", ""))) == (1, []), ended.out
-        shutil.copy(tmp_path / "r.csv", tmp_path / "other.csv")
+    ended = tiny.inside("inspect", tmp_path / "r.csv", "--quiet")
+    assert (ended.code, commands_in(ended.out.replace("judgments FILE", ""))) == (1, []), ended.out
