@@ -163,9 +163,24 @@ def inspect_log(
         log = None if searches is None else _log_facts(searches, end_of_times(settings))
     clicks = tables.get("clicks")
     if searches is None or clicks is None or not count:
-        return Inspection(facts, run_of(paths, settings), log)
+        judgments = tables.get("judgments") if count else None
+        problems = _judgment_problems(judgments, settings) if judgments is not None else ()
+        return Inspection(facts, run_of(paths, settings), log, problems=problems)
     counted = _counted(checked_log(searches, clicks), tables.get("judgments"), settings, progress)
     return replace(counted, tables=facts, command=run_of(paths, settings), log=log)
+
+
+def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
+    """Return why a run would stop at judgments, whatever the log."""
+    rows, by_market = collected(judgments), "market" in judgments.columns
+    if not rows.height:
+        return ("judgments: the files hold no rows",)
+    try:
+        queries = judged_queries(rows, by_market=by_market)
+        prepare_judgments(rows, queries, settings, by_market=by_market)
+    except ClickassayError as error:
+        return (str(error),)
+    return ()
 
 
 def tables_of(folder: Path) -> dict[str, str]:
@@ -185,7 +200,8 @@ def tables_of(folder: Path) -> dict[str, str]:
             raise InputError(f"{folder} has {places[0].name} and {places[1].name}; say which by --{name}")
         if places:
             found[name] = str(places[0])
-    return found
+    # queries alone are attributes of no log: exports of other tools have files of this name
+    return {} if found.keys() == {"queries"} else found
 
 
 def run_of(paths: dict[str, str], settings: Settings) -> str:

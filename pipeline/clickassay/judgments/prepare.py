@@ -21,6 +21,7 @@ from clickassay.inputs.normalise import (
     normalise_url,
 )
 from clickassay.inputs.tables import collected, read_input
+from clickassay.inputs.text.grades import suggestion, value_key
 from clickassay.patterns.funnel import check_rejected
 from clickassay.patterns.lists import LogLists
 
@@ -157,7 +158,14 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         _refuse(off, f"outside 0..{settings.max_grade} (--max-grade)")
     broken = rows.filter(numbers.is_not_null() & (numbers != numbers.floor()))
     if broken.height:
-        _refuse(broken, f"not a whole number 0..{settings.max_grade}; round it first")
+        guess = suggestion([value_key(str(number)) for number in numbers.drop_nulls().unique().sort()])
+        by_market = (broken["market"] != EVERY).any()  # the importer has no markets
+        command = "by such a rule" if by_market else "clickassay import judgments FILE"
+        _refuse(
+            broken,
+            f"not a whole number 0..{settings.max_grade}; make grades of all: {command} {guess.option}"
+            f"{'' if by_market else ' --out FOLDER'} ({guess.guessed})",
+        )
     return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
 
 

@@ -25,7 +25,6 @@ from clickassay.core.progress import Progress
 from clickassay.core.tables import scan_parquet
 from clickassay.inputs import columns
 from clickassay.inputs.arrow import arrow_schema
-from clickassay.inputs.text.lines import lines as lines  # for importers, beside the rest
 
 BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 """Logs that give times without a date are put on this day."""
