@@ -30,7 +30,8 @@ Every command has `--help` (or `-h`), which shows in the terminal what stands he
 the page of [settings](settings.md) can be given by a file or the environment as well. How commands end:
 [Exit codes](exit-codes.md).
 
-`clickassay --install-completion` lets the shell complete commands, options, metrics and ready questions.
+A path is one of this machine, in UTF-8; `file:///…` is the path that it names. Other URLs are for logs,
+pattern tables and stores on `--engine spark`.
 """
 
 Parameter = Any

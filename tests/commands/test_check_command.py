@@ -128,21 +128,21 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
     assert ["correlation(ERR, MeanRR) >= 0.5", "broken", place, "0.3656", "0.304 to 0.424"] in rows
     assert ["coverage >= 0.8", "holds", place, "0.91583"] in rows
     assert ['health == "ok"', "holds", "ok"] in rows
-    broken, open_, caution, summary = lines[-4:]
+    broken, open_, caution, summary, verdict = lines[-5:]
     assert broken == (
         "BROKEN correlation(ERR, MeanRR) >= 0.5: the interval 0.304 to 0.424 breaks it as a whole"
     )
     assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
     assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
-    assert summary == "4 rules: 1 broken, 1 open, 2 kept."
-    passed = checked(COMMITTED, *RULES[2:]).out.splitlines()[-1]
+    assert (summary, verdict) == ("4 rules: 1 broken, 1 open, 2 kept.", "verdict: finding")
+    passed = checked(COMMITTED, *RULES[2:]).out.splitlines()[-2]
     assert passed == "3 rules: 1 open, 2 kept. Open rules pass; --strict takes them for broken."
 
 
 def test_json_has_every_rule_with_its_value_interval_limit_and_reason():
     ended = checked(COMMITTED, *RULES, "--json")
     told = json.loads(ended.out)
-    assert (ended.code, ended.err) == (1, "")
+    assert (ended.code, ended.err) == (1, "verdict: finding\n")
     assert told["run"] == str(COMMITTED)
     assert (told["schema"], told["passed"], told["strict"]) == (SCHEMA, False, False)
     broken, open_, size, health = told["rules"]

@@ -1,13 +1,16 @@
 """How commands end: 0 fine, 1 a finding, 2 bad input or usage, 3 a fault of ours; a closed pipe is fine."""
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 from clickassay.cli.exit import ExitCode, run_command
+from clickassay.studies import questions
 from support.logs import tiny
 from support.places import ROOT
 from support.processes import ran
@@ -85,7 +88,7 @@ class Held:
 held = Held()
 atexit.register(print, "registered")
 threading.Thread(target=lambda: (time.sleep(0.3), print("waited for"))).start()
-from clickassay.cli.app import start
+from clickassay.__main__ import start
 start()
 """
 
@@ -128,3 +131,122 @@ def test_a_log_file_on_a_full_disk_leaves_the_exit_code_to_say_it(line):
     started = shlex.join(tiny.started_with())
     ended = subprocess.run(["sh", "-c", f"{started} {line}"], check=False, capture_output=True, env=env)
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")
+
+
+# ---- 1 is a finding, and nothing else -----------------------------------------------------------
+
+
+class Panic(BaseException):
+    """As Polars' panics: no `Exception`."""
+
+
+def gives_up(error):
+    def given_up():
+        raise error
+
+    return given_up
+
+
+GIVING_UP = [
+    Panic("called `Option::unwrap()`"),
+    SystemExit(0),
+    SystemExit(1),
+    SystemExit("no licence"),
+    EOFError(),
+]
+
+
+@pytest.mark.parametrize("error", GIVING_UP, ids=repr)
+def test_a_library_that_gives_up_is_3_whatever_it_says_itself(monkeypatch, error):
+    monkeypatch.setattr(questions, "questions", gives_up(error))
+    outcome = tiny.inside("query", "--list")
+    assert outcome.code == 3
+    assert "please report it" in outcome.err
+
+
+def test_a_panic_of_polars_is_3():
+    assert not issubclass(pl.exceptions.PanicException, Exception)
+    assert run_command(gives_up(pl.exceptions.PanicException("unreachable"))) == 3
+
+
+@pytest.mark.parametrize("missing", ["typer", "polars"])
+def test_an_installation_that_is_broken_is_3(tmp_path, missing):
+    (tmp_path / f"{missing}.py").write_text("raise ImportError('libgone.so: cannot open shared object file')")
+    env = tiny.environment()
+    env["PYTHONPATH"] = f"{tmp_path}:{env.get('PYTHONPATH', '')}"
+    done = ran(*tiny.started_with("query", "--list"), code=3, env=env)
+    assert done.stderr.splitlines()[-1].startswith("clickassay: ")
+
+
+LAST = {0: "verdict: fine", 1: "verdict: finding"}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """Return commands that answer a question, by the code that they end with; `OUT` is a new place."""
+    folder = tmp_path_factory.mktemp("asked")
+    log = tiny.write_log(folder)
+    worthless = tiny.write_log(folder / "worthless", judgments=tiny.judgments().head(1))
+    tiny.said_by(*log.options())
+    tiny.said_by(*log.options("patterns", out=folder / "patterns"))
+    report = (
+        "report",
+        "--patterns",
+        folder / "patterns",
+        "--iterations=10",
+        "--depth=3",
+        "--click-models=none",
+    )
+    return {
+        0: (
+            log.options(out="OUT"),
+            (*report, "--judgments", log.judgments, "--out=OUT"),
+            ("check", log.out, "--rule", "queries >= 1"),
+        ),
+        1: (
+            worthless.options(out="OUT"),
+            (*report, "--judgments", worthless.judgments, "--out=OUT"),
+            ("check", log.out, "--rule", "queries >= 1000"),
+        ),
+    }
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("which", ["run", "report", "check"])
+def test_an_answer_ends_with_a_line_that_a_crash_has_not(asked, which, code, tmp_path):
+    command = next(one for one in asked[code] if one[0] == which)
+    for more in ((), ("--quiet",)):
+        if more and which == "check":
+            continue  # it has nothing to be quiet about
+        place = tmp_path / f"out{len(more)}"
+        outcome = tiny.inside(*(str(word).replace("OUT", str(place)) for word in command), *more)
+        assert (outcome.code, outcome.out.splitlines()[-1]) == (code, LAST[code])
+    place = tmp_path / "json"
+    outcome = tiny.inside(*(str(word).replace("OUT", str(place)) for word in command), "--json")
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (code, LAST[code])
+    json.loads(outcome.out)
+
+
+def test_the_script_on_the_page_takes_a_crash_for_no_broken_rule(asked, tmp_path):
+    page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    script = "\n".join(line[4:] for line in page.splitlines() if line.startswith("    "))
+    start = shlex.join(tiny.started_with())
+    kept, broken = (asked[code][2] for code in (0, 1))
+    crash = "python -c 'raise SystemExit(1)'"
+    for command, ends in (
+        (kept, (0, "")),
+        (broken, (0, "a rule is broken\n")),
+        (crash, (2, "the job is broken\n")),
+    ):
+        call = command if isinstance(command, str) else f"{start} {shlex.join(map(str, command))}"
+        changed = script.replace("clickassay check reports/today --rules rules.toml", call)
+        assert changed != script
+        done = subprocess.run(
+            ["sh", "-c", changed],
+            cwd=tmp_path,
+            env=tiny.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == ends

@@ -154,7 +154,7 @@ REFUSED = [
     (("--searches", ""), "--searches '' cannot be written into a script"),
     (("--out", "a\nb"), "--out 'a\\nb' cannot be written into a script"),
     (("--work", "a\x1b[2J"), "cannot be written into a script"),
-    (("--out", "\udcff"), "cannot be written into a script"),
+    (("--out", "\udcff"), "is not UTF-8"),
     (("--depth", 63), "setting depth"),
     (("--folds", 0), "setting folds"),
 ]

@@ -100,7 +100,7 @@ def inputs(folder, *names):
 @pytest.fixture(scope="module")
 def run(shop):
     printed = tiny.said_by("run", *inputs(shop), *SCALE, *QUICK, "--out", shop / "june")
-    assert printed.endswith(f"Report: {shop / 'june' / 'report.html'}\n")
+    assert printed.endswith(f"Report: {shop / 'june' / 'report.html'}\nverdict: fine\n")
     assert "\nCorrelation with MeanRR, highest first\n" in printed
     return shop / "june"
 

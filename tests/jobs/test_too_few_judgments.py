@@ -64,6 +64,7 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
         "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
         "Health: no fault found in the log and its judgments.",
         f"Report: {tmp_path / 'run' / 'report.html'}",
+        "verdict: finding",
     ]
 
 
@@ -109,7 +110,7 @@ def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
     code, lines = ended(
         tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3", "--only-judged"
     )
-    assert (code, len(lines)) == (1, 3)
+    assert (code, len(lines)) == (1, 4)
     assert "no session is kept" in lines[0]
 
 
@@ -188,7 +189,7 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     found = tiny.inside("run", *given)
     lines = found.out.splitlines()
     assert found.code == 1
-    assert len(lines) <= 24
+    assert len(lines) <= 24 + 1  # a screen, and the verdict
     share = f"{100 * with_grade / len(shown):.1f} %"
     assert lines[1].startswith(f"{share} of the results shown have a grade: {with_grade} of {len(shown):,},")
     assert with_grade == 72

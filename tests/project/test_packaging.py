@@ -126,7 +126,7 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     only_spark = {need for need in metadata.get_all("Requires-Dist") if need.endswith("extra == 'spark'")}
     assert {Requirement(need).name for need in only_spark} == set(OF_SPARK)
     assert archive.read(f"{info}/entry_points.txt").decode().split() == [
-        "[console_scripts]", "clickassay", "=", "clickassay.cli.app:start",
+        "[console_scripts]", "clickassay", "=", "clickassay.__main__:start",
     ]  # fmt: skip
 
 
@@ -238,7 +238,7 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
     inputs = [f"--{name}=log/{name}.parquet" for name in ("searches", "clicks", "judgments", "queries")]
     quick = ("--depth", 5, "--iterations", 20)
     printed = run(clickassay, "run", *inputs, *quick, "--out", "reports/first", cwd=elsewhere)
-    assert printed.endswith("Report: reports/first/report.html\n")
+    assert printed.endswith("Report: reports/first/report.html\nverdict: fine\n")
     assert "\nCorrelation with MeanRR, highest first\n" in printed
     assert "<html" in (elsewhere / "reports" / "first" / "report.html").read_text(encoding="utf-8")
     statistics = pl.read_parquet(elsewhere / "reports" / "first" / "statistics.parquet")

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from clickassay.cli.exit import drop_output
+from clickassay.cli.exit import ExitCode, drop_output
 from clickassay.cli.options import without_secrets
 from clickassay.core import escape
 from clickassay.core.escape import terminal
@@ -126,6 +127,28 @@ def write_out(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         drop_output(sys.stdout)
+
+
+def conclude(*, is_finding: bool, stderr: bool) -> None:
+    """End a command whose exit code answers a question, after a last line that only an answer has.
+
+    Libraries in C end a process with 1 when memory is short, and 1 means a finding here.
+
+    Parameters
+    ----------
+    is_finding
+        Whether the answer is one that a job should stop at.
+    stderr
+        Write it there, since a program reads the output.
+
+    Raises
+    ------
+    typer.Exit
+        With code 1 for a finding.
+    """
+    say(f"verdict: {'finding' if is_finding else 'fine'}", stderr=stderr)
+    if is_finding:
+        raise typer.Exit(ExitCode.FINDING)
 
 
 def command_line() -> str:

@@ -1,4 +1,7 @@
-"""Exit codes, and the line on stderr that says what the user can do."""
+"""Exit codes, and the line on stderr that says what the user can do.
+
+Python ends with 1 whatever it cannot deal with, and 1 means a finding here: so nothing is left to it.
+"""
 
 import atexit
 import os
@@ -38,10 +41,10 @@ def run_command(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _reader_gone()
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
+    except BaseException as error:  # Polars' panics are no `Exception`
         if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
             return _reader_gone()  # libraries make an error of it: here, it is none
-        if isinstance(error, SystemExit) and error.code != _CTRL_C:
+        if isinstance(error, SystemExit) and error.code != _CTRL_C and _is_our_end(error):
             raise
         message = _message(error)
         code = _report_fault() if message is None else _complain(message)
@@ -50,6 +53,15 @@ def run_command(command: Callable[[], object]) -> int:
         _drop_what_cannot_be_written()
         return code
     return ExitCode.FINE
+
+
+def _is_our_end(ended: SystemExit) -> bool:
+    """Return whether a command chose its exit code: a library that gives up means something else by 0 or 1.
+
+    Typer ends a process while it handles what it was told, which has the code too. Completion has none.
+    """
+    told = getattr(ended.__context__, "exit_code", None)
+    return told == (ended.code or 0) or (told is None and "_CLICKASSAY_COMPLETE" in os.environ)
 
 
 def _drop_what_cannot_be_written() -> None:
@@ -84,7 +96,7 @@ def _message(error: BaseException) -> str | None:
         case OSError():
             found = f"{error.filename or 'the system'}: {error.strerror or error}"
             return f"{found}; check the path and its rights"
-        case KeyboardInterrupt() | SystemExit() | RuntimeError(args=("Query interrupted",)):
+        case KeyboardInterrupt() | SystemExit(code=130) | RuntimeError(args=("Query interrupted",)):
             # Ctrl-C as Python, typer (before a command has begun its work) and DuckDB report it
             return _INTERRUPTED
     return None

@@ -10,13 +10,14 @@ import copy
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from clickassay.cli.places import checked, place_of
 from clickassay.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -102,37 +103,69 @@ CLICK_METRIC = Annotated[
 
 @dataclass(frozen=True)
 class Group:
-    """Options that stand for one parameter of a command."""
+    """Options that stand for one parameter of a command.
+
+    Attributes
+    ----------
+    parameters, build
+        The options, and what makes the object of their values.
+    names_engine
+        Whether the object has the engine of the command, on which it depends whether a path may be a URL.
+    """
 
     parameters: Parameters
     build: Callable[[Mapping[str, Any]], object]
+    names_engine: bool = False
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Put options in the place of each parameter of `command` that is a group of them."""
+    """Put options in the place of each parameter of `command` that is a group of them, and check paths."""
     hints = get_type_hints(command, include_extras=True)
     written = inspect.signature(command).parameters.values()
     groups = {one.name: group for one in written if (group := _group(hints[one.name])) is not None}
+    single = {
+        one.name: declared_option(one.name, hints[one.name], one.default)
+        for one in written
+        if one.name not in groups
+    }
     parameters = [
         option
         for one in written
-        for option in (
-            groups[one.name].parameters
-            if one.name in groups
-            else (declared_option(one.name, hints[one.name], one.default),)
-        )
+        for option in (groups[one.name].parameters if one.name in groups else (single[one.name],))
     ]
 
     @functools.wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401 - the values of any option
-        for name, group in groups.items():
-            own = {option.name: given.pop(option.name) for option in group.parameters}
-            given[name] = group.build(own)
-        command(**given)
+        built: dict[str, Any] = {}
+        on_spark = False
+        for name, group in sorted(groups.items(), key=lambda item: not item[1].names_engine):
+            built[name] = group.build(_checked(group.parameters, given, on_spark=on_spark))
+            on_spark = on_spark or (group.names_engine and built[name].engine == "spark")
+        command(**_checked(single.values(), given, on_spark=on_spark), **built)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # what typer reads
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called
+
+
+def _checked(
+    options: Iterable[inspect.Parameter], given: Mapping[str, Any], *, on_spark: bool
+) -> dict[str, Any]:
+    return {
+        one.name: checked(_spelled(one), given[one.name], place_of(one.annotation), on_spark=on_spark)
+        for one in options
+    }
+
+
+def _spelled(option: inspect.Parameter) -> str:
+    """Return the name of an option or argument as a user writes it."""
+    shown = next(one for one in get_args(option.annotation) if isinstance(one, typer.models.ParameterInfo))
+    if isinstance(shown, typer.models.ArgumentInfo):
+        return str(shown.metavar or option.name.upper())
+    return next(
+        (one for one in shown.param_decls or () if one.startswith("--")),
+        f"--{option.name.replace('_', '-')}",
+    )
 
 
 def _group(hint: Any) -> Group | None:  # noqa: ANN401 - any annotation

@@ -53,7 +53,7 @@ def settings_of(*names: str, **fixed: object) -> Group:
 
     in_panels = len(names) > _FEW
     declared = [_setting_option(SETTINGS[name], in_panels=in_panels) for name in names]
-    return Group((*declared, declared_option("settings", _FILE)), build)
+    return Group((*declared, declared_option("settings", _FILE)), build, names_engine=True)
 
 
 def _setting_option(setting: Setting, *, in_panels: bool) -> inspect.Parameter:

@@ -17,10 +17,10 @@ from clickassay.inputs.files import (
 )
 from clickassay.inputs.sources.fingerprint import FileFingerprint, file_fingerprint, input_fingerprint
 from clickassay.inputs.sources.parts import Part, parts_of
+from clickassay.inputs.sources.unread import first_unread
 from clickassay.inputs.sources.values import check_values
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.types import EXPECTED, converted
-from clickassay.inputs.unread import first_unread
 
 
 @dataclass(frozen=True)

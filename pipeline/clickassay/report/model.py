@@ -286,11 +286,13 @@ class Run:
         return self.grade_label(int(self.settings.get("success_grade", 2)))
 
     def grade_label(self, grade: int) -> str:
-        """Return the scale's label of a grade, or ``grade 2`` where the scale has none."""
+        """Return the scale's label of a grade, or ``grade 2`` where the scale has none of its own."""
         scale: Sequence[str] = self.settings.get("scale") or ()
         if len(scale) != int(self.settings.get("max_grade", len(scale) - 1)) + 1:
             scale = ()  # the labels of another scale than that of --max-grade
-        return visible(scale[grade]) if 0 <= grade < len(scale) else f"grade {grade}"
+        labels = [visible(label) for label in scale]  # cut: two long ones may look alike
+        is_known = 0 <= grade < len(labels) and labels.count(labels[grade]) == 1
+        return labels[grade] if is_known else f"grade {grade}"
 
 
 def read_run(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:

@@ -10,6 +10,7 @@ import typer
 
 from clickassay.cli.console import command_line, say, show_table, write_frame
 from clickassay.cli.options import CLICK_METRIC, QUIET, Format, SampleOptions, TablesOut
+from clickassay.cli.places import HERE
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
@@ -51,6 +52,7 @@ def audit(
     judgments: Annotated[
         str | None,
         typer.Option(help="The judgments of the run: some conventions ask for results that no list shows."),
+        HERE,
     ] = None,
     click_metric: CLICK_METRIC = "MeanRR",
     value: Annotated[

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import say, show_table, write_json
-from clickassay.cli.exit import ExitCode
+from clickassay.cli.console import conclude, say, show_table, write_json
 from clickassay.cli.options import JSON, RUN, SampleOptions
 from clickassay.core.text import plural
 
@@ -74,8 +73,7 @@ def check(run_folder: RUN, rules: Rules, sample: SampleOptions, json: JSON = Fal
         })  # fmt: skip
     else:
         _show(found, strict=rules.strict)
-    if fails:
-        raise typer.Exit(ExitCode.FINDING)
+    conclude(is_finding=fails, stderr=json)
 
 
 def _show(found: "Sequence[Outcome]", *, strict: bool) -> None:

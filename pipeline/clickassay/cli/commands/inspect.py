@@ -11,6 +11,7 @@ import typer
 from clickassay.cli.console import say, show_table, write_json
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.options import JSON, QUIET, RUN
+from clickassay.cli.places import HERE
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import GRADE_SETTINGS, MACHINE_SETTINGS, settings_of
 from clickassay.core.errors import InputError
@@ -28,9 +29,9 @@ _BAR = 30
 class CanonicalTables:
     """The tables of a log, by name."""
 
-    searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob.")] = None
-    clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob.")] = None
-    judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob.")] = None
+    searches: Annotated[str | None, typer.Option(help="Searches: a file, folder or glob."), HERE] = None
+    clicks: Annotated[str | None, typer.Option(help="Clicks: a file, folder or glob."), HERE] = None
+    judgments: Annotated[str | None, typer.Option(help="Judgments: a file, folder or glob."), HERE] = None
 
 
 def inspect(

@@ -11,6 +11,7 @@ from clickassay.cli.commands.run import CLICKS, SEARCHES
 from clickassay.cli.console import say, show_table, write_json, write_out
 from clickassay.cli.exit import ExitCode
 from clickassay.cli.options import FORCE, JSON, QUIET, with_options
+from clickassay.cli.places import HERE, OF_ENGINE, OF_SCRIPT
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     BATCH_SETTINGS,
@@ -38,9 +39,11 @@ STORE = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of `pattern
 class Place:
     """Where the pattern table is written: a folder of its own, or a store."""
 
-    out: Annotated[str | None, typer.Option(help="Folder to write; appears whole or not at all.")] = None
+    out: Annotated[
+        str | None, typer.Option(help="Folder to write; appears whole or not at all."), OF_ENGINE
+    ] = None
     store: Annotated[
-        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read.")
+        str | None, typer.Option(help="Instead of --out: a store; only what it lacks is read."), OF_ENGINE
     ] = None
     force: FORCE = False
 
@@ -61,7 +64,7 @@ def patterns(
         ),
     ],
     judgments: Annotated[
-        str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments.")
+        str | None, typer.Option(help="With --only-judged: a file, folder or glob of judgments."), HERE
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be done and what it needs; write nothing.")
@@ -250,9 +253,11 @@ class LogTables:
     """The log as the script finds it."""
 
     searches: Annotated[
-        str, typer.Option(help="A table, or Parquet: a path, glob or URI (with a slash, or .parquet).")
+        str,
+        typer.Option(help="A table, or Parquet: a path, glob or URI (with a slash, or .parquet)."),
+        OF_SCRIPT,
     ] = "logs.searches"
-    clicks: Annotated[str, typer.Option(help="The same of clicks.")] = "logs.clicks"
+    clicks: Annotated[str, typer.Option(help="The same of clicks."), OF_SCRIPT] = "logs.clicks"
     clicks_by: Annotated[Literal["url", "position"], typer.Option(help="What a click names.")] = "url"
     has_market: Annotated[
         bool, typer.Option("--has-market/--no-market", help="Whether searches have a column market.")
@@ -271,7 +276,7 @@ def sql(
         Settings, settings_of("depth", "idle_minutes", "idle_scope", "normalise_urls", "folds")
     ],
     out: Annotated[
-        str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into.")
+        str, typer.Option(help="Folder, or URI for Spark, that the script writes its result into."), OF_SCRIPT
     ] = "patterns",
     work: Annotated[
         str | None,
@@ -280,6 +285,7 @@ def sql(
             help="Where tables between steps lie (Spark: on storage of all workers) or spill (DuckDB). "
             "[default: --out for Spark]",
         ),
+        OF_SCRIPT,
     ] = None,
 ) -> None:
     """Print the SQL that turns logs into a pattern table, commented, to run where the logs are.

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clickassay.cli.console import command_line, say, show_table, write_json
-from clickassay.cli.exit import ExitCode
+from clickassay.cli.console import command_line, conclude, say, show_table, write_json
 from clickassay.cli.options import FORCE, JSON, OUT, QUIET
+from clickassay.cli.places import HERE, OF_ENGINE
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import (
     BATCH_SETTINGS,
@@ -36,11 +36,11 @@ _MOST_METRICS, _BAR = 12, 24
 """Metrics of the ranking on the screen, and the letters of the longest bar."""
 
 SEARCHES = Annotated[
-    str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines).")
+    str, typer.Option(help="Searches: a file, folder or glob (Parquet, CSV, TSV or JSON lines)."), OF_ENGINE
 ]
-CLICKS = Annotated[str, typer.Option(help="Clicks: a file, folder or glob.")]
-JUDGMENTS = Annotated[str, typer.Option("--judgments", help="Judgments: a file, folder or glob.")]
-QUERIES = Annotated[str | None, typer.Option(help="Attributes of queries: a file, folder or glob.")]
+CLICKS = Annotated[str, typer.Option(help="Clicks: a file, folder or glob."), OF_ENGINE]
+JUDGMENTS = Annotated[str, typer.Option("--judgments", help="Judgments: a file, folder or glob."), HERE]
+QUERIES = Annotated[str | None, typer.Option(help="Attributes of queries: a file, folder or glob."), HERE]
 
 
 def run(
@@ -133,8 +133,7 @@ def _show_findings(out: Path, finished: "RunSummary", *, json: bool) -> None:
         wrong = finished.health[1:] if is_said and not finished.undecided else finished.health
         said = health_lines(wrong) if wrong or not finished.health else ()
         say(*said, f"Report: {out / 'report.html'}")
-    if finished.is_finding:
-        raise typer.Exit(ExitCode.FINDING)
+    conclude(is_finding=finished.is_finding, stderr=json)
 
 
 def _show_decision(finished: "RunSummary") -> None:

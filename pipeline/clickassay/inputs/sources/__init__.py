@@ -7,4 +7,5 @@
 - ``parts``: the files of an input by format and schema.
 - ``fingerprint``: the identity of a file and of an input.
 - ``values``: values that types alone do not vouch for.
+- ``unread``: values of text files that could not be read.
 """

@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import unquote
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
+NULL = "__HIVE_DEFAULT_PARTITION__"
 
 Partition = tuple[tuple[str, str | None], ...]
 """Names and values of columns, as names of folders spell them out."""
@@ -13,4 +13,4 @@ def partition_of(file: Path, root: Path) -> Partition:
     """Return the columns that the folders between the root of an input and a file spell out."""
     folders = file.relative_to(root).parts[:-1]
     pairs = [folder.split("=", 1) for folder in folders if "=" in folder]
-    return tuple((name, None if value == _NULL else unquote(value)) for name, value in pairs)
+    return tuple((name, None if value == NULL else unquote(value)) for name, value in pairs)

@@ -34,10 +34,16 @@ def check_values(what: str, part: Part, wanted: Sequence[Wanted], *, keep_others
     for file, row in _firsts(what, part, found):
         for name in floats:
             if (value := row[f"float {name}"]) is not None:
-                raise no_whole_number(what, file, known[name], part.written[name], value, list(part.schema))
+                raise no_whole_number(
+                    what, file, known[name], _floats(part.written[name]), value, list(part.schema)
+                )
         for name, value in repeated:
             if row[f"folder {name}"] is not None:
-                raise _contradiction(what, file, name, value, row[f"folder {name}"])
+                raise contradiction(what, file, name, value, row[f"folder {name}"])
+
+
+def _floats(dtype: pl.DataType) -> tuple[str, int]:
+    return str(dtype), exact_below(dtype)
 
 
 def _is_float(part: Part, name: str) -> bool:
@@ -67,18 +73,26 @@ def _other(part: Part, name: str, value: str | None, want: Wanted | None) -> pl.
 
 
 def no_whole_number(
-    what: str, file: object, want: Wanted, dtype: pl.DataType, value: object, columns: Sequence[str]
+    what: str, file: object, want: Wanted, floats: tuple[str, int], value: object, columns: Sequence[str]
 ) -> InputError:
-    """Return the error for a float where whole numbers or text are meant."""
+    """Return the error for a float where whole numbers or text are meant.
+
+    Parameters
+    ----------
+    floats
+        The name of its type, and the bound below which whole numbers are exact in it.
+    """
+    dtype, bound = floats
     return InputError(
         f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
-        f"below {exact_below(dtype):,}, but it has {value}; pandas makes floats of integers beside a null: "
+        f"below {bound:,}, but it has {value}; pandas makes floats of integers beside a null: "
         f'write it with astype("Int64"), or as text, or name another column {want.name} (the columns are '
         f"{', '.join(columns)})"
     )
 
 
-def _contradiction(what: str, file: Path, name: str, value: str | None, other: object) -> InputError:
+def contradiction(what: str, file: object, name: str, value: str | None, other: object) -> InputError:
+    """Return the error for a column whose value is not the one that its folder spells out."""
     return InputError(
         f"{what}: by its folder, {file} is of {name} “{visible(value or 'null')}”, but its column {name} has "
         f"“{visible(other)}”; rename the folder, or the column"

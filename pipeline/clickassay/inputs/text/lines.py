@@ -30,8 +30,8 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _LINES_PER_REPORT = 100_000
-_SCHEMA_LINES = 10_000
-"""Lines from which the types of columns are inferred."""
+_FIRST_LINES = 10_000
+"""Lines that are looked at before an engine reads a file."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def check_lines(what: str, file: Path) -> bytes:
         first = head(file, 64)
         if is_packed(file) or file.stat().st_size > LONGEST_LINE:
             with opened(file) as source:
-                for _ in islice(_bounded(file, source.stream), _SCHEMA_LINES):
+                for _ in islice(_bounded(file, source.stream), _FIRST_LINES):
                     pass
     except InputError as error:
         raise InputError(f"{what}: {error}") from error

@@ -4,13 +4,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from markupsafe import Markup
 
 from clickassay.core.errors import SettingsError
 from clickassay.inputs.files import FORMATS
-from clickassay.inputs.paths import is_text
 from clickassay.logs.engine import Value
 from clickassay.logs.translate import filled_step, translate_step
 
@@ -122,7 +120,7 @@ def folder(what: str, given: str, engine: Dialect) -> str:
 
 
 def _check_printable(what: str, given: str) -> None:
-    if not given.strip() or not given.isprintable() or not is_text(Path(given)):
+    if not given.strip() or not given.isprintable():
         raise SettingsError(f"{what} {given!r} cannot be written into a script; give a name in plain text")
 
 

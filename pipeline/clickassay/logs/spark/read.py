@@ -28,13 +28,14 @@ from clickassay.logs.chunks import Chunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
 from clickassay.logs.spark.remote import RemoteFiles
+from clickassay.logs.spark.uris import parquet_at
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
 _UNSIGNED = "decimal(20,0)"
-_FLOATS = {"double": pl.Float64(), "float": pl.Float32()}
+_FLOATS = {"double": exact_below(pl.Float64()), "float": exact_below(pl.Float32())}
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _DIGITS_OF_BIGINT = 18
 
@@ -128,7 +129,7 @@ def read_for_spark(
     """
     text = str(source)
     if is_uri(text):
-        return _read_whole(what, text, wanted, lambda: session.read.parquet(text))
+        return _read_whole(what, text, wanted, lambda: parquet_at(session, what, text, wanted))
     if not lies_here(text):
         return _read_whole(what, text, wanted, lambda: session.table(text))
     return _read_local(session, local_half(read_input(what, source, wanted)), text, wanted, staging)
@@ -191,14 +192,14 @@ def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wan
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
     for want in wanted:
-        dtype = _FLOATS.get(dict(raw.dtypes).get(want.name, ""))
-        if dtype is None or want.kind in ("any", "texts"):
+        dtype = dict(raw.dtypes).get(want.name, "")
+        if dtype not in _FLOATS or want.kind in ("any", "texts"):
             continue
         value = F.col(want.name)
-        is_exact = (F.abs(value) < exact_below(dtype)) & (F.floor(value) == value)
+        is_exact = (F.abs(value) < _FLOATS[dtype]) & (F.floor(value) == value)
         odd = raw.select(value).where(value.isNotNull() & ~is_exact).limit(1).collect()
         if odd:
-            raise no_whole_number(what, source, want, dtype, odd[0][0], raw.columns)
+            raise no_whole_number(what, source, want, (dtype, _FLOATS[dtype]), odd[0][0], raw.columns)
 
 
 def _read_part(
@@ -270,7 +271,7 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
             raise InputError(f"{what}: column {want.name} is missing in {source}; it has: {has}")
         return F.lit(want.absent).cast(_TYPES[want.kind])
     known = part.schema.get(want.name) if part else None
-    if isinstance(known, pl.Null):
+    if isinstance(known, pl.Null) or types[want.name] == "void":
         return F.lit(None).cast(_TYPES[want.kind])
     found = _converted(F.col(want.name), types[want.name], want.kind, _nanoseconds(known))
     if found is None:

@@ -33,7 +33,7 @@ from clickassay.studies.evaluation.forms import (
 )
 from clickassay.studies.evaluation.report.sections import evaluation_tables
 
-_OF_SCALE = "top_grade_unused"
+_OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
 """Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
 
@@ -102,13 +102,13 @@ def evaluate_files(
 
 
 def _scale_cautions(found: Evaluation) -> Iterator[str]:
-    """Yield what is wrong with the scale, where a measure is told its highest grade."""
+    """Yield what is wrong with the scale, where a measure is told its ends."""
     arguments = [dict(one.arguments) for one in found.measures]
     tops = [int(str(one["max_rel"])) for one in arguments if "max_rel" in one and "gains" not in one]
     counts = next(iter(found.lists.values())).pool.sum(axis=0)
     grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
     for one in compared(judgment_checks(grades, max(tops, default=1)), BY_NAME):
-        if tops and one.check == _OF_SCALE and one.fires:
+        if tops and one.check in _OF_SCALE and one.fires:
             yield one.text
 
 

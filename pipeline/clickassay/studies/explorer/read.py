@@ -13,6 +13,7 @@ from clickassay.core.records import Integers, SampleKey, largest_samples
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.null_success import null_success
 from clickassay.studies.finished_run import FinishedRun, editorial_names
+from clickassay.studies.questions import PageQuestions
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")
 """Tables without which there is no page."""
@@ -93,6 +94,12 @@ def open_run(folder: Path, min_users: int = MIN_USERS) -> Run:
 def run_of_request(request: Any) -> Run:  # noqa: ANN401 - marimo's, which is an extra
     """Open the run folder that the server has set for a request (`server.guard_requests`)."""
     return open_run(Path(request.meta["run"]), int(request.meta["min_users"]))
+
+
+def questions_of_request(request: Any) -> PageQuestions:  # noqa: ANN401 - marimo's, which is an extra
+    """Return the questions of the page that the server has set for a request."""
+    questions: PageQuestions = request.meta["questions"]
+    return questions
 
 
 def _users(run: FinishedRun) -> pl.DataFrame | None:

@@ -1,0 +1,144 @@
+"""Paths on the command line: what is no text or no path of this machine is refused by every command alike."""
+
+import inspect
+import os
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.main import get_command
+
+from clickassay.cli.app import app
+from clickassay.cli.places import OF_ENGINE, OF_SCRIPT, place_of
+from support.logs import tiny
+
+WORDS_OF_PLACES = ("file", "folder", "glob", "path", "plan")
+"""One of these stands in the help of whatever names a place."""
+
+
+def commands(group=None, path=()):
+    for name, command in (group or get_command(app)).commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+ALL = dict(commands())
+
+
+def declared(words):
+    """Return the parameters of a command as they are declared, by name."""
+    return inspect.signature(ALL[words].callback).parameters
+
+
+PLACES = [
+    (words, one.name)
+    for words in ALL
+    for one in declared(words).values()
+    if place_of(one.annotation) is not None
+]
+NO_PLACES = {"batch", "spark_staging"}
+"""Options whose help has such a word: one names no place, one a place of Spark alone."""
+
+
+def test_whatever_has_a_place_in_its_help_is_a_place():
+    missed = {
+        (words, one.name)
+        for words in ALL
+        for one in declared(words).values()
+        if place_of(one.annotation) is None
+        and {str} & set(flat(one.annotation))
+        and any(word in WORDS_OF_PLACES for word in words_of(ALL[words], one.name))
+    }
+    assert {name for _, name in missed} == NO_PLACES
+
+
+def flat(annotation):
+    inner = get_args(annotation)
+    return [annotation, *(part for one in inner for part in flat(one))] if inner else [annotation]
+
+
+def words_of(command, name):
+    shown = next(one for one in command.params if one.name == name)
+    return [word.strip(".,:;()").lower() for word in (shown.help or "").split()]
+
+
+def test_every_command_but_simulate_reads_a_place_and_all_paths_are_places():
+    with_places = {words for words, _ in PLACES}
+    assert with_places == set(ALL)
+    paths = {(words, p.name) for words in ALL for p in declared(words).values() if Path in flat(p.annotation)}
+    assert paths <= set(PLACES)
+
+
+def given(words, name, value):
+    """Return the command line of a command with one place given, and what else it needs as it comes."""
+    arguments = {("patterns",): ["--out", "out"], ("sql",): ["--dialect", "duckdb"]}.get(words, [])
+    if name in {"out", "store", "dialect"}:
+        arguments = [one for one in arguments if words == ("sql",)]
+    for one in ALL[words].params:
+        here = one.name == name
+        if here or (one.required and one.name != "dialect"):
+            text = value if here else "1"
+            arguments = [
+                *arguments,
+                *([] if one.param_type_name == "argument" else [max(one.opts, key=len)]),
+                text,
+            ]
+    return [*words, *arguments]
+
+
+def ids(case):
+    return f"{' '.join(case[0])}-{case[1]}"
+
+
+@pytest.mark.parametrize("case", PLACES, ids=ids)
+def test_a_name_that_is_not_utf_8_is_refused_in_one_line(case):
+    line = tiny.refusal(*given(*case, os.fsdecode(b"no\xfftext")))
+    assert r"no\udcfftext is not UTF-8" in line
+
+
+def kind_of(case):
+    return place_of(declared(case[0])[case[1]].annotation)
+
+
+@pytest.mark.parametrize("case", [case for case in PLACES if kind_of(case) is not OF_SCRIPT], ids=ids)
+def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for url in ("s3://bucket/logs", "https://shop.example/run", "hdfs:/logs"):
+        line = tiny.refusal(*given(*case, url))
+        assert " is a URL, and files are read and written on this machine alone; " in line
+        assert ("--engine spark" in line) == (kind_of(case) is OF_ENGINE)
+    assert tiny.tree(tmp_path) == []
+
+
+@pytest.mark.parametrize("begin", ["file://", "file:", "FILE://localhost"])
+def test_a_file_url_is_the_path_that_it_names(tmp_path, begin, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    log = tiny.write_log(tmp_path / "a log")
+    urls = [f"{begin}{log.folder}/{name}.parquet".replace(" ", "%20") for name in ("searches", "clicks")]
+    patterns = tmp_path / "patterns"
+    tiny.said_by("patterns", "--searches", urls[0], "--clicks", urls[1], "--out", f"{begin}{patterns}")
+    judgments = f"{begin}{log.judgments}".replace(" ", "%20")
+    run = f"{begin}{tmp_path}/run"
+    tiny.inside("report", "--patterns", f"{begin}{patterns}", "--judgments", judgments, *tiny.QUICK[:4],
+                "--out", run)  # fmt: skip
+    assert "1" in tiny.said_by("query", run, "SELECT 1")
+    assert tiny.tree(tmp_path / "elsewhere") == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a log", "elsewhere", "patterns", "run"]
+
+
+def test_spark_is_handed_a_url_as_it_is(tmp_path):
+    log = tiny.write_log(tmp_path, searches="s3a://bucket/searches")
+    line = tiny.inside(*log.options("patterns"), "--engine", "spark", "--spark-master", "no such master").err
+    assert "is a URL" not in line
+
+
+@pytest.mark.parametrize("words", [("check", "run", "--market"), ("query", "run"), ("run", "--metric")])
+def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
+    needed = (
+        ["--searches", "s", "--clicks", "c", "--judgments", "j", "--out", "o"] if words[0] == "run" else []
+    )
+    line = tiny.refusal(words[0], *needed, *words[1:], os.fsdecode(b"\xff"))
+    assert "is not UTF-8; give a text in UTF-8" in line
